@@ -42,6 +42,7 @@ module dingo_admin_answers (
     limits.page_sizes = 64'h7fff_f000;  // 4 KiB to 1 GiB
     limits.max_msg = dingo_pkg::MAX_MSG;
     limits.max_inline = dingo_pkg::MAX_INLINE;
+    limits.max_frwr_pages = 32'd512;
     limits.card_counters = dingo_pkg::CARD_COUNTERS;
     limits.qp_counters = dingo_pkg::QP_COUNTERS;
     limits.max_eth_rings = 32'd1;

@@ -302,8 +302,7 @@ module dingo_admin_check (
     else if (bad) begin
       status_o = dingo_pkg::ST_BAD_FIELD;
       detail_o = at;
-    end else if (32'(hdr.opcode) == dingo_pkg::OP_CREATE_MR && mr.kind == 8'(dingo_pkg::MRT_FRWR))
-      status_o = dingo_pkg::ST_UNSUPPORTED;
+    end
   end
 `undef BAD
 `undef BAD_MEM

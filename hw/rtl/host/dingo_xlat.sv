@@ -3,6 +3,7 @@
 /// Address translation by page lists of 0 to 2 levels, in the order of the requests, one a cycle. Root lists and
 /// leaves have caches of their own (dingo_xlat_level); up to 2^LogFlight misses of each are on their way, and what hits
 /// goes on behind them. `flush_i` empties the caches: a page list may be freed once its region or ring is destroyed.
+/// Of a list that work requests may change (LEVELS_FRESH) nothing is cached: it would take a look at all lines to forget it.
 module dingo_xlat #(
     parameter int unsigned LogSets = 4,       // of leaves: 4 lines of 8 entries each
     parameter int unsigned RootLogSets = 2,
@@ -26,12 +27,13 @@ module dingo_xlat #(
 );
   // What goes along with a request
   typedef struct packed {
-    logic        listed;        // it has a list
+    logic        listed;        // it has a list,
+    logic        fresh;         // of which nothing is kept
     logic        err;
     logic [30:0] mask;          // bits of an address inside its page
     logic [30:0] pos;           // in its memory
   } leaf_info_t;
-  localparam int unsigned LeafW = 64;
+  localparam int unsigned LeafW = 65;
   typedef struct packed {
     logic        two;           // levels
     logic [8:0]  index;         // of the page in its leaf
@@ -66,6 +68,7 @@ module dingo_xlat #(
       first_q.two <= levels_q == 2'd2;
       first_q.index <= index[8:0];
       first_q.leaf.listed <= levels_q != '0;
+      first_q.leaf.fresh <= levels_q == rtl_pkg::LEVELS_FRESH;
       first_q.leaf.err <= 1'b0;
       first_q.leaf.mask <= (31'd1 << shift_q) - 31'd1;
       first_q.leaf.pos <= pos_q[30:0];
@@ -97,7 +100,7 @@ module dingo_xlat #(
 
   dingo_xlat_level #(.LogSets(RootLogSets), .LogFlight(LogFlight), .InfoW(RootW)) u_root (
       .clk_i, .rst_ni, .flush_i, .idle_o(root_idle),
-      .valid_i(addr_q && !pass), .ready_o(root_ready), .use_i(looks_q), .ptr_i(ptr_q), .info_i(first_q),
+      .valid_i(addr_q && !pass), .ready_o(root_ready), .use_i(looks_q), .fresh_i(1'b0), .ptr_i(ptr_q), .info_i(first_q),
       .valid_o(root_valid), .ready_i(leaf_ready), .err_o(root_err), .entry_o(root_entry), .info_o(root_info_bits),
       .line_valid_o(root_line_valid), .line_ready_i(root_line_ready), .line_o(root_line),
       .line_rsp_valid_i(line_rsp_valid_i && !to_leaf_q), .line_rsp_err_i(line_rsp_i.err), .line_rsp_data_i(line_rsp_i.data)
@@ -113,7 +116,7 @@ module dingo_xlat #(
   end
   dingo_xlat_level #(.LogSets(LogSets), .LogFlight(LogFlight), .InfoW(LeafW)) u_leaf (
       .clk_i, .rst_ni, .flush_i, .idle_o(leaf_idle),
-      .valid_i(pass ? addr_q : root_valid), .ready_o(leaf_ready), .use_i(leaf_in.listed && !leaf_in.err),
+      .valid_i(pass ? addr_q : root_valid), .ready_o(leaf_ready), .use_i(leaf_in.listed && !leaf_in.err), .fresh_i(leaf_in.fresh),
       .ptr_i(leaf_ptr), .info_i(leaf_in),
       .valid_o(leaf_valid), .ready_i(rsp_free), .err_o(leaf_err), .entry_o(leaf_entry), .info_o(leaf_info_bits),
       .line_valid_o(leaf_line_valid), .line_ready_i(line_ok), .line_o(leaf_line),
@@ -153,12 +156,12 @@ module dingo_xlat #(
       .valid_o(who_valid), .ready_i(line_rsp_valid_i), .data_o(to_leaf_q), .count_o(who_count)
   );
 
-  wire unused_ok = &{1'b0, line_rsp_i, who_count, root_info};
+  wire unused_ok = &{1'b0, line_rsp_i, who_count, root_info, leaf_info};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (line_rsp_valid_i) answer_awaited: assert (who_valid);
-      if (calc_q) form_known: assert (levels_q != 2'd3 && (levels_q == '0 || shift_q >= 5'd12));
+      if (calc_q) form_known: assert (levels_q == '0 || shift_q >= 5'd12);
     end
   end
 endmodule

@@ -17,6 +17,7 @@ module dingo_xlat_level #(
     input  logic             valid_i,
     output logic             ready_o,
     input  logic             use_i,         // 0: nothing to look up, ptr_i is the answer
+    input  logic             fresh_i,       // the line is read anew, and not kept
     input  logic [63:0]      ptr_i,         // of the entry
     input  logic [InfoW-1:0] info_i,
     output logic             valid_o,
@@ -37,12 +38,13 @@ module dingo_xlat_level #(
 
   typedef struct packed {
     logic                          looks;
+    logic                          fresh;
     logic                          miss;
     logic [LogSets+LogWays-1:0]    place;
     logic [63:0]                   ptr;
     logic [InfoW-1:0]              info;
   } ask_t;
-  localparam int unsigned AskW = 2 + LogSets + LogWays + 64 + InfoW;
+  localparam int unsigned AskW = 3 + LogSets + LogWays + 64 + InfoW;
 
   function automatic logic [LogSets-1:0] set_of(input logic [57:0] line);
     set_of = '0;
@@ -56,7 +58,7 @@ module dingo_xlat_level #(
   logic [Ways*(TagW+1)+LogWays-1:0] tags_ram, tags, tags_d, fwd_q;
   logic fwd_valid_q;                        // the tags were written, or void, when they were read
   logic [LogSets:0] clear_q;
-  logic clearing, hit, go, write_tags, forget;
+  logic clearing, hit, go, asks, write_tags, forget;
   logic [LogWays-1:0] way, next_way;
   logic [Ways-1:0] match;
 
@@ -90,15 +92,17 @@ module dingo_xlat_level #(
     tags_d[next_way*(TagW+1) +: TagW+1] = {1'b1, ask_q.ptr[63 -: TagW]};
     tags_d[Ways*(TagW+1) +: LogWays] = next_way + 1'b1;
     ask = ask_q;
-    ask.miss = ask_q.looks && !hit;
+    ask.miss = ask_q.looks && (!hit || ask_q.fresh);
     ask.place = {set_q, way};
   end
   assign go = look_q && !clearing && !forget && (direct || wait_room) && (!ask.miss || line_room);
-  assign write_tags = go && ask.miss;
+  assign asks = go && ask.miss;
+  assign write_tags = asks && !ask_q.fresh;
 
   always_ff @(posedge clk_i) begin
     if (valid_i && ready_o) begin
       ask_q.looks <= use_i;
+      ask_q.fresh <= fresh_i;
       ask_q.miss <= 1'b0;
       ask_q.place <= '0;
       ask_q.ptr <= ptr_i;
@@ -129,7 +133,7 @@ module dingo_xlat_level #(
       .LogDepth(1)
   ) u_lines_asked (
       .clk_i, .rst_ni,
-      .valid_i(write_tags), .ready_o(line_room), .data_i(ask_q.ptr[63:6]),
+      .valid_i(asks), .ready_o(line_room), .data_i(ask_q.ptr[63:6]),
       .valid_o(line_valid_o), .ready_i(line_ready_i), .data_o(line_o), .count_o(line_count)
   );
 
@@ -172,13 +176,13 @@ module dingo_xlat_level #(
   logic bad_line;                           // it must not be kept
 
   assign out_room = !valid_q || ready_i;
-  assign bad_line = wait_valid && waiting.miss && come_valid && come_err && out_room;
+  assign bad_line = wait_valid && waiting.miss && !waiting.fresh && come_valid && come_err && out_room;
   dingo_ram #(
       .Width(513),
       .LogDepth(LogSets + LogWays)
   ) u_lines (
       .clk_i,
-      .we_i(issue && head.miss), .waddr_i(head.place), .wdata_i({come_err, come_data}),
+      .we_i(issue && head.miss && !head.fresh), .waddr_i(head.place), .wdata_i({come_err, come_data}),
       .re_i(issue && !head.miss), .raddr_i(head.place), .rdata_o(line)
   );
 

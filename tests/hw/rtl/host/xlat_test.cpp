@@ -23,6 +23,7 @@ using dingo::rtl::RegionMaker;
 using dingo::rtl::Xmem;
 
 constexpr unsigned kFlight = 8;  // misses that overlap: LogFlight is 3
+constexpr unsigned kFresh = 3;   // rtl_pkg::LEVELS_FRESH
 constexpr std::uint64_t kBase = 0x12'0000'0000;
 
 class Xlat : public testing::Test {
@@ -122,6 +123,8 @@ TEST_F(Xlat, FollowsTheListsOfEveryLevelAndPageSize) {
     regions.push_back(maker.make(1, 12, 300'000, 3));
     regions.push_back(maker.make(2, 12, 300'000, 3));
     regions.push_back(maker.make(0, 0, 10'000));
+    regions.push_back(maker.make(1, 12, 300'000, 3));
+    regions.back().mem.levels = kFresh;
     unsigned errors = 0;
     for (int i = 0; i < 20'000; ++i) {
         const Region& r = regions[random() % regions.size()];
@@ -180,6 +183,8 @@ TEST_F(Xlat, ManyRequestsAreInWorkAndAnsweredInOrder) {
     regions.push_back(maker.make(2, 12, 5'000'000));
     regions.push_back(maker.make(2, 12, 300'000, 3));
     regions.push_back(maker.make(0, 0, 10'000));
+    regions.push_back(maker.make(1, 12, 300'000, 3));
+    regions.back().mem.levels = kFresh;
     struct Want {
         bool ok;
         std::uint64_t bus;
@@ -282,6 +287,30 @@ TEST_F(Xlat, AFlushForgetsEvenALineThatIsOnItsWay) {
         dut.rsp_ready_i = 0;
         ASSERT_EQ(ask(r.mem, 0).addr, page + r.mem.offset) << moment;
     }
+}
+
+TEST_F(Xlat, OfAListThatMayChangeNothingIsKeptAndNothingElseIsForgotten) {
+    const Region kept = maker.make(1, 12, 20'000);
+    Region r = maker.make(1, 12, 20'000);
+    r.mem.levels = kFresh;
+    std::uint64_t bus = 0;
+    ASSERT_TRUE(r.translate(0, bus));
+    ask(kept.mem, 0);
+    EXPECT_EQ(ask(r.mem, 0).addr, bus);
+    EXPECT_EQ(reads, 2u);
+    memory.put64(r.mem.addr, bus - bus % 4096 + 0x10'0000'0000);
+    EXPECT_EQ(ask(r.mem, 0).addr, bus + 0x10'0000'0000);
+    EXPECT_EQ(reads, 3u);
+    refuse = true;
+    EXPECT_TRUE(ask(r.mem, 0).err);
+    EXPECT_FALSE(ask(kept.mem, 0).err) << "it is still there";
+    EXPECT_EQ(reads, 4u);
+    refuse = false;
+    r.mem.levels = 1;  // the same list as one that stays
+    EXPECT_EQ(ask(r.mem, 0).addr, bus + 0x10'0000'0000);
+    EXPECT_EQ(reads, 5u);
+    ask(r.mem, 0);
+    EXPECT_EQ(reads, 5u);
 }
 
 TEST_F(Xlat, AListThatCannotBeReadIsAnErrorAndIsNotKept) {
