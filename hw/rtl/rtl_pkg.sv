@@ -537,6 +537,7 @@ package rtl_pkg;
 
   // What a board or a simulation gives a card from outside.
   typedef struct packed {
+    logic [31:0] withheld;         // capabilities that this card is not to have, and no commands for them
     logic        db_memory;        // doorbell pages are memory that is polled: capability DB_MEMORY
     logic [47:0] mac;              // factory MAC, first octet on the wire in bits 47:40
     logic [31:0] max_qp;           // limits reported, at most what the card has

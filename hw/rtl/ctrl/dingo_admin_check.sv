@@ -91,7 +91,8 @@ module dingo_admin_check (
       .result_o(unused_result)
   );
 
-  logic known, supported, qpn_ok;
+  logic known, qpn_ok;
+  logic [31:0] needs;    // capabilities; all ones: this card has none of these
   logic [7:0] size;      // bytes of the command's structure
   logic bad;
   logic [31:0] at;
@@ -109,34 +110,34 @@ module dingo_admin_check (
 
   always_comb begin
     known = 1'b1;
-    supported = 1'b1;
+    needs = '0;
     halt_o = 1'b0;
     size = 8'd16;
     case (32'(hdr.opcode))
       dingo_pkg::OP_NOP: size = 8'd8;
       dingo_pkg::OP_QUERY_DEVICE: size = 8'd24;
       dingo_pkg::OP_QUERY_STATS: size = 8'd32;
-      dingo_pkg::OP_QUERY_COMPUTE: size = 8'd16;
-      dingo_pkg::OP_SET_COMPUTE: size = 8'd32;  // nothing is sent before: no need to halt
+      dingo_pkg::OP_QUERY_COMPUTE: needs = dingo_pkg::CAP_COMPUTE;
+      dingo_pkg::OP_SET_COMPUTE: begin size = 8'd32; needs = dingo_pkg::CAP_COMPUTE; end  // nothing is sent before: no need to halt
       dingo_pkg::OP_SET_PORT: halt_o = 1'b1;
       dingo_pkg::OP_SET_MAC: begin size = 8'd24; halt_o = 1'b1; end
       dingo_pkg::OP_SET_GID: begin size = 8'd40; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_EQ: size = 8'd40;
       dingo_pkg::OP_CREATE_CQ: size = 8'd48;
       dingo_pkg::OP_CREATE_MR: size = 8'd64;
-      dingo_pkg::OP_RESIZE_CQ: begin size = 8'd48; halt_o = 1'b1; end
-      dingo_pkg::OP_REREG_MR: begin size = 8'd64; halt_o = 1'b1; end
-      dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP,
-      dingo_pkg::OP_DESTROY_ETH: halt_o = 1'b1;
+      dingo_pkg::OP_RESIZE_CQ: begin size = 8'd48; needs = dingo_pkg::CAP_RESIZE_CQ; halt_o = 1'b1; end
+      dingo_pkg::OP_REREG_MR: begin size = 8'd64; needs = dingo_pkg::CAP_REREG_MR; halt_o = 1'b1; end
+      dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP: halt_o = 1'b1;
+      dingo_pkg::OP_DESTROY_ETH: begin needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_QP: begin size = 8'd80; halt_o = 1'b1; end
       dingo_pkg::OP_MODIFY_QP: begin size = 8'd104; halt_o = 1'b1; end
       dingo_pkg::OP_QUERY_QP: begin size = 8'd24; halt_o = 1'b1; end
-      dingo_pkg::OP_CREATE_SRQ: size = 8'd48;
+      dingo_pkg::OP_CREATE_SRQ: begin size = 8'd48; needs = dingo_pkg::CAP_SRQ; end
       // MODIFY and QUERY find every doorbell done that was rung before them.
-      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: halt_o = 1'b1;
-      dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; halt_o = 1'b1; end
+      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: begin needs = dingo_pkg::CAP_SRQ; halt_o = 1'b1; end
+      dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
       dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_ATTACH_MCAST,
-      dingo_pkg::OP_DETACH_MCAST: supported = 1'b0;
+      dingo_pkg::OP_DETACH_MCAST: needs = '1;
       default: known = 1'b0;
     endcase
   end
@@ -298,7 +299,7 @@ module dingo_admin_check (
     status_o = dingo_pkg::ST_OK;
     detail_o = '0;
     if (!known) status_o = dingo_pkg::ST_BAD_OPCODE;
-    else if (!supported) status_o = dingo_pkg::ST_UNSUPPORTED;
+    else if (needs == '1 || (needs & strap_i.withheld) != '0) status_o = dingo_pkg::ST_UNSUPPORTED;
     else if (bad) begin
       status_o = dingo_pkg::ST_BAD_FIELD;
       detail_o = at;

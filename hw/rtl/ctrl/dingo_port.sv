@@ -100,6 +100,6 @@ module dingo_port (
     end
   end
 
-  wire unused_ok = &{1'b0, strap_i.db_memory, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr, strap_i.max_srq,
+  wire unused_ok = &{1'b0, strap_i.withheld, strap_i.db_memory, strap_i.max_qp, strap_i.max_cq, strap_i.max_mr, strap_i.max_srq,
                      strap_i.link_mbps, strap_i.engine};
 endmodule

@@ -262,7 +262,7 @@ module dingo_regs (
       case (r_offset)
         dingo_pkg::REG_MAGIC[15:0]:
         value = {dingo_pkg::CONTRACT_MAJOR[15:0], dingo_pkg::CONTRACT_MINOR[15:0], Magic};
-        dingo_pkg::REG_CAPS[15:0]: value = {32'd0, Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : 32'd0)};
+        dingo_pkg::REG_CAPS[15:0]: value = {32'd0, (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : 32'd0)) & ~strap_i.withheld};
         dingo_pkg::REG_STATUS[15:0]: value = {61'd0, link_up_i, fatal, ready_i && !soft_reset_q};
         dingo_pkg::REG_DB_PAGES[15:0]: value = {dingo_pkg::MSIX_MAX, 32'd1 << PageW};
         dingo_pkg::REG_ASQ_BASE[15:0]: value = asq_base_q;

@@ -190,7 +190,7 @@ class RtlEngine final : public Engine {
 
     void set_straps(const EngineConfig& config) {
         // strap_t, most significant member first: see hw/rtl/rtl_pkg.sv
-        std::array<std::uint32_t, 8> words{};
+        std::array<std::uint32_t, 9> words{};
         const auto put = [&](unsigned low, unsigned width, std::uint64_t value) {
             for (unsigned bit = 0; bit < width; ++bit) {
                 const unsigned at = low + bit;
@@ -205,6 +205,7 @@ class RtlEngine final : public Engine {
         put(160, 32, config.max_qp);
         put(192, 48, config.mac);
         put(240, 1, config.memory_doorbells ? 1 : 0);
+        put(241, 32, config.withheld);
         static_assert(sizeof words <= sizeof card_.strap_i);
         std::memcpy(card_.strap_i.data(), words.data(), sizeof words);
     }

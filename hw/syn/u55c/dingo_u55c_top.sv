@@ -63,6 +63,7 @@ module dingo_u55c_top (
 
   rtl_pkg::strap_t strap;
   always_comb begin
+    strap.withheld  = '0;
     strap.db_memory = 1'b0;              // doorbells are posted writes here
     strap.mac       = 48'h02_00_00_00_00_01;  // locally administered; a product reads its own from the board
     strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is nobody's, 1 is GSI

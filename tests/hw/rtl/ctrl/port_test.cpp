@@ -25,8 +25,15 @@ struct Bench {
     std::vector<std::uint64_t> events;
 
     Bench() {
-        drive(dut.strap_i,
-              Bits{{0, 1}, {kFactory, 48}, {0, 32}, {0, 32}, {0, 32}, {0, 32}, {0, 32}, {0, 32}});
+        drive(dut.strap_i, Bits{{0, 32},
+                                {0, 1},
+                                {kFactory, 48},
+                                {0, 32},
+                                {0, 32},
+                                {0, 32},
+                                {0, 32},
+                                {0, 32},
+                                {0, 32}});
         dut.rst_ni = 0;
         clock();
         clock();

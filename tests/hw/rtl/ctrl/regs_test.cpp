@@ -145,7 +145,8 @@ struct Bench {
 
     Bench(unsigned seed, unsigned percent, bool memory) : dice(seed), willing(percent) {
         model.memory_doorbells = memory;
-        drive(dut.strap_i, Bits{{memory, 1},
+        drive(dut.strap_i, Bits{{0, 32},
+                                {memory, 1},
                                 {kMac, 48},
                                 {0, 32},
                                 {0, 32},
