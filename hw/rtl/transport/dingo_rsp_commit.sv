@@ -164,16 +164,9 @@ module dingo_rsp_commit (
             endcase
           end else begin                     // void; but others have entries of the SRQ behind this one's
             c_q.open <= open;
-            if (it_q.cqe && (it_q.took || c_q.open)) begin
-              emit_o.stat <= 1'b1;
-              emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
-              emit_o.qstat <= 1'b1;
-              emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
-              emit_o.cqe <= 1'b1;
-              emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
-              emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
-              emit_o.cqe_tag <= it_q.tag;
-            end
+            if (it_q.cqe && (it_q.took || c_q.open))
+              emit_o <= rsp_pkg::emit_failure(6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR), 4'(dingo_pkg::QP_RECV_CQES),
+                                              dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0], it_q.tag);
           end
         end
 
@@ -205,17 +198,10 @@ module dingo_rsp_commit (
           c_q.failed <= 1'b1;
           c_q.rq_cons <= it_q.rq_after;      // what later packets took is there again
           c_q.open <= open;
-          if (it_q.cqe) begin
-            emit_o.stat <= 1'b1;
-            emit_o.stat_idx <= it_q.status == dingo_pkg::WCS_WR_FLUSH_ERR[7:0] ? 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR)
-                                                                              : 6'(dingo_pkg::CARD_RESP_CQE_ERROR);
-            emit_o.qstat <= 1'b1;
-            emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
-            emit_o.cqe <= 1'b1;
-            emit_o.cqe_status <= it_q.status;
-            emit_o.cqe_verr <= it_q.verr;
-            emit_o.cqe_tag <= it_q.tag;
-          end
+          if (it_q.cqe)
+            emit_o <= rsp_pkg::emit_failure(it_q.status == dingo_pkg::WCS_WR_FLUSH_ERR[7:0] ? 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR)
+                                                                                           : 6'(dingo_pkg::CARD_RESP_CQE_ERROR),
+                                            4'(dingo_pkg::QP_RECV_CQES), it_q.status, it_q.verr, it_q.tag);
           if (it_q.silent && it_q.write && !c_q.err) begin
             emit_o.ev <= 1'b1;
             emit_o.ev_kind <= dingo_pkg::EV_QP_FATAL[7:0];

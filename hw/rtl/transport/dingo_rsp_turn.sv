@@ -87,6 +87,11 @@ module dingo_rsp_turn (
   assign mr_valid_o = state_q == TN_KEY && go_i;
   assign wqe_taken_o = state_q == TN_FETCH && go_i && wqe_done_i;
 
+  rsp_pkg::emit_t flushed;                   // the receive WQE of the message in progress, or the next one
+  assign flushed = rsp_pkg::emit_failure(6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR), 4'(dingo_pkg::QP_RECV_CQES),
+                                         dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0],
+                                         state_q == TN_FETCH ? wqe_tag_i : c_q.held_tag);
+
   always_ff @(posedge clk_i) begin
     open_o <= 1'b0;
     if (emit_ready_i.stat) emit_o.stat <= 1'b0;
@@ -110,14 +115,7 @@ module dingo_rsp_turn (
               if (x_i.cfg.has_srq ? c_q.open : c_q.held) begin
                 c_q.held <= 1'b0;
                 c_q.open <= 1'b0;
-                emit_o.stat <= 1'b1;
-                emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
-                emit_o.qstat <= 1'b1;
-                emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
-                emit_o.cqe <= 1'b1;
-                emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
-                emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
-                emit_o.cqe_tag <= c_q.held_tag;
+                emit_o <= flushed;
               end
               state_q <= TN_FLUSH;
             end
@@ -198,14 +196,7 @@ module dingo_rsp_turn (
         if (wqe_done_i) begin
           used_q <= used_q + 5'd1;
           c_q.rq_cons <= c_q.rq_cons + 32'd1;
-          emit_o.stat <= 1'b1;
-          emit_o.stat_idx <= 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR);
-          emit_o.qstat <= 1'b1;
-          emit_o.qstat_idx <= 4'(dingo_pkg::QP_RECV_CQES);
-          emit_o.cqe <= 1'b1;
-          emit_o.cqe_status <= dingo_pkg::WCS_WR_FLUSH_ERR[7:0];
-          emit_o.cqe_verr <= dingo_pkg::VERR_FLUSHED[7:0];
-          emit_o.cqe_tag <= wqe_tag_i;
+          emit_o <= flushed;
           state_q <= TN_FLUSH;
         end
 

@@ -125,12 +125,19 @@ package rsp_pkg;
     logic [7:0]  cqe_verr;
     logic [31:0] cqe_tag;
   } emit_t;
+  localparam int unsigned EMIT_W = 70;
   typedef struct packed {
     logic stat;
     logic qstat;
     logic ev;
     logic cqe;
   } emit_ready_t;
+
+  // An emit_t: a receive WQE completes in error, counted by the card and by the QP
+  function automatic logic [EMIT_W-1:0] emit_failure(input logic [5:0] stat_idx, input logic [3:0] qstat_idx, input logic [7:0] status,
+                                               input logic [7:0] verr, input logic [31:0] tag);
+    emit_failure = {1'b1, stat_idx, 1'b1, qstat_idx, 1'b0, 8'd0, 1'b1, status, verr, tag};
+  endfunction
 
   // How a part's step ends
   typedef enum logic [1:0] {

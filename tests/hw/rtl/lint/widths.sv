@@ -20,6 +20,7 @@ module widths;
   `SAME(req_pkg, REC_W, rec_t)
   `SAME(req_pkg, ITEM_W, item_t)
   `SAME(rsp_pkg, RCTX_W, rctx_t)
+  `SAME(rsp_pkg, EMIT_W, emit_t)
   `SAME(rsp_pkg, RRES_W, rres_t)
   `SAME(rsp_pkg, SRQ_W, srq_t)
 endmodule
