@@ -337,7 +337,7 @@ module dingo_card #(
   dingo_db i_db (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
       .db_ready_o(db_ready), .db_i(db), .qp_we_i(qp_we), .qp_windex_i(qp_windex), .qp_wdata_i(qp_wdata),
-      .cq_we_i(cq_cfg_valid && !cq_cfg.resize), .cq_wdata_i(cq_cfg), .srq_we_i(srq_cfg_valid), .srq_wdata_i(srq_cfg),
+      .cq_we_i(cq_cfg_valid && !cq_cfg.resize && !cq_cfg.moderate), .cq_wdata_i(cq_cfg), .srq_we_i(srq_cfg_valid), .srq_wdata_i(srq_cfg),
       .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
       .q_o(q_db), .q_srq_o(q_db_srq), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
@@ -347,13 +347,14 @@ module dingo_card #(
 
   logic [3:0] cqe_valid, cqe_ready;    // requester, responder, Ethernet transmit, receive
   rtl_pkg::cqe_req_t cqe_req, cqe_rsp, cqe_etx, cqe_erx;
-  logic cq_idle, cq_fail_req, cq_fail_rsp, cq_fail_etx, cq_fail_erx, cq_rsp_done, comp_valid, comp_ready;
+  logic cq_idle, cq_due, cq_fail_req, cq_fail_rsp, cq_fail_etx, cq_fail_erx, cq_rsp_done, comp_valid, comp_ready;
   rtl_pkg::qpi_t cq_fail_qp;
   rtl_pkg::eqi_t comp_eq;
   rtl_pkg::cqi_t comp_cq;
 
   dingo_cq i_cq (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .xl_flush_i(xl_flush), .now_ns_i, .cfg_valid_i(cq_cfg_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .halt_i(halt_rx), .due_o(cq_due), .timer_valid_o(cq_timer), .timer_next_o(cq_timer_next), .xl_flush_i(xl_flush), .now_ns_i,
+      .cfg_valid_i(cq_cfg_valid),
       .cfg_i(cq_cfg), .info_valid_o(cq_info_valid), .info_o(cq_info), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
       .cqe_ready_o(cqe_ready), .cqe_i({cqe_erx,cqe_etx,cqe_rsp,cqe_req}), .req_fail_valid_o(cq_fail_req),
       .rsp_fail_valid_o(cq_fail_rsp), .fail_qp_o(cq_fail_qp), .etx_fail_o(cq_fail_etx), .erx_fail_o(cq_fail_erx), .rsp_done_o(cq_rsp_done),
@@ -569,13 +570,18 @@ module dingo_card #(
   );
 
   // ------------------------------------------------------------------------------------ transport
+  logic req_timer, cq_timer;
+  logic [63:0] req_timer_next, cq_timer_next;  // all ones where none runs
+  assign timer_valid_o = req_timer || cq_timer;
+  assign timer_next_o = req_timer_next < cq_timer_next ? req_timer_next : cq_timer_next;
+
   logic req_tx_idle, req_idle, req_work, rsp_tx_idle, rsp_idle, rsp_work;
   logic req_db_bad, rsp_db_bad, req_fail, rsp_fail;
   rtl_pkg::qpi_t req_fail_qp, rsp_fail_qp;
 
   dingo_requester i_requester (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(req_tx_idle), .idle_o(req_idle),
-      .work_o(req_work), .timer_valid_o, .timer_next_o, .now_ns_i, .xl_flush_i(xl_flush), .port_mtu_i(port.mtu),
+      .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(xl_flush), .port_mtu_i(port.mtu),
       .gid_valid_i(gid_valid), .db_valid_i(sq_db_valid), .db_ready_o(sq_db_ready), .db_i(q_db), .db_bad_o(req_db_bad),
       .rxp_valid_i(rxp_req_valid), .rxp_ready_o(rxp_req_ready), .rxp_i(rxp), .commit_valid_i(commit_req_valid),
       .commit_ready_o(commit_req_ready), .commit_i(commit), .txerr_valid_i(txerr_req_valid),
@@ -635,7 +641,7 @@ module dingo_card #(
   assign busy_o = {
       !compute_idle, !regs_idle,                                                                           // 25, 24
       |ev_valid, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !(wire_tx_idle && mac_idle),  // 23..16
-      !tx_mux_idle, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle, !rsp_idle, !req_idle,          // 15..8
+      !tx_mux_idle, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle || cq_due, !rsp_idle, !req_idle,          // 15..8
       !scatter_idle, !dispatch_idle, !eth_rx_idle, !eth_tx_idle, !gather_idle, !rsp_tx_idle, !req_tx_idle, !ready_o};
   assign idle_o = busy_o == '0;
 

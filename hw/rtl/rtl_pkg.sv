@@ -492,10 +492,13 @@ package rtl_pkg;
   typedef struct packed {
     logic        on;               // 0: destroyed
     logic        resize;           // a new ring and size only; see cq_info_t
+    logic        moderate;         // new count and period only
     cqi_t        cq;
     eqi_t        eq;
     logic [DB_PAGE_LOG-1:0] db_page;
     logic [4:0]  log_size;
+    logic [15:0] count;            // MODIFY_CQ: an event waits for so many entries (0: for no number),
+    logic [25:0] period;           // or for so many ns from the first of them; 0: it does not wait
     xmem_t       mem;
   } cq_cfg_t;
   typedef struct packed {          // the CQ's answer to a resize

@@ -406,7 +406,8 @@ module dingo_admin (
   assign mac_index_o = sm.index[rtl_pkg::MAC_LOG-1:0];
   assign mac_valid_o = sm.valid[0];
   assign mac_o = sm.mac;
-  assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ || op == dingo_pkg::OP_RESIZE_CQ);
+  assign cq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_DESTROY_CQ || op == dingo_pkg::OP_RESIZE_CQ
+      || op == dingo_pkg::OP_MODIFY_CQ);
   assign eq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_DESTROY_EQ);
   assign etx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && eth_tx;
   assign erx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && !eth_tx;

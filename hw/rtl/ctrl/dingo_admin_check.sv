@@ -61,6 +61,7 @@ module dingo_admin_check (
   dingo_pkg::cmd_create_eq_t eq;
   dingo_pkg::cmd_destroy_t destroy;
   dingo_pkg::cmd_create_cq_t cq;
+  dingo_pkg::cmd_modify_cq_t mod;
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_query_qp_t qq;
@@ -76,6 +77,7 @@ module dingo_admin_check (
   assign eq = cmd_i[319:0];
   assign destroy = cmd_i[127:0];
   assign cq = cmd_i[383:0];
+  assign mod = cmd_i[191:0];
   assign mr = cmd_i[511:0];
   assign qp = cmd_i[639:0];
   assign qq = cmd_i[191:0];
@@ -126,6 +128,7 @@ module dingo_admin_check (
       dingo_pkg::OP_CREATE_CQ: size = 8'd48;
       dingo_pkg::OP_CREATE_MR: size = 8'd64;
       dingo_pkg::OP_RESIZE_CQ: begin size = 8'd48; needs = dingo_pkg::CAP_RESIZE_CQ; halt_o = 1'b1; end
+      dingo_pkg::OP_MODIFY_CQ: begin size = 8'd24; needs = dingo_pkg::CAP_CQ_MODERATION; end
       dingo_pkg::OP_REREG_MR: begin size = 8'd64; needs = dingo_pkg::CAP_REREG_MR; halt_o = 1'b1; end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP: halt_o = 1'b1;
       dingo_pkg::OP_DESTROY_ETH: begin needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
@@ -136,7 +139,7 @@ module dingo_admin_check (
       // MODIFY and QUERY find every doorbell done that was rung before them.
       dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: begin needs = dingo_pkg::CAP_SRQ; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
-      dingo_pkg::OP_MODIFY_CQ, dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_ATTACH_MCAST,
+      dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_ATTACH_MCAST,
       dingo_pkg::OP_DETACH_MCAST: needs = '1;
       default: known = 1'b0;
     endcase
@@ -220,6 +223,9 @@ module dingo_admin_check (
         `BAD(cq.rsvd0 != '0, 32'd22)
         `BAD_MEM(bad_ring(cq.ring, 64'd32 << cq.log_size[4:0]), 32'd24)
         `BAD(cq.rsvd1 != '0, 32'd40)
+      end
+      dingo_pkg::OP_MODIFY_CQ: begin
+        `BAD(mod.rsvd != '0, 32'd16)
       end
       dingo_pkg::OP_CREATE_MR, dingo_pkg::OP_REREG_MR: begin
         `BAD(rereg ? mr.key[31:16] != mr.old_key[31:16] : 32'(mr.key[31:16]) >= strap_i.max_mr || 32'(mr.key[31:16]) >= MR_MOST, 32'd8)
@@ -308,7 +314,7 @@ module dingo_admin_check (
 `undef BAD
 `undef BAD_MEM
 
-  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, srq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
+  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, mod, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, srq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
       destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
       qq.out_addr, qs.out_addr, qs.out_len};
 endmodule

@@ -22,6 +22,7 @@ module dingo_admin_entries (
   dingo_pkg::cmd_set_gid_t gid;
   dingo_pkg::cmd_create_eq_t eq;
   dingo_pkg::cmd_create_cq_t cq;
+  dingo_pkg::cmd_modify_cq_t mod;
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_create_eth_t eth;
@@ -31,6 +32,7 @@ module dingo_admin_entries (
   assign gid = cmd_i[319:0];
   assign eq = cmd_i[319:0];
   assign cq = cmd_i[383:0];
+  assign mod = cmd_i[191:0];
   assign mr = cmd_i[511:0];
   assign qp = cmd_i[639:0];
   assign eth = cmd_i[319:0];
@@ -106,6 +108,9 @@ module dingo_admin_entries (
     cq_o.cq = cqi_i;
     cq_o.eq = cq_eq_i;
     cq_o.resize = op == dingo_pkg::OP_RESIZE_CQ;
+    cq_o.moderate = op == dingo_pkg::OP_MODIFY_CQ;
+    cq_o.count = cq_o.moderate ? mod.count : '0;
+    cq_o.period = cq_o.moderate ? {10'd0, mod.period} * 26'd1000 : '0;
     if (op == dingo_pkg::OP_CREATE_CQ || op == dingo_pkg::OP_RESIZE_CQ) begin
       cq_o.on = 1'b1;
       if (op == dingo_pkg::OP_CREATE_CQ) cq_o.eq = eqi_i;
@@ -130,5 +135,5 @@ module dingo_admin_entries (
   assign eth_mem_o = xmem(eth.mem);
   assign eth_log_size_o = eth.log_size[3:0];
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mr, qp, eth, srq_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mod, mr, qp, eth, srq_i};
 endmodule

@@ -52,7 +52,7 @@ module dingo_admin_verdict (
       dingo_pkg::OP_DESTROY_CQ:
         if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
         else if (cq_used_i) status_o = dingo_pkg::ST_BUSY;
-      dingo_pkg::OP_RESIZE_CQ: if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
+      dingo_pkg::OP_RESIZE_CQ, dingo_pkg::OP_MODIFY_CQ: if (!cq_there_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_REREG_MR:          // named by its whole key
         if (32'(mr.old_key[31:16]) >= 32'd1 << rtl_pkg::MR_LOG || !mr_i.valid || mr_i.tag != mr.old_key[15:0]) status_o = dingo_pkg::ST_BAD_ID;
         else if (mr_i.kind != dingo_pkg::MRT_MR[2:0]) status_o = dingo_pkg::ST_BAD_STATE;

@@ -3,13 +3,18 @@
 /// Completion queues: entries of four clients into rings in host memory; arming and events. The event
 /// of an entry follows when the entry is in host memory. A CQ that overflows or cannot be written takes no
 /// more entries (event CQ_ERR once) and every entry for it makes `fail` for the QP, or for the Ethernet ring.
+/// With moderation (MODIFY_CQ) an event that is due waits for its number of entries, or for the end of a period.
 module dingo_cq (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
+    input  logic        halt_i,          // no event that waits is given now, so that idle_o stays
+    output logic        due_o,           // the time of one may have come
+    output logic        timer_valid_o,   // some event may wait,
+    output logic [63:0] timer_next_o,    // and for none the time comes before
     input  logic        xl_flush_i,
     input  logic [63:0] now_ns_i,
-    input  logic        cfg_valid_i,     // create (index and phase start afresh), resize (likewise) or destroy
+    input  logic        cfg_valid_i,     // create (index and phase start afresh), resize (likewise), moderate or destroy
     input  rtl_pkg::cq_cfg_t     cfg_i,
     output logic        info_valid_o,    // one cycle, of a resize
     output rtl_pkg::cq_info_t    info_o,
@@ -62,6 +67,8 @@ module dingo_cq (
     rtl_pkg::eqi_t          eq;
     logic [PageW-1:0]       db_page;
     logic [4:0]             log_size;
+    logic [15:0]            count;    // see rtl_pkg::cq_cfg_t
+    logic [25:0]            period;
     rtl_pkg::xmem_t         mem;
   } cfg_t;
   typedef struct packed {
@@ -74,15 +81,19 @@ module dingo_cq (
     logic [31:0] consumer;
     logic [31:0] notified;        // entries before it were consumed, or the last event told of them
     logic [31:0] last_solicited;  // behind the newest solicited or error entry
+    logic        waits;           // an event is due and waits
+    logic [31:0] counted_from;    // entries from here on count; who polls for long and then arms begins anew
+    logic [63:0] first_at;        // when the entry at `notified` came, or before
   } dyn_t;
-  localparam int unsigned CfgW = 119 + PageW - 10 + rtl_pkg::EQ_LOG;
-  localparam int unsigned DynW = 165;
+  localparam int unsigned CfgW = 161 + PageW - 10 + rtl_pkg::EQ_LOG;
+  localparam int unsigned DynW = 262;
 
-  typedef enum logic [1:0] {
-    OP_CFG  = 2'd0,
-    OP_DONE = 2'd1,  // an entry is in host memory
-    OP_DB   = 2'd2,
-    OP_POST = 2'd3   // a new entry
+  typedef enum logic [2:0] {
+    OP_CFG  = 3'd0,
+    OP_DONE = 3'd1,  // an entry is in host memory
+    OP_DUE  = 3'd2,  // the time of an event that waits may have come
+    OP_DB   = 3'd3,
+    OP_POST = 3'd4   // a new entry
   } op_t;
 
   // ---------------------------------------------------------------------------------- who is next
@@ -102,7 +113,8 @@ module dingo_cq (
   logic [ReqW-1:0] granted_bits;
   rtl_pkg::cqe_req_t granted;
 
-  logic room, can_cfg, can_done, can_db, can_post;
+  logic room, can_cfg, can_done, can_due, can_db, can_post, due_valid;
+  rtl_pkg::cqi_t due_cq;
   logic b_valid_q, c_valid_q;
   op_t b_op_q;
   logic meta_valid;
@@ -110,12 +122,13 @@ module dingo_cq (
   logic [2:0] comp_count, ev_count, stat_count;
 
   // Nothing waits behind this point: two operations may be in work, each gives one of these at most.
-  assign room = comp_count <= 3'd2 && ev_count <= 3'd2 && stat_count <= 3'd2 && !clearing &&
-                !(b_valid_q && b_op_q == OP_DB);
+  assign room = comp_count <= 3'd2 && ev_count <= 3'd2 && stat_count <= 3'd2 && !clearing && timers_ready &&
+                !(b_valid_q && (b_op_q == OP_DB || b_op_q == OP_CFG));
   assign can_cfg = room && cfg_full_q;
   assign can_done = room && !cfg_full_q && done_valid;
-  assign can_db = room && !cfg_full_q && !done_valid && db_full_q && !db_hold && !c_valid_q;
-  assign can_post = room && !cfg_full_q && !done_valid && !(db_full_q && !db_hold) &&
+  assign can_due = room && !cfg_full_q && !done_valid && due_valid && !halt_i;
+  assign can_db = room && !cfg_full_q && !done_valid && !can_due && db_full_q && !db_hold && !c_valid_q;
+  assign can_post = room && !cfg_full_q && !done_valid && !can_due && !(db_full_q && !db_hold) &&
                     meta_count + (LogFlight+1)'(b_valid_q && b_op_q == OP_POST) < (LogFlight+1)'(1 << LogFlight);
   assign cqe_ready_o = can_post ? grant : '0;
   assign db_ready_o = !db_full_q;
@@ -138,8 +151,8 @@ module dingo_cq (
   logic issue;
   rtl_pkg::cqi_t a_cq, b_cq_q;
   rtl_pkg::cqi_t done_cq;
-  assign issue = can_cfg || can_done || can_db || (can_post && grant != '0);
-  assign a_cq = can_cfg ? cfg_q.cq : can_done ? done_cq : can_db ? db_word.object[IdxW-1:0] : granted.cq;
+  assign issue = can_cfg || can_done || can_due || can_db || (can_post && grant != '0);
+  assign a_cq = can_cfg ? cfg_q.cq : can_done ? done_cq : can_due ? due_cq : can_db ? db_word.object[IdxW-1:0] : granted.cq;
 
   logic cfg_we, dyn_we;
   rtl_pkg::cqi_t dyn_waddr;
@@ -173,15 +186,28 @@ module dingo_cq (
       .raddr_i(a_cq),
       .rdata_o(dyn_rbits)
   );
-  // A resize keeps what the old entry has, so it is written when that has come.
-  logic resizes;
-  assign resizes = b_valid_q && b_op_q == OP_CFG && cfg_q.resize && !b_dyn.error;
-  assign cfg_new.on = resizes ? b_cfg.on : cfg_q.on;
-  assign cfg_new.eq = resizes ? b_cfg.eq : cfg_q.eq;
-  assign cfg_new.db_page = resizes ? b_cfg.db_page : cfg_q.db_page;
-  assign cfg_new.log_size = cfg_q.log_size;
-  assign cfg_new.mem = cfg_q.mem;
-  assign cfg_we = clearing || (can_cfg && !cfg_q.resize) || resizes;
+  // What keeps a part of the old entry is written when that has come.
+  logic b_cfg_op, resizes, moderates;
+  assign b_cfg_op = b_valid_q && b_op_q == OP_CFG;
+  assign resizes = b_cfg_op && cfg_q.resize && !b_dyn.error;
+  assign moderates = b_cfg_op && cfg_q.moderate;
+  always_comb begin
+    cfg_new = b_cfg;
+    if (resizes || can_cfg) begin
+      cfg_new.log_size = cfg_q.log_size;
+      cfg_new.mem = cfg_q.mem;
+    end
+    if (moderates || can_cfg) begin
+      cfg_new.count = cfg_q.count;
+      cfg_new.period = cfg_q.period;
+    end
+    if (can_cfg) begin
+      cfg_new.on = cfg_q.on;
+      cfg_new.eq = cfg_q.eq;
+      cfg_new.db_page = cfg_q.db_page;
+    end
+  end
+  assign cfg_we = clearing || (can_cfg && !cfg_q.resize && !cfg_q.moderate) || resizes || moderates;
   assign info_valid_o = b_valid_q && b_op_q == OP_CFG && cfg_q.resize;
   assign info_o.error = b_dyn.error;
   assign info_o.producer = b_dyn.producer;
@@ -252,7 +278,10 @@ module dingo_cq (
   // ---------------------------------------------------------------------------------- the operation
   logic [31:0] size;
   logic full, fired, err_event, overflowed, refused, b_we;
-  logic fires_done;
+  logic wanted, b_enough;
+  logic [15:0] b_count;
+  logic [25:0] b_period;
+  logic [31:0] b_producer;
   dyn_t b_new;
   assign size = 32'd1 << b_cfg.log_size;
   assign full = b_dyn.head - b_dyn.consumer == size;
@@ -261,7 +290,12 @@ module dingo_cq (
       ? (b_req_q.flags & dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0]) != '0 ||
         b_req_q.status != dingo_pkg::WCS_SUCCESS[7:0]
       : b_meta_solicited_q;
-  assign fires_done = b_dyn.armed && (b_solicited || !b_dyn.armed_solicited);
+  assign wanted = b_dyn.armed && (b_solicited || !b_dyn.armed_solicited);
+  // So many entries that none more is waited for; with the one that is done in this cycle
+  assign b_count = moderates ? cfg_q.count : b_cfg.count;
+  assign b_period = moderates ? cfg_q.period : b_cfg.period;
+  assign b_producer = b_dyn.producer + {31'd0, b_op_q == OP_DONE};
+  assign b_enough = b_period == '0 || (b_count != '0 && b_producer - b_dyn.counted_from >= {16'd0, b_count});
   always_comb begin
     entry = '0;
     entry.wqe_index = b_req_q.wqe_index;
@@ -290,11 +324,19 @@ module dingo_cq (
       case (b_op_q)
         OP_CFG: begin
           b_we = !cfg_q.resize || resizes;
-          b_new = '0;
-          if (cfg_q.resize) begin      // armed as it was
-            b_new.armed = b_dyn.armed;
-            b_new.armed_solicited = b_dyn.armed_solicited;
-            b_new.arm_sn = b_dyn.arm_sn;
+          if (cfg_q.moderate) begin
+            if (b_cfg.period == '0) b_new.first_at = now_ns_i;
+            fired = b_dyn.waits && b_enough;
+          end else begin
+            b_new = '0;
+            if (cfg_q.resize) begin    // armed as it was, with what waits
+              b_new.armed = b_dyn.armed;
+              b_new.armed_solicited = b_dyn.armed_solicited;
+              b_new.arm_sn = b_dyn.arm_sn;
+              b_new.waits = b_dyn.waits;
+              b_new.counted_from = b_dyn.counted_from - b_dyn.producer;
+              b_new.first_at = b_dyn.first_at;
+            end
           end
         end
         OP_POST: begin
@@ -306,6 +348,7 @@ module dingo_cq (
             overflowed = 1'b1;
             err_event = 1'b1;
             b_new.error = 1'b1;
+            fired = b_dyn.waits;
           end else begin
             meta_push = 1'b1;
             b_new.head = b_dyn.head + 32'd1;
@@ -317,18 +360,27 @@ module dingo_cq (
             refused = 1'b1;
             err_event = !b_dyn.error;
             b_new.error = 1'b1;
+            fired = b_dyn.waits || (wanted && !b_err_q);  // it is there, when others overflowed meanwhile
           end else begin
-            b_new.producer = b_dyn.producer + 32'd1;
-            if (b_solicited) b_new.last_solicited = b_new.producer;
-            if (fires_done) begin
-              fired = 1'b1;
-              b_new.armed = 1'b0;
-              b_new.notified = b_new.producer;
-            end
+            b_new.producer = b_producer;
+            if (b_solicited) b_new.last_solicited = b_producer;
+            if (!b_dyn.waits && b_dyn.producer == b_dyn.notified) b_new.first_at = now_ns_i;
+            fired = (b_dyn.waits || wanted) && b_enough;
+            b_new.waits = b_dyn.waits || wanted;
           end
+        end
+        OP_DUE: begin
+          b_we = b_dyn.waits;
+          fired = b_dyn.waits && b_dyn.first_at + {38'd0, b_period} <= now_ns_i;
         end
         default: ;
       endcase
+      if (fired) begin
+        b_new.waits = 1'b0;
+        b_new.armed = 1'b0;
+        b_new.notified = b_new.producer;
+        b_new.counted_from = b_new.producer;
+      end
     end
   end
 
@@ -339,8 +391,8 @@ module dingo_cq (
   cfg_t c_cfg_q;
   logic c_known_q, c_in_ring_q, c_in_flight_q;
   rtl_pkg::cqi_t c_cq_q;
-  logic c_take, c_drop, c_fired, c_pending, c_arm_new, c_solicited;
-  logic [31:0] c_index;
+  logic c_take, c_drop, c_fired, c_fires, c_enough, c_pending, c_arm_new, c_solicited;
+  logic [31:0] c_index, c_counted;
   assign c_index = db_q.index;
   assign c_take = c_valid_q && c_known_q && c_in_ring_q;
   assign db_hold = db_wait_q != '0;
@@ -356,6 +408,10 @@ module dingo_cq (
   assign c_notified = c_moves ? c_index : c_dyn_q.notified;
   assign c_caught_up = c_moves ? rtl_pkg::idx_before(c_dyn_q.last_solicited, c_index) :
       rtl_pkg::idx_before(c_dyn_q.last_solicited, c_dyn_q.notified);
+  logic c_enough_kept, c_enough_new, c_enough_old;
+  assign c_enough_kept = c_dyn_q.producer - c_dyn_q.counted_from >= {16'd0, c_cfg_q.count};
+  assign c_enough_new = c_dyn_q.producer - c_index >= {16'd0, c_cfg_q.count};
+  assign c_enough_old = c_dyn_q.producer - c_dyn_q.notified >= {16'd0, c_cfg_q.count};
   always_comb begin
     c_new = c_dyn_q;
     c_new.consumer = c_index;
@@ -364,14 +420,42 @@ module dingo_cq (
     if (c_solicited)
       c_pending = !c_caught_up && (c_moves ? c_dyn_q.last_solicited != c_index : c_dyn_q.last_solicited != c_dyn_q.notified);
     else c_pending = c_moves ? c_dyn_q.producer != c_index : c_dyn_q.producer != c_dyn_q.notified;
-    c_fired = c_take && c_arm_new && c_pending;
+    c_counted = c_dyn_q.armed ? c_dyn_q.counted_from : c_notified;
+    c_enough = c_cfg_q.period == '0 || c_dyn_q.error
+        || (c_cfg_q.count != '0 && (c_dyn_q.armed ? c_enough_kept : c_moves ? c_enough_new : c_enough_old));
+    c_fires = c_pending && !c_dyn_q.waits && c_enough;
+    c_fired = c_take && c_arm_new && c_fires;
     if (c_arm_new) begin
       c_new.arm_sn = db_word.arm_sn;
       c_new.armed_solicited = c_solicited;
-      c_new.armed = !c_pending;
-      if (c_pending) c_new.notified = c_dyn_q.producer;
+      c_new.counted_from = c_counted;
+      c_new.armed = !c_fires;
+      c_new.waits = c_dyn_q.waits || (c_pending && !c_fires);
+      if (c_fires) begin
+        c_new.notified = c_dyn_q.producer;
+        c_new.counted_from = c_dyn_q.producer;
+      end
     end
   end
+
+  // ---------------------------------------------------------------------------------- deadlines
+  // Of every event that waits, in the cycle behind; and of one that does no more: none.
+  logic set_q, set_never_q, timers_ready;
+  rtl_pkg::cqi_t set_cq_q;
+  logic [63:0] set_from_q;
+  logic [25:0] set_period_q;
+  always_ff @(posedge clk_i) begin
+    set_q <= rst_ni && (b_we || c_take) && (dyn_d.waits || (c_valid_q ? c_dyn_q.waits : b_dyn.waits));
+    set_never_q <= !dyn_d.waits;
+    set_cq_q <= dyn_waddr;
+    set_from_q <= dyn_d.first_at;
+    set_period_q <= c_valid_q ? c_cfg_q.period : b_period;
+  end
+  dingo_timers #(.Log(IdxW)) u_timers (
+      .clk_i, .rst_ni, .ready_o(timers_ready), .now_ns_i, .set_i(set_q), .set_index_i(set_cq_q),
+      .set_ns_i(set_never_q ? '1 : set_from_q + {38'd0, set_period_q}), .valid_o(timer_valid_o), .next_o(timer_next_o),
+      .due_valid_o(due_valid), .due_ready_i(can_due), .due_index_o(due_cq)
+  );
 
   assign dyn_d = c_valid_q ? c_new : b_new;
   assign dyn_we = clearing || b_we || c_take;
@@ -410,7 +494,7 @@ module dingo_cq (
     if (cfg_valid_i) cfg_q <= cfg_i;
     if (db_valid_i && db_ready_o) db_q <= db_i;
     if (issue) begin
-      b_op_q <= can_cfg ? OP_CFG : can_done ? OP_DONE : can_db ? OP_DB : OP_POST;
+      b_op_q <= can_cfg ? OP_CFG : can_done ? OP_DONE : can_due ? OP_DUE : can_db ? OP_DB : OP_POST;
       b_cq_q <= a_cq;
       b_err_q <= done_err;
       b_client_q <= can_done ? done_client : grant;
@@ -506,7 +590,8 @@ module dingo_cq (
   assign stat_o.idx = stat_idx;
   assign stat_o.by = 16'd1;
 
-  assign idle_o = !clearing && !cfg_full_q && !db_full_q && !b_valid_q && !c_valid_q && meta_count == '0 &&
+  assign due_o = due_valid || (timer_valid_o && timer_next_o <= now_ns_i);
+  assign idle_o = !clearing && !cfg_full_q && !db_full_q && !b_valid_q && !c_valid_q && meta_count == '0 && !set_q &&
                   comp_count == '0 && ev_count == '0 && stat_count == '0 && cqe_valid_i == '0;
 
   always_ff @(posedge clk_i) begin

@@ -25,12 +25,17 @@ struct CqConfig {
     bool resize = false;
     unsigned cq = 0, eq = 0, page = 0, log_size = 0;
     Mem mem;
+    bool moderate = false;
+    unsigned count = 0, period = 0;  ///< with moderate; period in ns
     [[nodiscard]] Bits bits() const {
         Bits all = mem.bits();
+        all.add(period, 26);
+        all.add(count, 16);
         all.add(log_size, 5);
         all.add(page, 10);
         all.add(eq, kEqLog);
         all.add(cq, kCqLog);
+        all.add(moderate, 1);
         all.add(resize, 1);
         all.add(on, 1);
         return all;
@@ -173,7 +178,8 @@ struct CqBench {
     void settle() {
         for (int i = 0; i < 5000; ++i) {
             clock();
-            if (dut.idle_o && host.idle() && !db && !cqe[0] && !cqe[1] && !cqe[2] && !cqe[3]) {
+            if (dut.idle_o && !dut.due_o && host.idle() && !db && !cqe[0] && !cqe[1] && !cqe[2] &&
+                !cqe[3]) {
                 clock();  // failures come a cycle later
                 return;
             }
