@@ -47,8 +47,15 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
             write_qp(i, true);
         for (unsigned i = 0; i < kCqs; ++i) {
             dut_.cq_we_i = 1;
-            drive(dut_.cq_wdata_i,
-                  Bits{{1, 1}, {0, 1}, {i, 3}, {0, 3}, {kPage, 10}, {0, 5}, {0, 64}, {0, 39}});
+            drive(dut_.cq_wdata_i, Bits{{1, 1},
+                                        {0, 2},
+                                        {i, 3},
+                                        {0, 3},
+                                        {kPage, 10},
+                                        {0, 5},
+                                        {0, 42},
+                                        {0, 64},
+                                        {0, 39}});
             clock();
         }
         dut_.cq_we_i = 0;
