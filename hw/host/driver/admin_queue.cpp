@@ -9,6 +9,7 @@
 
 #include "base/errno_error.h"
 #include "base/log.h"
+#include "base/ordered_write.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -51,7 +52,7 @@ const dingo_admin_cpl* AdminQueue::wait() {
         std::chrono::steady_clock::now() + std::chrono::milliseconds(DINGO_ADMIN_TIMEOUT_MS);
     do {
         for (unsigned round = 0; round < kRounds; ++round) {
-            if ((__atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) & 1U) == phase) {
+            if ((read_owner(*entry) & 1U) == phase) {
                 ++consumer_;
                 return entry;
             }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/errno_error.h"
+#include "base/ordered_write.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -75,7 +76,7 @@ bool EventQueues::poll(Queue& eq, const std::function<void(const dingo_eqe&)>& d
         const auto* entry = reinterpret_cast<const dingo_eqe*>(
             eq.memory->bytes().data() + (eq.consumer & (size - 1)) * DINGO_EQE_SIZE);
         const unsigned phase = (eq.consumer & size) == 0 ? 1 : 0;
-        if ((__atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) & 1U) != phase) {
+        if ((read_owner(*entry) & 1U) != phase) {
             break;
         }
         dingo_eqe event;

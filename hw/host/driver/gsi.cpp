@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/ordered_write.h"
 #include "host/driver/address_vector.h"
 #include "host/driver/card_object.h"
 #include "host/driver/driver.h"
@@ -205,7 +206,7 @@ const dingo_cqe* Gsi::Rings::next() {
     const auto* entry = reinterpret_cast<const dingo_cqe*>(
         cq.bytes().data() + (completions % (1U << kLogCq)) * DINGO_CQE_SIZE);
     const unsigned phase = (completions >> kLogCq & 1) == 0 ? 1 : 0;
-    return (__atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) & 1U) == phase ? entry : nullptr;
+    return (read_owner(*entry) & 1U) == phase ? entry : nullptr;
 }
 
 Gsi::Gsi(Driver& driver) : driver_(driver) {
