@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/driver/bus_map.h"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -206,17 +205,9 @@ bool BusMap::atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::u
         locked_atomic(at, request.swap, request.compare, request.operand, before)) {
         return true;
     }
-    std::array<std::byte, sizeof before> bytes{};
-    if (!read(addr, bytes)) {
-        return false;
-    }
-    std::memcpy(&before, bytes.data(), sizeof before);
-    std::uint64_t after = before;
-    if (!changes(request, before, after)) {
-        return true;
-    }
-    std::memcpy(bytes.data(), &after, sizeof after);
-    return write(addr, bytes);
+    return request.make_by([&](std::span<std::byte> dst) { return read(addr, dst); },
+                           [&](std::span<const std::byte> src) { return write(addr, src); },
+                           before);
 }
 
 }  // namespace dingo::uverbs

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/driver/far_place.h"
 
-#include <array>
 #include <chrono>
-#include <cstring>
 #include <map>
 
 #include "base/monotonic_clock.h"
@@ -30,11 +28,6 @@ std::shared_ptr<std::mutex> atomics_of(pid_t pid) {
 }
 
 }  // namespace
-
-bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after) {
-    after = request.swap ? request.operand : before + request.operand;
-    return !request.swap || before == request.compare;
-}
 
 bool FarPlace::begin() {
     const std::scoped_lock lock(mutex_);
@@ -73,17 +66,9 @@ bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
                       std::uint64_t& before) {
     return accessed([&] {
         const auto lock = lock_atomics();
-        std::array<std::byte, sizeof before> bytes{};
-        if (!do_read(offset, bytes)) {
-            return false;
-        }
-        std::memcpy(&before, bytes.data(), sizeof before);
-        std::uint64_t after = 0;
-        if (!changes(request, before, after)) {
-            return true;
-        }
-        std::memcpy(bytes.data(), &after, sizeof after);
-        return do_write(offset, bytes);
+        return request.make_by(
+            [&](std::span<std::byte> dst) { return do_read(offset, dst); },
+            [&](std::span<const std::byte> src) { return do_write(offset, src); }, before);
     });
 }
 

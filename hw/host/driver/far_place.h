@@ -19,9 +19,6 @@ namespace dingo::uverbs {
 class Mover;
 struct FarAccess;
 
-/// What the request makes of `before`. False: it stays.
-bool changes(const FarMemory::Atomic& request, std::uint64_t before, std::uint64_t& after);
-
 class FarPlace {
   public:
     explicit FarPlace(std::shared_ptr<Mover> mover) : mover_(std::move(mover)) {}

@@ -193,8 +193,18 @@ const DirectTraffic& DirectPage::traffic() {
 
 // --- DirectFence
 
+namespace {
+
+/// What was closed before is seen by who is not busy yet.
+void see_closed() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace
+
 DirectFence::DirectFence(const DirectContext& context, std::uint32_t key, Nanoseconds until)
     : until_(until) {
+    see_closed();
     for (const auto& weak : context.memories()) {
         if (auto page = weak.lock()) {
             add(std::move(page), key);
@@ -203,12 +213,11 @@ DirectFence::DirectFence(const DirectContext& context, std::uint32_t key, Nanose
 }
 
 DirectFence::DirectFence(const DirectPage& page, Nanoseconds until) : until_(until) {
+    see_closed();
     add(page.memory(), 0);
 }
 
 void DirectFence::add(std::shared_ptr<DirectMemory> page, std::uint32_t key) {
-    // What was closed before is seen by who is not busy yet.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
     const std::uint32_t count = page->busy();
     const std::uint32_t used = page->key();
     if (count % 2 == 0 || (key != 0 && used != 0 && used != key)) {

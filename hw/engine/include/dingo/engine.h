@@ -12,7 +12,6 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -48,17 +47,9 @@ class HostPort {
     /// others change at the same time makes it in one locked instruction where it can.
     virtual bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
                             std::uint64_t& before) {
-        std::array<std::byte, sizeof before> bytes{};
-        if (!dma_read(addr, bytes)) {
-            return false;
-        }
-        std::memcpy(&before, bytes.data(), sizeof before);
-        if (request.swap && before != request.compare) {
-            return true;
-        }
-        const std::uint64_t after = request.swap ? request.operand : before + request.operand;
-        std::memcpy(bytes.data(), &after, sizeof after);
-        return dma_write(addr, bytes);
+        return request.make_by([&](std::span<std::byte> dst) { return dma_read(addr, dst); },
+                               [&](std::span<const std::byte> src) { return dma_write(addr, src); },
+                               before);
     }
 
     /// Address through which [addr, addr+len) may be accessed directly until the next call into

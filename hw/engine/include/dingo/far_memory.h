@@ -4,8 +4,10 @@
 // a GPU's. An engine that knows this port waits for nobody: docs/reference/far-memory.md.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "dingo/held_memory.h"
@@ -31,6 +33,23 @@ class FarMemory {
         bool swap = false;  ///< compare and swap; else fetch and add
         std::uint64_t compare = 0;
         std::uint64_t operand = 0;  ///< what is swapped in, or added
+
+        /// In steps, where no locked instruction can make it: `read(bytes)`, then `write(bytes)`
+        /// if it changes them. `before` = what they were. False: one of the two was.
+        template <typename Read, typename Write>
+        bool make_by(const Read& read, const Write& write, std::uint64_t& before) const {
+            std::array<std::byte, sizeof before> bytes{};
+            if (!read(std::span(bytes))) {
+                return false;
+            }
+            std::memcpy(&before, bytes.data(), sizeof before);
+            if (swap && before != compare) {
+                return true;
+            }
+            const std::uint64_t after = swap ? operand : before + operand;
+            std::memcpy(bytes.data(), &after, sizeof after);
+            return write(std::span<const std::byte>(bytes));
+        }
     };
 
     struct Progress {

@@ -4,9 +4,6 @@
 // acknowledgement.
 #include "responder.h"
 
-#include <array>
-#include <cstring>
-
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
 #include "qp_math.h"
