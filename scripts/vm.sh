@@ -38,7 +38,7 @@ usage:
 
 options:
   --kernel 6.12|7.2     guest kernel: Debian 13's, or trixie-backports' (default 6.12);
-                        with -debug or -lockdep the laboratory's (scripts/kernel-lab.sh)
+                        with -debug, -lockdep or -kasan the laboratory's (scripts/kernel-lab.sh)
   --packages "P Q"      more Debian packages in the guests (cached)
   --faults SPEC         fault injection of both cards (see dingo-card --help);
                         --faults-a, --faults-b for one card
@@ -172,7 +172,7 @@ check_options() {
     done
     [ "$cpus" -ge 1 ] || die "--cpus: a guest needs one"
     [ "$memory" -ge 256 ] || die "--memory: a guest needs 256 MiB"
-    [[ $kernel =~ ^(6\.12|7\.2)(-debug|-lockdep)?$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
+    [[ $kernel =~ ^(6\.12|7\.2)(-debug|-lockdep|-kasan)?$ ]] || die "--kernel takes 6.12 or 7.2, not '$kernel'"
     [ "$mtu" = default ] || { [[ $mtu =~ ^[0-9]{1,5}$ ]] && [ "$mtu" -ge 256 ] && [ "$mtu" -le 9216 ]; } ||
         die "--mtu takes 256 to 9216 or 'default', not '$mtu'"
     [[ $nvme =~ ^[0-9]*$ ]] || die "--nvme takes a number of MiB, not '$nvme'"

@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernels that find faults: built from Debian's linux-source packages with scripts/guest/debug.config, by
 # scripts/kernel-lab.sh and by nobody else. Under their names they serve where a kernel's name does: KERNEL-debug
-# (6.12-debug) has all checks; KERNEL-lockdep all but KASAN, with which an emulated guest
-# comes up only where each of its processors has an idle one.
+# (6.12-debug) has all checks, with which an emulated guest comes up only where each of its processors has an idle one;
+# KERNEL-lockdep all but KASAN; KERNEL-kasan KASAN, checks of DMA mappings and failing allocations, but nothing else that
+# costs much.
 # Sourced after common.sh, kernel.sh and guest.sh.
 
 debug_config=$dingo_root/scripts/guest/debug.config
 
 # is_debug_kernel NAME: whether that is the name of one.
-is_debug_kernel() { [[ $1 == *-debug || $1 == *-lockdep ]]; }
+is_debug_kernel() { [[ $1 == *-debug || $1 == *-lockdep || $1 == *-kasan ]]; }
 
 # debug_kernel_config NAME: its configuration, over the usual one.
 debug_kernel_config() {
-    if [[ $1 == *-lockdep ]]; then
-        sed -e '/^CONFIG_KASAN/d' -e '/^CONFIG_LOCALVERSION=/s/debug/lockdep/' "$debug_config"
-    else
-        cat "$debug_config"
-    fi
+    local costly='PROVE_|LOCKDEP_|DEBUG_OBJECTS|DEBUG_VM|NET_DEV_REFCNT_TRACKER|HARDENED_USERCOPY|PAGE_POISONING'
+    case $1 in
+    *-lockdep) sed -e '/^CONFIG_KASAN/d' -e '/^CONFIG_LOCALVERSION=/s/debug/lockdep/' "$debug_config" ;;
+    *-kasan)
+        sed -E -e "/^CONFIG_($costly)/d" -e '/^CONFIG_LOCALVERSION=/s/debug/kasan/' -e 's/^CONFIG_KASAN_OUTLINE/CONFIG_KASAN_INLINE/' \
+            "$debug_config"
+        # Each allocation keeps two stack traces, which ORC takes slowly. kmemleak looks when it is told to.
+        printf '%s\n' CONFIG_UNWINDER_FRAME_POINTER=y CONFIG_DEBUG_KMEMLEAK_AUTO_SCAN=n
+        ;;
+    *) cat "$debug_config" ;;
+    esac
 }
 
 # debug_kernel_recipe NAME: what makes a debug kernel another one.

@@ -6,7 +6,7 @@ dingo_kernels=(6.12 7.2)
 
 # kernel_root KERNEL: print the directory of a trixie root with gcc, make, sparse and the headers
 # of the newest Debian release of that series; `release` holds the release name, `image/` the
-# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug, -lockdep: see debug_kernel.sh.
+# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug, -lockdep, -kasan: see debug_kernel.sh.
 kernel_root() {
     local kernel=$1
     ! is_debug_kernel "$kernel" || { debug_kernel_root "$kernel"; return; }

@@ -47,11 +47,11 @@ offloads_are_on() {
 }
 # Of what is sent the card makes more frames than the stack gave it, and both count the same.
 segments() {
-    local packets bytes_sent was_packets was_bytes
+    local packets bytes_sent was_packets was_bytes n
     was_packets=$(counter eth_tx_packets) was_bytes=$(counter eth_tx_bytes)
     packets=$(sent packets) bytes_sent=$(sent bytes)
-    timeout 30 tcpdump -ni "$dev" -c 5 "tcp and greater 3200 and dst $peer" >/tmp/ethernet.long 2>/dev/null &
-    sleep 1
+    timeout 60 tcpdump -ni "$dev" -c 5 "tcp and greater 3200 and dst $peer" >/tmp/ethernet.long 2>/tmp/ethernet.tcpdump &
+    for n in $(seq 200); do ! grep -q '^listening' /tmp/ethernet.tcpdump || break; sleep 0.1; done
     tcp "$peer" 6000000 || return 1
     wait $! || { echo 'the stack gave the card no long frame'; return 1; }
     sleep 0.5

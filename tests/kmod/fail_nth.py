@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fails the first, second, ... allocation of a driver's work, until the work is done without: nothing may break, and all
-works afterwards. Runs as root in a guest whose kernel has fault injection (scripts/kernel-lab.sh).
+"""Fails the first, second, ... allocation of a driver's work: nothing may break, and all works afterwards. Each one that a
+function of the driver asks for fails, by itself or through a few others; of those deeper in the kernel, which are
+thousands, evenly spread ones, as many as fit in SECONDS a case. Runs as root in a guest whose kernel has fault injection
+(scripts/kernel-lab.sh).
 
-usage: fail_nth.py PCI-NAME
+usage: fail_nth.py PCI-NAME SECONDS
 
 Prints PASS name, or FAIL name: why, a line a case.
 """
+import contextlib
 import os
+import re
 import sys
 import time
 
@@ -20,9 +24,13 @@ from pyverbs.qp import QP, QPCap, QPInitAttr
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 
 PCI = sys.argv[1]
+SECONDS = float(sys.argv[2])
 DRIVER = "/sys/bus/pci/drivers/dingo"
-MOST = 3000
 NTH = "/proc/thread-self/fail-nth"
+NEVER = 1 << 30
+KINDS = ("failslab", "fail_page_alloc", "fail_usercopy")
+MODULES = ("dingo", "dingo_ib")
+OWN_DEPTH = 12  # frames between an allocation and the driver's function whose own it is
 
 
 def put(path, text):
@@ -33,22 +41,71 @@ def put(path, text):
         os.close(file)
 
 
-def sweep(work, undo=lambda: None):
-    """How many allocations failed before work() came to its end without. work() returns whether it succeeded."""
+def setting(name, value):
+    for kind in KINDS:
+        put(f"/sys/kernel/debug/{kind}/{name}", value)
+
+
+def text_of(module):
+    """First and last address of a module's functions."""
+    found = re.compile(rf"^([0-9a-f]+) [tT] \S+\t\[{module}\]$", re.MULTILINE)
+    with open("/proc/kallsyms", encoding="ascii") as symbols:
+        addresses = [int(a, 16) for a in found.findall(symbols.read())]
+    return min(addresses), max(addresses) + 4096
+
+
+@contextlib.contextmanager
+def only_own(module):
+    """Meanwhile other allocations than a module's own do not count."""
+    first, last = text_of(module)
+    setting("stacktrace-depth", str(OWN_DEPTH))
+    setting("require-start", hex(first))
+    setting("require-end", hex(last))
+    try:
+        yield
+    finally:
+        setting("require-start", "0")
+        setting("require-end", hex((1 << 64) - 1))
+
+
+def fail(work, undo, nth):
+    """Fails the nth allocation of work(), which returns whether it succeeded. Returns how many it lacked to the nth."""
     file = os.open(NTH, os.O_RDWR)
-    for nth in range(1, MOST):
+    try:
         os.pwrite(file, str(nth).encode(), 0)
         done = work()
         left = int(os.pread(file, 16, 0).strip(b"\0\n"))
         os.pwrite(file, b"0", 0)
-        if done:
-            undo()
-        if left:
-            os.close(file)
-            if not done:
-                raise RuntimeError(f"failed without a fault, after {nth - 1} faults")
-            return nth - 1
-    raise RuntimeError(f"still fails after {MOST} faults")
+    finally:
+        os.close(file)
+    if done:
+        undo()
+    elif left:
+        raise RuntimeError(f"failed without a fault, allocation {nth}")
+    return left
+
+
+def nothing():
+    pass
+
+
+def sweep(work, undo=nothing):
+    """Fails allocations of work(), which returns whether it succeeded. Returns how many, and of how many."""
+    failed = 0
+    for module in MODULES:
+        with only_own(module):
+            nth = 1
+            while not fail(work, undo, nth):
+                nth += 1
+            failed += nth - 1
+    began = time.monotonic()
+    number = NEVER - fail(work, undo, NEVER)
+    took = time.monotonic() - began
+    step = max(1, round(number * took / SECONDS))
+    others = range(1 + step // 2, number + 1, step)
+    for nth in others:
+        fail(work, undo, nth)
+    return failed, len(others), number
 
 
 def bind():
@@ -109,20 +166,19 @@ def regions():
 
 def main():
     status = 0
+    setting("verbose", "0")
     for name in ("failslab", "fail_page_alloc"):
         put(f"/sys/kernel/debug/{name}/ignore-gfp-wait", "N")
-        put(f"/sys/kernel/debug/{name}/verbose", "0")
     put("/sys/kernel/debug/fail_page_alloc/min-order", "0")
-    put("/sys/kernel/debug/fail_usercopy/verbose", "0")
     for case in (probe, contexts, queues, regions):
         name = f"each allocation of {case.__name__} fails once"
         try:
-            number = case()
-            print(f"# {number} faults")
-            print(f"PASS {name}" if number else f"FAIL {name}: no fault was injected")
-            status |= not number
+            own, others, number = case()
+            print(f"# {case.__name__}: {own} of the driver's own, {others} of {number} of all", flush=True)
+            print(f"PASS {name}" if own else f"FAIL {name}: no fault was injected", flush=True)
+            status |= not own
         except Exception as why:  # pylint: disable=broad-except
-            print(f"FAIL {name}: {type(why).__name__} {why}")
+            print(f"FAIL {name}: {type(why).__name__} {why}", flush=True)
             status = 1
     return status
 

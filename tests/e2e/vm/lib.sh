@@ -18,7 +18,10 @@ boot() {
         fail boot "the guests did not come up (log: $logs/boot.log)"
         exit 1
     }
+    [[ $kernel != *-* ]] || on_kvm || slow=4
 }
+
+on_kvm() { "$vm" list | grep "^$session	" | grep -q ', kvm,'; }
 
 shut_down() { "$vm" down --name "$session" >/dev/null 2>&1 || true; }
 

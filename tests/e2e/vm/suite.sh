@@ -5,7 +5,8 @@ usage() {
     cat <<'EOF'
 Runs unmodified RDMA programs between two guests (scripts/vm.sh): one PASS, FAIL or SKIP line a case.
 
-usage: tests/e2e/vm/suite.sh [--kernel 6.12|7.2|6.12-debug|7.2-debug] SUITE [-- VM-OPTION...]
+usage: tests/e2e/vm/suite.sh [--kernel KERNEL] SUITE [-- VM-OPTION...]
+KERNEL: as --kernel of scripts/vm.sh (6.12, 7.2, 6.12-kasan, ...).
 SUITE: smoke, basic, apps, promises, rxe, faults, capture, pyverbs, lifecycle, driver, ethernet, lab, rtl, p2p, sweeps. VM-OPTIONs go to `vm.sh up`.
 The suite sweeps is for a machine with KVM and takes hours; DINGO_SWEEPS=quick does about three of each. DINGO_SWEEP_GROUPS
 chooses from: resets unplugs kills commands users fuzz. DINGO_FUZZ_SECONDS (default 60) is how long the fuzzer runs.

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The driver on a kernel that looks for faults: lockdep, checks of DMA mappings, kmemleak, UBSan, where KVM works KASAN;
+# The driver on a kernel that looks for faults: lockdep or KASAN, where KVM works both; checks of DMA mappings, kmemleak, UBSan;
 # behind an IOMMU. scripts/kernel-lab.sh builds the kernel; where that has not happened there is nothing to do here.
-# DINGO_LAB_TCG=1: with KASAN without KVM, too, which takes a processor's core for each of the guests' and patience.
+# DINGO_LAB_TCG=1: with both without KVM, too, which takes a processor's core for each of the guests' and patience.
+# DINGO_LAB_PARTS: names of parts, default all: traffic verbs life memory.
 . tests/e2e/vm/cases/driver_parts.sh
 # shellcheck source=scripts/lib/dingo.sh
 . scripts/lib/kernel.sh
 . scripts/lib/dingo.sh
 . scripts/lib/guest.sh
 . scripts/lib/qemu.sh
+parts=${DINGO_LAB_PARTS:-traffic verbs life memory}
 if ! is_debug_kernel "$kernel"; then
     if debug_kernel_is_cached "$kernel-debug" && { [ -n "${DINGO_LAB_TCG:-}" ] || kvm_usable "$(kernel_image "$kernel-debug")"; }; then
         kernel=$kernel-debug
+    elif ! debug_kernel_is_cached "$kernel-lockdep" && debug_kernel_is_cached "$kernel-kasan"; then
+        kernel=$kernel-kasan
     else
         kernel=$kernel-lockdep
     fi
@@ -19,43 +23,57 @@ if ! debug_kernel_is_cached "$kernel"; then
     skip "the driver on kernel $kernel" "it has not been built here (scripts/kernel-lab.sh)"
     return 0
 fi
-kvm_usable "$(kernel_image "$kernel")" || slow=4
-build_exporter
-build_kverbs
-boot --memory 2048 --iommu --append iomem=relaxed "${vm_options[@]}"
-. tests/e2e/vm/cases/tools.sh
-small_traffic 'a debug kernel'
-. tests/e2e/vm/cases/storage.sh
-no_complaint 'traffic'
-ethernet_cases
-counter_cases
-no_complaint 'the network interface, counters'
-load_exporter
-dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
-unload_exporter 'after dynamic regions'
-load_kverbs
-for one in srq-tags queues no-queues segments lies moderation; do kverbs "$one" $one; done
-single "the kernel's user of verbs goes" A 'rmmod kverbs'
-"$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py,open_context.py} \
-    "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
-guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
-no_complaint 'what a process is given'
-no_stray_dma 'a debug kernel'
-limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
-limit=300 single 'failures and removal at the same time' A 'cd /sys/bus/pci/drivers/dingo
+
+part_traffic() {
+    . tests/e2e/vm/cases/tools.sh
+    small_traffic 'a debug kernel'
+    . tests/e2e/vm/cases/storage.sh
+    no_complaint 'traffic'
+    ethernet_cases
+    counter_cases
+    no_complaint 'the network interface, counters'
+}
+
+part_verbs() {
+    load_exporter
+    dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
+    unload_exporter 'after dynamic regions'
+    load_kverbs
+    for one in srq-tags queues no-queues segments lies moderation; do kverbs "$one" $one; done
+    single "the kernel's user of verbs goes" A 'rmmod kverbs'
+    guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
+    no_complaint 'what a process is given'
+    no_stray_dma 'a debug kernel'
+}
+
+# What the IOMMU says of the admin queue that the card was given to read, and what the kernel says of memory that it was denied.
+provoked='DMAR: (DRHD: handling fault status|\[DMA Read NO_PASID\] Request device \[01:00\.0\] fault addr 0xf0000000000000 )'
+provoked+='|add_roce_gid GID add failed|__ib_cache_gid_add: unable to add'
+
+part_life() {
+    limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
+    limit=300 single 'failures and removal at the same time' A 'cd /sys/bus/pci/drivers/dingo
 for n in $(seq 10); do
     for w in $(seq 50); do [ -z "$(ls ../../devices/0000:01:00.0/infiniband 2>/dev/null)" ] || break; sleep 0.2; done
     python3 /root/driver/break_card.py ../../devices/0000:01:00.0/resource0 /root/driver/dingo_hw.h unreadable
     echo 0000:01:00.0 >unbind && echo 0000:01:00.0 >bind || exit 1
 done'
-# What the IOMMU says of the admin queue that the card was given to read, and what the kernel says of memory that it was denied.
-provoked='DMAR: (DRHD: handling fault status|\[DMA Read NO_PASID\] Request device \[01:00\.0\] fault addr 0xf0000000000000 )'
-provoked+='|add_roce_gid GID add failed|__ib_cache_gid_add: unable to add'
-no_complaint 'life cycle' "$provoked"
-provoked+='|probe with driver dingo failed with error -(12|16|28)|driver_sysfs_add failed|can.t reserve|memtype_reserve failed -12|kobject'
-provoked+='|kmemleak: Cannot allocate a scan area'
-guest_cases fail_nth '/root/driver/fail_nth.py 0000:01:00.0'
-single 'the card works after all that' B 'for n in $(seq 30); do ping -c 1 -W 1 A && exit 0; done; exit 1'
+    no_complaint 'life cycle' "$provoked"
+}
+
+part_memory() {
+    provoked+='|probe with driver dingo failed with error -(12|16|28)|driver_sysfs_add failed|can.t reserve|memtype_reserve failed -12|kobject'
+    provoked+='|kmemleak: Cannot allocate a scan area'
+    limit=900 guest_cases fail_nth '/root/driver/fail_nth.py 0000:01:00.0 300'
+    single 'the card works after all that' B 'for n in $(seq 30); do ping -c 1 -W 1 A && exit 0; done; exit 1'
+    no_complaint 'failed allocations' "$provoked"
+}
+
+build_exporter
+build_kverbs
+boot --memory 2048 --iommu --append iomem=relaxed "${vm_options[@]}"
+"$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py,open_context.py} \
+    "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
+for part in $parts; do part_$part; done
 limit=200 single 'nothing of the driver is lost (kmemleak)' A \
     'cd /sys/kernel/debug && echo scan >kmemleak && sleep 6 && echo scan >kmemleak; ! grep -B 8 -A 8 dingo kmemleak'
-no_complaint 'failed allocations' "$provoked"

@@ -31,8 +31,6 @@ push_sweeps() {
     done
 }
 
-on_kvm() { "$vm" list | grep "^$session	" | grep -q ', kvm,'; }
-
 # sweep A|B SECONDS COMMAND...: of tests/kmod/sweep.sh; its last line becomes $said. Status as its own.
 sweep() {
     local side=$1 limit=$2 rc=0
