@@ -5,7 +5,9 @@ function of the driver asks for fails, by itself or through a few others; of tho
 thousands, evenly spread ones, as many as fit in SECONDS a case. Runs as root in a guest whose kernel has fault injection
 (scripts/kernel-lab.sh).
 
-usage: fail_nth.py PCI-NAME SECONDS
+usage: fail_nth.py PCI-NAME SECONDS [CASE...]
+
+CASE: contexts, queues, regions, probe; default all.
 
 Prints PASS name, or FAIL name: why, a line a case.
 """
@@ -30,7 +32,7 @@ NTH = "/proc/thread-self/fail-nth"
 NEVER = 1 << 30
 KINDS = ("failslab", "fail_page_alloc", "fail_usercopy")
 MODULES = ("dingo", "dingo_ib")
-OWN_DEPTH = 12  # frames between an allocation and the driver's function whose own it is
+OWN_DEPTH = 8  # frames between an allocation and the driver's function whose own it is
 
 
 def put(path, text):
@@ -68,14 +70,27 @@ def only_own(module):
         setting("require-end", hex((1 << 64) - 1))
 
 
+def fault_left(file):
+    """What is left of a fault to come, which does not come any more. Asking for it may take it: it came too late for the work."""
+    try:
+        left = int(os.pread(file, 16, 0).strip(b"\0\n"))
+    except OSError:
+        left = 1
+    try:
+        os.pwrite(file, b"0", 0)
+    except OSError:
+        left = 1
+        os.pwrite(file, b"0", 0)
+    return left
+
+
 def fail(work, undo, nth):
     """Fails the nth allocation of work(), which returns whether it succeeded. Returns how many it lacked to the nth."""
     file = os.open(NTH, os.O_RDWR)
     try:
         os.pwrite(file, str(nth).encode(), 0)
         done = work()
-        left = int(os.pread(file, 16, 0).strip(b"\0\n"))
-        os.pwrite(file, b"0", 0)
+        left = fault_left(file)
     finally:
         os.close(file)
     if done:
@@ -98,6 +113,7 @@ def sweep(work, undo=nothing):
             while not fail(work, undo, nth):
                 nth += 1
             failed += nth - 1
+        print(f"# {nth - 1} of {module}", flush=True)
     began = time.monotonic()
     number = NEVER - fail(work, undo, NEVER)
     took = time.monotonic() - began
@@ -170,7 +186,7 @@ def main():
     for name in ("failslab", "fail_page_alloc"):
         put(f"/sys/kernel/debug/{name}/ignore-gfp-wait", "N")
     put("/sys/kernel/debug/fail_page_alloc/min-order", "0")
-    for case in (probe, contexts, queues, regions):
+    for case in [globals()[name] for name in sys.argv[3:] or ("contexts", "queues", "regions", "probe")]:
         name = f"each allocation of {case.__name__} fails once"
         try:
             own, others, number = case()

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the suites of the driver share. Sourced by driver.sh and lab.sh.
 
-# complaints A|B [REGEX]: what a kernel's log has beside what the driver says of a card that was broken on purpose, and lines like REGEX.
+# without_traces REGEX: drops the kernel's warnings that have a line like REGEX, as a whole.
+without_traces() {
+    awk -v provoked="$1" '
+        / cut here / { text = ""; inside = 1 }
+        !inside { print; next }
+        { text = text $0 "\n" }
+        /---\[ end trace / { inside = 0; if (text !~ provoked) printf "%s", text }
+        END { if (inside) printf "%s", text }'
+}
+
+# complaints A|B [REGEX]: what a kernel's log has beside what the driver says of a card that was broken on purpose, and lines like REGEX,
+# and warnings with a line like $provoked_traces.
 complaints() {
-    "$vm" dmesg --name "$session" "$1" --warnings 2>&1 |
+    "$vm" dmesg --name "$session" "$1" --warnings 2>&1 | without_traces "${provoked_traces:-nothing else}" |
         grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' |
         grep -vE "${2:-nothing else}" || true
 }
