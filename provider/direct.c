@@ -349,7 +349,11 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	uint32_t index, num, i, n, left, at = 0;
 	struct here here;
 
-	if (!next_receive(d, &index) || !find_here(qp, ctrl, DINGO_DATA_RC, 0, &here))
+	if (!next_receive(d, &index))
+		return false;
+	/* the receiver is polling it */
+	dingo_prefetch_to_write(&d->peer->done[index & d->peer_rq_mask]);
+	if (!find_here(qp, ctrl, DINGO_DATA_RC, 0, &here))
 		return false;
 	wqe = (const struct dingo_rq_wqe *)
 		(d->peer_rq + ((size_t)(index & d->peer_rq_mask)
@@ -394,6 +398,9 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		}
 	}
 	*bytes = here.bytes;
+	/* two of a stride of 32 bytes share a line */
+	__builtin_prefetch(d->peer_rq + ((size_t)((index + 2) & d->peer_rq_mask)
+				  << d->peer_rq_log_stride));
 	return complete_receive(d, index, ctrl,
 				ctrl->opcode == DINGO_WR_SEND_IMM ?
 					DINGO_WC_RECV_IMM : DINGO_WC_RECV,

@@ -213,6 +213,17 @@ static inline void dingo_relax(void)
 #endif
 }
 
+/* Takes a line from another processor's cache that is about to be written. */
+static inline void dingo_prefetch_to_write(const void *at)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	/* a no-op where the processor has none; compilers leave it out for the oldest ones */
+	__asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)at));
+#else
+	__builtin_prefetch(at, 1);
+#endif
+}
+
 static inline uint64_t dingo_now_ns(void)
 {
 	struct timespec now;
