@@ -13,6 +13,8 @@ import sys
 ROOTS = """ccache libisal-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libnl-3-dev
     libnl-route-3-dev libudev-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev perftest ibverbs-utils rdmacm-utils iproute2
     procps pkg-config openssh-client cpio""".split()
+# Taken along where they are: scripts/bench.sh native
+EXTRAS = "iperf3 qperf".split()
 # A compiler's machine has these, and its own fit together.
 THERE = re.compile(r"libc6|libc-|gcc|g\+\+|cpp|libstdc|libgcc|perl|libperl|debconf|dpkg|libcrypt|linux-libc|python3|systemd|binutils|libbinutils|init|"
                    r"libpam|passwd|adduser|ca-cert|media-types|dbus|openssl$")
@@ -28,7 +30,7 @@ def packages():
     missing = sorted(set(ROOTS) - installed)
     if missing:
         sys.exit(f"bare.py: install these first (scripts/deps.sh): {' '.join(missing)}")
-    found, waiting = set(), list(ROOTS)
+    found, waiting = set(), ROOTS + EXTRAS
     while waiting:
         name = waiting.pop()
         if name in found or name not in installed or THERE.match(name):
