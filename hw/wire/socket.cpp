@@ -105,4 +105,28 @@ std::span<std::byte> BatchWire::begin_frame(std::size_t max_len) {
     return room;
 }
 
+bool BatchWire::send_batch(int fd) {
+    constexpr std::size_t kMost = 32;
+    std::array<mmsghdr, kMost> messages{};
+    std::array<iovec, kMost> pieces;
+    const std::span<const std::uint32_t> lengths = tx_.lengths();
+    const std::size_t count = std::min(lengths.size(), kMost);
+    std::byte* data = tx_.data();
+    for (std::size_t i = 0; i < count; i++) {
+        pieces[i] = {data, lengths[i]};
+        messages[i].msg_hdr.msg_iov = &pieces[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+        data += lengths[i];
+    }
+    const int sent = ::sendmmsg(fd, messages.data(), static_cast<unsigned>(count), 0);
+    if (sent <= 0)
+        return false;
+    const auto frames = static_cast<std::size_t>(sent);
+    for (const std::uint32_t length : lengths.first(frames))
+        stats_.tx_bytes += length - tx_.prefix();
+    stats_.tx_frames += frames;
+    tx_.pop(frames);
+    return true;
+}
+
 }  // namespace dingo

@@ -62,6 +62,8 @@ class TxBatch {
     /// Forgets the `n` oldest frames.
     void pop(std::size_t n);
 
+    [[nodiscard]] std::size_t prefix() const { return prefix_; }
+
   private:
     const std::size_t prefix_;
     const std::size_t capacity_;
@@ -81,6 +83,10 @@ class BatchWire : public Wire {
 
   protected:
     explicit BatchWire(std::size_t capacity, std::size_t prefix = 0) : tx_(capacity, prefix) {}
+
+    /// Sends the oldest frames, at most 32, a datagram each, and counts them without their prefix.
+    /// False: none was sent, errno says why.
+    bool send_batch(int fd);
 
     WireStats stats_;
     TxBatch tx_;

@@ -162,25 +162,8 @@ class UnixWire final : public BatchWire {
     }
 
     void send_some() {
-        std::array<mmsghdr, kUnixMessages> msg;
-        std::array<iovec, kUnixMessages> iov;
-        const std::span<const std::uint32_t> lengths = tx_.lengths();
-        const std::size_t n = std::min(lengths.size(), kUnixMessages);
-        std::byte* data = tx_.data();
-        for (std::size_t i = 0; i < n; i++) {
-            iov[i] = {data, lengths[i]};
-            msg[i] = {};
-            msg[i].msg_hdr.msg_iov = &iov[i];
-            msg[i].msg_hdr.msg_iovlen = 1;
-            data += lengths[i];
-        }
-        const int sent = ::sendmmsg(out_.get(), msg.data(), static_cast<unsigned>(n), 0);
-        if (sent > 0) {
+        if (send_batch(out_.get())) {
             fresh_ = false;
-            for (int i = 0; i < sent; i++)
-                stats_.tx_bytes += lengths[i];
-            stats_.tx_frames += static_cast<std::uint64_t>(sent);
-            tx_.pop(static_cast<std::size_t>(sent));
             return;
         }
         switch (errno) {

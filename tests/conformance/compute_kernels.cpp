@@ -53,6 +53,24 @@ testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::
 }
 
 /// Bytes with small, negative and large words.
+void expect_choice_by_state(Pair& pair, std::uint32_t direction, std::uint16_t in_rtr) {
+    test::TestDriver& d = pair.driver(0);
+    const test::TestQp& qp = pair.qp(0);
+    const auto set = [&] {
+        return d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE, 0, direction).status;
+    };
+    EXPECT_EQ(set(), DINGO_ST_BAD_STATE) << "RTS";
+    d.to_state(qp, DINGO_QPS_ERR);
+    EXPECT_EQ(set(), DINGO_ST_BAD_STATE) << "ERR";
+    d.to_state(qp, DINGO_QPS_RESET);
+    EXPECT_EQ(set(), DINGO_ST_OK) << "RESET";
+    const auto path = pair.cards.path_to(1, pair.qp(1).qpn);
+    d.to_init(qp, path);
+    EXPECT_EQ(set(), DINGO_ST_OK) << "INIT";
+    d.to_rtr(qp, path);
+    EXPECT_EQ(set(), in_rtr) << "RTR";
+}
+
 void fill_mixed(std::span<std::byte> bytes, std::uint64_t seed) {
     random_bytes(bytes, seed);
     for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {

@@ -14,6 +14,8 @@
 
 namespace dingo::conformance {
 
+class Pair;
+
 struct Kernel {
     std::uint32_t id;
     std::uint32_t param;
@@ -45,6 +47,10 @@ inline std::vector<std::uint32_t> odd_lengths(std::uint32_t mtu) {
 /// `out` is the message `in` behind the kernel; tells the first wrong byte.
 testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::byte> in,
                                      std::span<const std::byte> out);
+
+/// A kernel of a direction is chosen in RESET and INIT, not in RTS and ERR; in RTR the answer is
+/// `in_rtr`. Leaves the first QP in RTR.
+void expect_choice_by_state(Pair& pair, std::uint32_t direction, std::uint16_t in_rtr);
 
 /// Bytes with small, negative and large words.
 void fill_mixed(std::span<std::byte> bytes, std::uint64_t seed);

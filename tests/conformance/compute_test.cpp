@@ -87,20 +87,7 @@ TEST_P(Compute, RefusesWhatItDoesNotKnow) {
 TEST_P(Compute, AKernelIsChosenBeforeTheQueuePairSends) {
     ENGINE_NEEDS(COMPUTE);
     Pair pair(engine());
-    test::TestDriver& d = pair.driver(0);
-    const auto set = [&](const test::TestQp& qp) {
-        return d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE).status;
-    };
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "RTS";
-    d.to_state(pair.qp(0), DINGO_QPS_ERR);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "ERR";
-    d.to_state(pair.qp(0), DINGO_QPS_RESET);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "RESET";
-    const auto path = pair.cards.path_to(1, pair.qp(1).qpn);
-    d.to_init(pair.qp(0), path);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "INIT";
-    d.to_rtr(pair.qp(0), path);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "RTR";
+    expect_choice_by_state(pair, DINGO_COMPUTE_SEND, DINGO_ST_OK);
 }
 
 TEST_P(Compute, EveryKernelAtEveryPathMtuAndLength) {

@@ -71,20 +71,7 @@ TEST_P(ReceiveCompute, TheDirectionIsRefusedWhereItDoesNotExist) {
 TEST_P(ReceiveCompute, AKernelIsChosenBeforeTheQueuePairReceives) {
     ENGINE_NEEDS(COMPUTE_RX);
     Pair pair(engine());
-    test::TestDriver& d = pair.driver(0);
-    const auto set = [&](const test::TestQp& qp) {
-        return d.set_compute(qp.qpn, DINGO_KERNEL_ADD_ONE, 0, kReceive).status;
-    };
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "RTS";
-    d.to_state(pair.qp(0), DINGO_QPS_ERR);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "ERR";
-    d.to_state(pair.qp(0), DINGO_QPS_RESET);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "RESET";
-    const auto path = pair.cards.path_to(1, pair.qp(1).qpn);
-    d.to_init(pair.qp(0), path);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_OK) << "INIT";
-    d.to_rtr(pair.qp(0), path);
-    EXPECT_EQ(set(pair.qp(0)), DINGO_ST_BAD_STATE) << "RTR";
+    expect_choice_by_state(pair, kReceive, DINGO_ST_BAD_STATE);
 }
 
 TEST_P(ReceiveCompute, EveryKernelAtEveryPathMtuAndLength) {

@@ -58,7 +58,13 @@ KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t pdn, std::uint3
     return KeyVerdict::kOk;
 }
 
-bool MemoryTable::read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data) {
+namespace {
+
+/// Calls move(bus address, piece of `data`) for each contiguous piece of the range from `at` on.
+/// False: a piece is not in the range, has no address, or could not be moved.
+template <class Byte, class Move>
+bool each_piece(CardContext& card, const MemoryRange& range, std::uint64_t at, std::span<Byte> data,
+                Move move) {
     if (at > range.length || data.size() > range.length - at) {
         return false;
     }
@@ -66,11 +72,11 @@ bool MemoryTable::read(const MemoryRange& range, std::uint64_t at, std::span<std
     while (!data.empty()) {
         std::uint64_t bus = 0;
         std::uint64_t contiguous = 0;
-        if (!range.region->pages.translate(impl_->card, offset, bus, contiguous)) {
+        if (!range.region->pages.translate(card, offset, bus, contiguous)) {
             return false;
         }
         const std::size_t piece = std::min<std::uint64_t>(data.size(), contiguous);
-        if (!impl_->card.dma_read(bus, data.first(piece))) {
+        if (!move(bus, data.first(piece))) {
             return false;
         }
         offset += piece;
@@ -79,26 +85,21 @@ bool MemoryTable::read(const MemoryRange& range, std::uint64_t at, std::span<std
     return true;
 }
 
+}  // namespace
+
+bool MemoryTable::read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data) {
+    return each_piece(impl_->card, range, at, data,
+                      [&](std::uint64_t bus, std::span<std::byte> piece) {
+                          return impl_->card.dma_read(bus, piece);
+                      });
+}
+
 bool MemoryTable::write(const MemoryRange& range, std::uint64_t at,
                         std::span<const std::byte> data) {
-    if (at > range.length || data.size() > range.length - at) {
-        return false;
-    }
-    std::uint64_t offset = range.offset + at;
-    while (!data.empty()) {
-        std::uint64_t bus = 0;
-        std::uint64_t contiguous = 0;
-        if (!range.region->pages.translate(impl_->card, offset, bus, contiguous)) {
-            return false;
-        }
-        const std::size_t piece = std::min<std::uint64_t>(data.size(), contiguous);
-        if (!impl_->card.dma_write(bus, data.first(piece))) {
-            return false;
-        }
-        offset += piece;
-        data = data.subspan(piece);
-    }
-    return true;
+    return each_piece(impl_->card, range, at, data,
+                      [&](std::uint64_t bus, std::span<const std::byte> piece) {
+                          return impl_->card.dma_write(bus, piece);
+                      });
 }
 
 bool MemoryTable::atomic(const MemoryRange& range, const FarMemory::Atomic& request,

@@ -3,12 +3,15 @@
 // What the benches of hw/rtl/wire share: packed structures, addresses of a card, random paths.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "dingo/packet/build.h"
@@ -164,5 +167,19 @@ class Addresses {
     std::array<packet::Mac, kMacs> macs;
     std::array<bool, kMacs> mac_valid{};
 };
+
+/// How often both sides of a block are ready.
+struct Stalls {
+    unsigned in;   ///< percent of cycles in which input is there
+    unsigned out;  ///< percent of cycles in which output is taken
+};
+
+inline auto every_stall() {
+    return testing::Values(Stalls{100, 100}, Stalls{100, 30}, Stalls{30, 100}, Stalls{60, 60});
+}
+
+inline std::string name_of_stalls(const testing::TestParamInfo<Stalls>& info) {
+    return "In" + std::to_string(info.param.in) + "Out" + std::to_string(info.param.out);
+}
 
 }  // namespace dingo::rtl

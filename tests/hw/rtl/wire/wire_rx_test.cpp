@@ -21,11 +21,6 @@ using packet::ParseResult;
 constexpr std::size_t kKeptBytes = 145 * kBeatBytes;  // of a frame longer than any port takes
 constexpr std::size_t kMaxLen = 8191;
 
-struct Stalls {
-    unsigned in;   ///< percent of cycles in which beats are there
-    unsigned out;  ///< percent of cycles in which results are taken
-};
-
 class WireRx : public testing::TestWithParam<Stalls> {
   protected:
     /// Header as rxh_t, and payload.
@@ -456,13 +451,7 @@ TEST_P(WireRx, ADisabledPortDropsAndCounts) {
     EXPECT_EQ(packets_seen, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stalls, WireRx,
-                         testing::Values(Stalls{100, 100}, Stalls{100, 30}, Stalls{30, 100},
-                                         Stalls{60, 60}),
-                         [](const auto& param_info) {
-                             return "In" + std::to_string(param_info.param.in) + "Out" +
-                                    std::to_string(param_info.param.out);
-                         });
+INSTANTIATE_TEST_SUITE_P(Stalls, WireRx, every_stall(), name_of_stalls);
 
 /// Whoever has the header may claim the way to memory for a payload; it must not stand behind a
 /// frame that needs the same way.

@@ -15,11 +15,6 @@ namespace {
 
 using packet::Opcode;
 
-struct Stalls {
-    unsigned in;   ///< percent of cycles in which descriptors and payload are there
-    unsigned out;  ///< percent of cycles in which frames, counters and reports are taken
-};
-
 struct Sent {
     Frame frame;
     bool loop = false;
@@ -402,13 +397,7 @@ TEST_P(WireTx, WithTheLinkDownFramesVanishUncounted) {
     EXPECT_EQ(frames_seen, 20u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stalls, WireTx,
-                         testing::Values(Stalls{100, 100}, Stalls{100, 30}, Stalls{30, 100},
-                                         Stalls{60, 60}),
-                         [](const auto& param_info) {
-                             return "In" + std::to_string(param_info.param.in) + "Out" +
-                                    std::to_string(param_info.param.out);
-                         });
+INSTANTIATE_TEST_SUITE_P(Stalls, WireTx, every_stall(), name_of_stalls);
 
 /// 64 bytes of payload make a frame of 138: three beats, and nothing is lost between packets.
 TEST_F(WireTx, SmallPacketsLeaveEveryThreeCycles) {
