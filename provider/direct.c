@@ -66,6 +66,8 @@ static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,
 	if (unlikely(index >= side->num_regions))
 		return NULL;
 	if (unlikely(known->key != key || !known->seq ||
+		     known->moves != atomic_load_explicit(&dingo_direct_moves,
+							  memory_order_relaxed) ||
 		     dingo_load_shared(&dir->regions[index].seq) != known->seq) &&
 	    !dingo_direct_look_up(side, pdn, key, known))
 		return NULL;

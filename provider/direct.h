@@ -52,6 +52,7 @@ struct dingo_direct_side;
 struct dingo_direct_known {
 	uint32_t key;
 	uint32_t seq;			/* 0: none */
+	uint32_t moves;			/* dingo_direct_moves then */
 	uint32_t access;
 	uint64_t iova;
 	uint64_t length;
@@ -127,7 +128,6 @@ struct dingo_direct_side {
 	pthread_mutex_t mutex;		/* files and pieces */
 	bool failed;			/* a file could not be had */
 	bool own;			/* of a context of this process */
-	struct dingo_direct_local *locals[256]; /* own: where the process has its regions */
 	struct dingo_direct_file {
 		uint32_t number;
 		int fd;
@@ -156,15 +156,24 @@ struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 						uint32_t context, int directory,
 						int status);
 void dingo_direct_put_side(struct dingo_direct_side *side);
-/* The process has registered a region of its context, or has deregistered it. */
-void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr,
-			     uint64_t iova);
-void dingo_direct_deregistered(struct dingo_context *ctx, uint32_t key);
 /* Maps `bytes` of a file, not for children; NULL: it does not go. */
 void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot);
 /* Looks a region up in the directory of `side`. False: there is none, or nothing of it is in a file. */
 bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 			  uint32_t key, struct dingo_direct_known *known);
+
+/* direct_local.c: regions where this process has them */
+/* The process has registered `length` bytes at `addr`, or has deregistered them. */
+void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr,
+			     size_t length, uint64_t iova);
+void dingo_direct_deregistered(struct dingo_context *ctx, uint32_t key);
+void dingo_direct_forget_locals(const struct dingo_direct_side *side);
+/* Where the process has its region; NULL: it has not, or another one has registered it. */
+struct dingo_direct_region;
+uint8_t *dingo_direct_own_memory(const struct dingo_direct_side *side,
+				 const struct dingo_direct_region *region);
+/* How often the program has unmapped, moved or protected memory of its regions. */
+extern _Atomic(uint32_t) dingo_direct_moves;
 
 /* direct.c: moving data */
 /* Carries out the WQE of index `start`, the last before the producer, and takes it out of the ring. False:

@@ -43,14 +43,6 @@ struct dingo_direct_piece {
 
 static const size_t page_mask = DINGO_DB_PAGE_SIZE - 1;
 
-/* A region that this process has registered, by its key. */
-struct dingo_direct_local {
-	struct dingo_direct_local *next;
-	uint32_t key;
-	uint64_t iova;
-	uint8_t *addr;
-};
-
 /* Of the process: contexts share connections, and are peers of each other. */
 static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct dingo_direct_card *all_cards;
@@ -276,15 +268,9 @@ void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot)
 static void free_side(struct dingo_direct_side *side)
 {
 	struct dingo_direct_piece *piece;
-	struct dingo_direct_local *local;
 	unsigned int i;
 
-	for (i = 0; i < sizeof(side->locals) / sizeof(side->locals[0]); i++)
-		while ((local = side->locals[i])) {
-			side->locals[i] = local->next;
-			free(local);
-		}
-
+	dingo_direct_forget_locals(side);
 	for (i = 0; i < sizeof(side->pieces) / sizeof(side->pieces[0]); i++)
 		while ((piece = side->pieces[i])) {
 			side->pieces[i] = piece->next;
@@ -464,59 +450,6 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 	return piece;
 }
 
-/* Where this process has a region of its own; NULL: another one has registered it. */
-static uint8_t *own_memory(struct dingo_direct_side *side,
-			   const struct dingo_direct_region *region)
-{
-	struct dingo_direct_local *local;
-	uint8_t *at = NULL;
-
-	pthread_mutex_lock(&side->mutex);
-	for (local = side->locals[region->key >> DINGO_MR_INDEX_SHIFT & 255]; local;
-	     local = local->next)
-		if (local->key == region->key)
-			at = local->addr + (region->iova - local->iova);
-	pthread_mutex_unlock(&side->mutex);
-	return at;
-}
-
-void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr,
-			     uint64_t iova)
-{
-	struct dingo_direct_side *side = ctx->direct;
-	struct dingo_direct_local *local = side ? calloc(1, sizeof(*local)) : NULL;
-	struct dingo_direct_local **list;
-
-	if (!local)
-		return;		/* the card reaches it */
-	list = &side->locals[key >> DINGO_MR_INDEX_SHIFT & 255];
-	local->key = key;
-	local->iova = iova;
-	local->addr = addr;
-	pthread_mutex_lock(&side->mutex);
-	local->next = *list;
-	*list = local;
-	pthread_mutex_unlock(&side->mutex);
-}
-
-void dingo_direct_deregistered(struct dingo_context *ctx, uint32_t key)
-{
-	struct dingo_direct_side *side = ctx->direct;
-	struct dingo_direct_local **at, *local;
-
-	if (!side)
-		return;
-	pthread_mutex_lock(&side->mutex);
-	for (at = &side->locals[key >> DINGO_MR_INDEX_SHIFT & 255]; (local = *at);)
-		if (local->key == key) {
-			*at = local->next;
-			free(local);
-		} else {
-			at = &local->next;
-		}
-	pthread_mutex_unlock(&side->mutex);
-}
-
 bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 			  uint32_t key, struct dingo_direct_known *known)
 {
@@ -527,6 +460,7 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 	uint32_t seq = __atomic_load_n(&entry->seq, __ATOMIC_ACQUIRE);
 
 	known->seq = 0;
+	known->moves = atomic_load_explicit(&dingo_direct_moves, memory_order_acquire);
 	if (!seq || seq % 2)
 		return false;
 	region = *(const volatile struct dingo_direct_region *)entry;
@@ -538,7 +472,7 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 	region.seq = seq;
 	if (side->own) {
 		/* a second mapping would be one of the program's to the preload library */
-		known->at = own_memory(side, &region);
+		known->at = dingo_direct_own_memory(side, &region);
 		if (!known->at)
 			return false;
 	} else {

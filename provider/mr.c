@@ -25,7 +25,7 @@ struct ibv_mr *dingo_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 		return NULL;
 	}
 	dingo_direct_registered(to_dingo_context(pd->context), vmr->ibv_mr.lkey, addr,
-				access & IBV_ACCESS_ZERO_BASED ? 0 : hca_va);
+				length, access & IBV_ACCESS_ZERO_BASED ? 0 : hca_va);
 	return &vmr->ibv_mr;
 }
 

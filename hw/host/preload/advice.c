@@ -13,6 +13,7 @@
 
 #include "arena.h"
 #include "descriptors.h"
+#include "moves.h"
 #include "sys.h"
 
 #define MADV_DONTNEED_LOCKED_ADVICE 24
@@ -141,6 +142,7 @@ DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, i
             return MAP_FAILED;
         }
     }
+    dingo_tell_move(from, length);
     return real ? real(start, length, new_length, flags, to)
                 : (void*)dingo_sys_result(
                       DINGO_SYS(SYS_mremap, start, length, new_length, flags, to));
@@ -152,7 +154,10 @@ DINGO_EXPORT int dingo_munmap(void* start, size_t length) {
     int (*real)(void*, size_t) = DINGO_REAL(int (*)(void*, size_t), munmap);
     bool ours =
         length >= LARGE_UNMAP && dingo_arena_touches((uintptr_t)start, (uintptr_t)start + length);
-    int result =
+    int result;
+
+    dingo_tell_move((uintptr_t)start, length);
+    result =
         real ? real(start, length) : (int)dingo_sys_result(DINGO_SYS(SYS_munmap, start, length));
 
     /* small pieces are freed when the next ones are shared */

@@ -174,6 +174,80 @@ void add_iova(Promises& all) {
     });
 }
 
+/// Two pages of private memory, registered; what the program does to its mapping is the test's.
+class MappedRegion {
+  public:
+    static constexpr std::size_t kBytes = 8192;
+    explicit MappedRegion(Bench& b)
+        : at_(static_cast<std::uint8_t*>(
+              mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+        CHECK(at_ != MAP_FAILED);
+        std::memset(at_, 'm', kBytes);
+        mr_.reset(made(ibv_reg_mr(b.pd.get(), at_, kBytes, kAllAccess), "MR"));
+    }
+    std::uint8_t* at() { return at_; }
+    /// A request of 64 bytes between the region's begin here and side 1.
+    ibv_wc run(Pair& pair, ibv_wr_opcode opcode) {
+        ibv_send_wr wr = pair.request(opcode);
+        ibv_sge sge{reinterpret_cast<std::uintptr_t>(at_), 64, mr_->lkey};
+        wr.sg_list = &sge;
+        return pair.run(wr);
+    }
+    /// As before, until the device has got used to it.
+    void use(Pair& pair) {
+        for (int i = 0; i < 3; ++i) {
+            CHECK(run(pair, IBV_WR_RDMA_WRITE).status == IBV_WC_SUCCESS);
+        }
+    }
+
+  private:
+    std::uint8_t* at_;
+    Mr mr_;
+};
+
+void add_pinned(Promises& all) {
+    Page pinned(all, "ibv_reg_mr.3");
+    pinned("the device reads registered memory that the program has unmapped", [] {
+        Bench b;
+        Pair pair(b);
+        MappedRegion region(b);
+        region.use(pair);
+        std::memset(region.at(), 'u', 64);
+        CHECK(munmap(region.at(), MappedRegion::kBytes) == 0);
+        CHECK(region.run(pair, IBV_WR_RDMA_WRITE).status == IBV_WC_SUCCESS);
+        CHECK(pair.memory(1).data()[0] == 'u');
+    });
+    pinned("and writes registered memory that the program has protected", [] {
+        Bench b;
+        Pair pair(b);
+        MappedRegion region(b);
+        region.use(pair);
+        std::memset(pair.memory(1).data(), 'p', 64);
+        CHECK(mprotect(region.at(), MappedRegion::kBytes, PROT_NONE) == 0);
+        CHECK(region.run(pair, IBV_WR_RDMA_READ).status == IBV_WC_SUCCESS);
+        CHECK(mprotect(region.at(), MappedRegion::kBytes, PROT_READ) == 0);
+        CHECK(region.at()[0] == 'p' && region.at()[64] == 'm');
+        CHECK(munmap(region.at(), MappedRegion::kBytes) == 0);
+    });
+    pinned("or moved", [] {
+        Bench b;
+        Pair pair(b);
+        MappedRegion region(b);
+        region.use(pair);
+        std::memset(pair.memory(1).data(), 'v', 64);
+        void* const place =
+            mmap(nullptr, MappedRegion::kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(place != MAP_FAILED);
+        const auto* const there = static_cast<std::uint8_t*>(
+            mremap(region.at(), MappedRegion::kBytes, MappedRegion::kBytes,
+                   MREMAP_MAYMOVE | MREMAP_FIXED, place));
+        CHECK(there == place);
+        CHECK(region.run(pair, IBV_WR_RDMA_READ).status == IBV_WC_SUCCESS);
+        CHECK(there[0] == 'v' && there[64] == 'm');
+        CHECK(munmap(place, MappedRegion::kBytes) == 0);
+    });
+}
+
 /// What ibv_rereg_mr() returned must be 0. It has codes of its own; errno says why the command
 /// failed.
 void reregistered(int rc) {
@@ -185,6 +259,7 @@ void reregistered(int rc) {
 void add_mr(Promises& all) {
     add_reg(all);
     add_iova(all);
+    add_pinned(all);
 }
 
 void add_rereg(Promises& all) {
