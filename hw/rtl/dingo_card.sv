@@ -124,7 +124,7 @@ module dingo_card #(
   logic [WRITES-1:0] write_valid, write_ready, wdata_valid, wdata_ready, done_valid;
   logic [WRITES*DW-1:0] write_req;
   logic [WRITES*BW-1:0] wdata;
-  logic done_err, xl_flush;
+  logic done_err, xl_flush, resume;
 
   logic [STATS-1:0] stat_valid, stat_ready;
   logic [STATS*SW-1:0] stat;
@@ -289,7 +289,7 @@ module dingo_card #(
       .clk_i, .rst_ni(ready_o), .idle_o(admin_idle), .strap_i, .aq_enable_i(aq_enable), .aq_log_depth_i(aq_log_depth),
       .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .asq_consumer_o(asq_consumer), .fatal_valid_o(fatal_valid),
       .fatal_code_o(fatal_code), .halt_tx_o(halt_tx), .tx_idle_i(tx_idle), .halt_rx_o(halt_rx), .rx_idle_i(rx_idle),
-      .halt_db_o(halt_db), .xl_flush_o(xl_flush), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
+      .halt_db_o(halt_db), .xl_flush_o(xl_flush), .resume_o(resume), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
       .qp_rdata_i(qp_admin), .qp_we_o(qp_we), .qp_windex_o(qp_windex), .qp_wdata_o(qp_wdata),
       .state_we_o(state_we[0]), .state_o(state_new[2:0]), .mr_re_o(mr_re), .mr_we_o(mr_we), .mr_index_o(mr_index),
       .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .mrw_valid_o(mrw_valid[2]), .mrw_o(mrw_cmd), .mrw_done_i(mrw_done[2]),
@@ -581,7 +581,7 @@ module dingo_card #(
 
   dingo_requester i_requester (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(req_tx_idle), .idle_o(req_idle),
-      .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(xl_flush), .port_mtu_i(port.mtu),
+      .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(xl_flush), .resume_i(resume), .port_mtu_i(port.mtu),
       .gid_valid_i(gid_valid), .db_valid_i(sq_db_valid), .db_ready_o(sq_db_ready), .db_i(q_db), .db_bad_o(req_db_bad),
       .rxp_valid_i(rxp_req_valid), .rxp_ready_o(rxp_req_ready), .rxp_i(rxp), .commit_valid_i(commit_req_valid),
       .commit_ready_o(commit_req_ready), .commit_i(commit), .txerr_valid_i(txerr_req_valid),
@@ -608,7 +608,7 @@ module dingo_card #(
 
   dingo_responder i_responder (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(rsp_tx_idle), .idle_o(rsp_idle),
-      .work_o(rsp_work), .xl_flush_i(xl_flush), .gid_valid_i(gid_valid), .db_valid_i(rq_db_valid),
+      .work_o(rsp_work), .xl_flush_i(xl_flush), .resume_i(resume), .gid_valid_i(gid_valid), .db_valid_i(rq_db_valid),
       .db_ready_o(rq_db_ready), .db_i(q_db), .db_srq_i(q_db_srq), .db_bad_o(rsp_db_bad), .rxp_valid_i(rxp_rsp_valid),
       .rxp_ready_o(rxp_rsp_ready), .rxp_i(rxp), .commit_valid_i(commit_rsp_valid), .commit_ready_o(commit_rsp_ready),
       .commit_i(commit), .txerr_valid_i(txerr_rsp_valid), .txerr_ready_o(txerr_rsp_ready), .txerr_i(txerr),

@@ -136,6 +136,7 @@ package rtl_pkg;
   typedef struct packed {
     logic        valid;
     logic        free;             // gives no access: a window that is not bound, an FRWR region that no REG_MR has made valid
+    logic        paused;           // region: PAUSE_MR, neither it nor its windows give access before REREG_MR
     logic [2:0]  kind;             // enum mrt
     logic [15:0] tag;
     logic [PD_BITS-1:0] pdn;
@@ -159,7 +160,8 @@ package rtl_pkg;
   } mr_req_t;
   typedef struct packed {
     logic        ok;
-    logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_STATE, KEY_ACCESS, KEY_BOUNDS
+    logic        paused;           // not ok, and nothing but a pause is in the way: once more when it is over
+    logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_STATE, KEY_ACCESS, KEY_BOUNDS; NONE when paused
     logic [63:0] off;              // of va in mem
     xmem_t       mem;
   } mr_rsp_t;
@@ -557,9 +559,9 @@ package rtl_pkg;
   localparam int unsigned BEAT_W = 521;
   localparam int unsigned RDL_REQ_W = 62;
   localparam int unsigned DMA_REQ_W = 77;
-  localparam int unsigned MR_W = 338 + QP_LOG;
+  localparam int unsigned MR_W = 339 + QP_LOG;
   localparam int unsigned MR_REQ_W = 151 + QP_LOG;
-  localparam int unsigned MR_RSP_W = 176;
+  localparam int unsigned MR_RSP_W = 177;
   localparam int unsigned QP_CFG_W = 654 + 2 * CQ_LOG + GID_LOG + SRQ_LOG;
   localparam int unsigned QP_W = 3 + QP_CFG_W;
   localparam int unsigned CQE_REQ_W = 201 + CQ_LOG + QP_LOG;

@@ -24,6 +24,7 @@ module dingo_admin (
     input  logic        rx_idle_i,
     output logic        halt_db_o,
     output logic        xl_flush_o,       // pulse: page lists may be gone
+    output logic        resume_o,         // pulse: a region may be paused no more
     // tables
     output logic        qp_re_o,
     output rtl_pkg::qpi_t        qp_rindex_o,
@@ -359,10 +360,16 @@ module dingo_admin (
   assign qp_re_o = state_q == LOOKUP;
   assign qp_rindex_o = qpn[rtl_pkg::QP_LOG-1:0];
   assign mr_re_o = state_q == LOOKUP;
-  logic makes_mr;
+  logic makes_mr, pauses_mr;
+  rtl_pkg::mr_t made;
   assign makes_mr = op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR;
+  assign pauses_mr = op == dingo_pkg::OP_PAUSE_MR;
   assign mr_index_o = makes_mr ? mr.key[16+:rtl_pkg::MR_LOG] : destroy.id[16+:rtl_pkg::MR_LOG];
-  assign mr_we_o = state_q == WRITE && makes_mr;
+  assign mr_we_o = state_q == WRITE && (makes_mr || pauses_mr);
+  always_comb begin
+    mr_wdata_o = pauses_mr ? mr_q : made;
+    mr_wdata_o.paused = pauses_mr;
+  end
   assign mrw_valid_o = state_q == DROP_MR || state_q == UNBIND;
   always_comb begin
     mrw_o = '0;
@@ -372,7 +379,7 @@ module dingo_admin (
   end
   rtl_pkg::qp_cfg_t created;
   dingo_admin_entries i_entries (
-      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .srq_i(srq_entry), .mr_o(mr_wdata_o), .qp_o(created), .port_o, .gid_o, .cq_o,
+      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .srq_i(srq_entry), .mr_o(made), .qp_o(created), .port_o, .gid_o, .cq_o,
       .eq_o, .eth_mem_o, .eth_log_size_o
   );
   logic destroy_qp_now;
@@ -422,6 +429,7 @@ module dingo_admin (
   assign forget_o.data = '0;
   assign xl_flush_o = state_q == FORGET
       || (state_q == AFTER && (to_reset || op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_REREG_MR || op == dingo_pkg::OP_RESIZE_CQ || op == dingo_pkg::OP_DESTROY_EQ || op == dingo_pkg::OP_DESTROY_ETH));
+  assign resume_o = state_q == AFTER && (op == dingo_pkg::OP_DESTROY_MR || op == dingo_pkg::OP_REREG_MR);
   assign compute_valid_o = state_q == COMPUTE;
   assign compute_qp_o = qp_windex_o;
   assign compute_kernel_o = op == dingo_pkg::OP_SET_COMPUTE ? sc.kernel[1:0] : rtl_pkg::KERNEL_PASS;

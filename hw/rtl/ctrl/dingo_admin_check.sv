@@ -130,6 +130,7 @@ module dingo_admin_check (
       dingo_pkg::OP_RESIZE_CQ: begin size = 8'd48; needs = dingo_pkg::CAP_RESIZE_CQ; halt_o = 1'b1; end
       dingo_pkg::OP_MODIFY_CQ: begin size = 8'd24; needs = dingo_pkg::CAP_CQ_MODERATION; end
       dingo_pkg::OP_REREG_MR: begin size = 8'd64; needs = dingo_pkg::CAP_REREG_MR; halt_o = 1'b1; end
+      dingo_pkg::OP_PAUSE_MR: begin needs = dingo_pkg::CAP_PAUSE_MR; halt_o = 1'b1; end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP: halt_o = 1'b1;
       dingo_pkg::OP_DESTROY_ETH: begin needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_QP: begin size = 8'd80; halt_o = 1'b1; end
@@ -139,8 +140,7 @@ module dingo_admin_check (
       // MODIFY and QUERY find every doorbell done that was rung before them.
       dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: begin needs = dingo_pkg::CAP_SRQ; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
-      dingo_pkg::OP_SET_RSS, dingo_pkg::OP_PAUSE_MR, dingo_pkg::OP_ATTACH_MCAST,
-      dingo_pkg::OP_DETACH_MCAST: needs = '1;
+      dingo_pkg::OP_SET_RSS, dingo_pkg::OP_ATTACH_MCAST, dingo_pkg::OP_DETACH_MCAST: needs = '1;
       default: known = 1'b0;
     endcase
   end
@@ -252,7 +252,7 @@ module dingo_admin_check (
         `BAD(mr.rsvd1 != '0, 32'd60)
       end
       dingo_pkg::OP_DESTROY_EQ, dingo_pkg::OP_DESTROY_CQ, dingo_pkg::OP_DESTROY_MR, dingo_pkg::OP_DESTROY_QP,
-      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_DESTROY_ETH: begin
+      dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_QUERY_SRQ, dingo_pkg::OP_DESTROY_ETH, dingo_pkg::OP_PAUSE_MR: begin
         `BAD(destroy.rsvd != '0, 32'd12)
       end
       dingo_pkg::OP_CREATE_QP: begin

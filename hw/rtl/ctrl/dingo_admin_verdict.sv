@@ -22,7 +22,7 @@ module dingo_admin_verdict (
     output logic [31:0]     status_o           // enum st; OK: go on
 );
   logic [31:0] op;
-  logic eq_async, mr_windows;
+  logic eq_async, mr_windows, mr_owned;
   dingo_pkg::admin_hdr_t hdr;
   dingo_pkg::cmd_create_eq_t eq;
   dingo_pkg::cmd_query_stats_t qs;
@@ -36,6 +36,8 @@ module dingo_admin_verdict (
   assign mr = cmd_i[511:0];
   assign qp = cmd_i[639:0];
   assign op = 32'(hdr.opcode);
+  // the low 8 bits of a key are its owner's
+  assign mr_owned = 32'(destroy.id[31:16]) < 32'd1 << rtl_pkg::MR_LOG && mr_i.valid && mr_i.tag[15:8] == destroy.id[15:8];
   assign mr_windows = mr_i.kind == dingo_pkg::MRT_MR[2:0] && mr_i.more != '0;  // are bound to it
   assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;
 
@@ -59,10 +61,11 @@ module dingo_admin_verdict (
         else if (mr_windows) status_o = dingo_pkg::ST_BUSY;
       dingo_pkg::OP_CREATE_MR: if (mr_i.valid) status_o = dingo_pkg::ST_IN_USE;
       dingo_pkg::OP_DESTROY_MR:
-        // the low 8 bits of a key are its owner's
-        if (32'(destroy.id[31:16]) >= 32'd1 << rtl_pkg::MR_LOG || !mr_i.valid
-            || mr_i.tag[15:8] != destroy.id[15:8]) status_o = dingo_pkg::ST_BAD_ID;
+        if (!mr_owned) status_o = dingo_pkg::ST_BAD_ID;
         else if (mr_windows) status_o = dingo_pkg::ST_BUSY;
+      dingo_pkg::OP_PAUSE_MR:
+        if (!mr_owned) status_o = dingo_pkg::ST_BAD_ID;
+        else if (mr_i.kind != dingo_pkg::MRT_MR[2:0]) status_o = dingo_pkg::ST_BAD_STATE;
       dingo_pkg::OP_CREATE_QP:
         if (qp_i.cfg.valid) status_o = dingo_pkg::ST_IN_USE;
         else if (!send_cq_there_i || !recv_cq_there_i || (qp.srqn != dingo_pkg::INVALID_ID && !srq_there_i)) status_o = dingo_pkg::ST_BAD_ID;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// One lookup port of dingo_mr_table with its copy of the regions. Cycle 1 reads the region, cycle 2
-/// compares, cycle 3 decides: `rsp_valid_o` comes 3 cycles after `req_valid_i`, one lookup a cycle.
+/// compares, cycle 3 decides: `rsp_valid_o` comes 3 cycles after `req_valid_i`, one lookup a cycle. A window is paused
+/// with its region, whose mark is read in cycle 2.
 module dingo_mr_lookup (
     input  logic    clk_i,
     input  logic    rst_ni,
@@ -30,6 +31,24 @@ module dingo_mr_lookup (
       .re_i(req_valid_i),
       .raddr_i(req_i.key[16 +: IdxW]),
       .rdata_o(mr_bits)
+  );
+
+  // Marks of paused regions, by index of the region
+  rtl_pkg::mr_t written;
+  logic window, region_paused;
+  assign written = wdata_i;
+  assign window = mr.kind == dingo_pkg::MRT_MW1[2:0] || mr.kind == dingo_pkg::MRT_MW2[2:0];
+  dingo_ram #(
+      .Width(1),
+      .LogDepth(IdxW)
+  ) u_paused (
+      .clk_i,
+      .we_i(we_i),
+      .waddr_i(waddr_i),
+      .wdata_i(written.paused),
+      .re_i(valid1_q),
+      .raddr_i(window ? mr.more[IdxW-1:0] : req1_q.key[16 +: IdxW]),
+      .rdata_o(region_paused)
   );
 
   // cycle 1
@@ -68,6 +87,7 @@ module dingo_mr_lookup (
 
   always_ff @(posedge clk_i) begin : pipeline
     rtl_pkg::mr_rsp_t rsp;
+    logic right;
     if (!rst_ni) begin
       valid1_q <= 1'b0;
       valid2_q <= 1'b0;
@@ -91,12 +111,14 @@ module dingo_mr_lookup (
     end
     if (valid2_q) begin
       rsp = '0;
-      rsp.ok = key_ok_q && pd_ok_q && !free_q && access_ok_q && fits_q && off_q <= room_q;
+      right = key_ok_q && pd_ok_q && !free_q && access_ok_q && fits_q && off_q <= room_q;
+      rsp.ok = right && !region_paused;
+      rsp.paused = right && region_paused;
       rsp.verr = !key_ok_q    ? dingo_pkg::VERR_KEY[7:0] :
                  !pd_ok_q     ? dingo_pkg::VERR_KEY_PD[7:0] :
                  free_q       ? dingo_pkg::VERR_KEY_STATE[7:0] :
                  !access_ok_q ? dingo_pkg::VERR_KEY_ACCESS[7:0] :
-                 !rsp.ok      ? dingo_pkg::VERR_KEY_BOUNDS[7:0] : dingo_pkg::VERR_NONE[7:0];
+                 !right       ? dingo_pkg::VERR_KEY_BOUNDS[7:0] : dingo_pkg::VERR_NONE[7:0];
       rsp.off = off_q + {16'd0, place_q};
       rsp.mem = mem_q;
       rsp_q <= rsp;
@@ -107,5 +129,5 @@ module dingo_mr_lookup (
     if (rst_ni) length_is_given: assert (!req_valid_i || req_i.len != '0);
   end
 
-  wire unused_ok = &{1'b0, mr};
+  wire unused_ok = &{1'b0, mr, written};
 endmodule

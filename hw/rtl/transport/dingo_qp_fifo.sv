@@ -10,7 +10,8 @@ module dingo_qp_fifo (
     input  rtl_pkg::qpi_t push_qp_i,
     output logic valid_o,
     input  logic pop_i,
-    output rtl_pkg::qpi_t qp_o
+    output rtl_pkg::qpi_t qp_o,
+    output logic [rtl_pkg::QP_LOG:0] count_o
 );
   localparam int unsigned LOG = rtl_pkg::QP_LOG;
 
@@ -22,6 +23,7 @@ module dingo_qp_fifo (
 
   assign ready_o = clear_q[LOG];
   assign valid_o = wr_q != rd_q;
+  assign count_o = wr_q - rd_q;
   assign qp_o = mem[rd_q[LOG-1:0]];
   assign pop = pop_i && valid_o;
   assign same = pop && qp_o == push_qp_i;

@@ -141,6 +141,9 @@ module dingo_req_place (
             item_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
             item_q.verr <= answer_i.walk_verr;
             state_q <= LAST;
+          end else if (answer_i.walk_paused) begin
+            item_q.kind <= req_pkg::IT_PAUSED;
+            state_q <= LAST;
           end
         end
         WORD:

@@ -83,6 +83,14 @@ module dingo_req_retry (
           end else begin
             report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
           end
+          req_pkg::IT_PAUSED: begin  // nobody's fault, so no retry; the turn asks again when the region is there
+            report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
+            if (w_i.complete) begin
+              c_o.ordered = c_i.oldest;
+              c_o.implied = 1'b1;      // responses behind it are still coming
+              w_o.phase = req_pkg::PH_GO_BACK;
+            end
+          end
           default:                   // req_pkg::IT_SKIP
           if (!w_i.complete) w_o.phase = req_pkg::PH_IMPLIED;
           else begin

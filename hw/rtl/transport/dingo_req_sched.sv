@@ -66,6 +66,7 @@ module dingo_req_sched (
   rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp, next_qp, fetch_qp;
   logic [3:0] since_q;
   logic work, woken, woken_last_q;           // the last turn was of one that was woken
+  logic [rtl_pkg::QP_LOG:0] unused_count_fail, unused_count_cq_fail, unused_count_turn, unused_count_fetch;
 
   assign ready_o = fail_clear && cq_fail_clear && turn_clear && fetch_clear;
   assign fails_o = fail_valid || cq_fail_valid;
@@ -131,7 +132,8 @@ module dingo_req_sched (
       .push_qp_i(fail_qp_i),
       .valid_o(fail_valid),
       .pop_i(take_i && kind_o.fail),
-      .qp_o(fail_qp)
+      .qp_o(fail_qp),
+      .count_o(unused_count_fail)
   );
   dingo_qp_fifo u_cq_fail (
       .clk_i,
@@ -141,7 +143,8 @@ module dingo_req_sched (
       .push_qp_i(cq_fail_qp_i),
       .valid_o(cq_fail_valid),
       .pop_i(take_i && kind_o.cq_fail),
-      .qp_o(cq_fail_qp)
+      .qp_o(cq_fail_qp),
+      .count_o(unused_count_cq_fail)
   );
   dingo_qp_fifo u_turn (
       .clk_i,
@@ -151,7 +154,8 @@ module dingo_req_sched (
       .push_qp_i(ready_qp_i),
       .valid_o(turn_valid),
       .pop_i(turn && !woken),
-      .qp_o(turn_qp)
+      .qp_o(turn_qp),
+      .count_o(unused_count_turn)
   );
 
   dingo_qp_fifo u_fetch (
@@ -162,7 +166,8 @@ module dingo_req_sched (
       .push_qp_i(fetch_qp_i),
       .valid_o(fetch_valid),
       .pop_i(take_i && kind_o.fetch),
-      .qp_o(fetch_qp)
+      .qp_o(fetch_qp),
+      .count_o(unused_count_fetch)
   );
 
   always_ff @(posedge clk_i) begin

@@ -63,6 +63,7 @@ module dingo_req_turn (
     // dingo_req_settle
     input  req_pkg::settle_t  settle_i,
     output logic        settle_push_o, // this QP waits there
+    output logic        pause_push_o,  // this QP waits in dingo_pause_queue
     // dingo_req_out
     input  logic        out_ok_i,      // what is given is taken
     output req_pkg::report_t     report_o,      // without an event
@@ -106,6 +107,7 @@ module dingo_req_turn (
   logic [31:0] off_q, next_psn_q, rec_next;
   logic last_q;
   logic placed_q;                      // the segments of the packet are there: it is all of its message
+  logic checked_q;                     // regions of the WQE are not paused
   req_pkg::report_t report_q;
   logic reports;
   logic load_state, walk_state, load_seen_q, loaded, walk_seen_q, walked, sending;
@@ -157,11 +159,12 @@ module dingo_req_turn (
   assign walk_state = (state_q == BEGIN && may_check) || state_q == CHECK || state_q == WALK;
   assign ask_o.walk = walk_state && !walk_seen_q && free_o;
   assign walked = answer_i.walk_done || walk_seen_q;
-  assign ask_o.whole = state_q != WALK && !single;
+  assign ask_o.whole = r_read || (state_q != WALK && !single);
   assign ask_o.offset = state_q == BEGIN ? '0 : off_q;
   assign ask_o.bytes = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
   assign sending = state_q == EMIT && run_i;
 
+  assign pause_push_o = run_i && (state_q == CHECK || state_q == WALK) && walked && answer_i.walk_paused;
   assign mrw_valid_o = state_q == KEY;
   assign settle_push_o = state_q == KEY && run_i && mrw_done_i && mrw_rsp_i.verr == 8'd0 && mrw_rsp_i.under_way;
   always_comb begin
@@ -349,6 +352,7 @@ module dingo_req_turn (
         NEXT:
         if (out_free) begin
           placed_q <= 1'b0;
+          checked_q <= 1'b0;
           state_q <= BACK;
           if (flushing) state_q <= FLUSH_NEXT;
           else if (up && c_q.wait_at == NEVER && (old || more)) begin
@@ -455,7 +459,8 @@ module dingo_req_turn (
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
           verr_q <= answer_i.walk_verr;
           placed_q <= single;
-          state_q <= answer_i.walk_verr != 8'd0 ? REFUSE : PUSH;
+          checked_q <= 1'b1;
+          state_q <= answer_i.walk_verr != 8'd0 ? REFUSE : answer_i.walk_paused ? BACK : PUSH;
         end
         PUSH:
         if (rec_we_ok_i) begin
@@ -497,7 +502,8 @@ module dingo_req_turn (
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram) bytes_q <= rest[12:0];
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
-          state_q <= r_read || answer_i.wqe.inl || rest == 32'd0 ? EMIT : WALK;
+          // A READ is asked for again only when there is a place for its data.
+          state_q <= answer_i.wqe.inl || (r_read ? checked_q || r_q.length == 32'd0 : rest == 32'd0) ? EMIT : WALK;
           if (connected && !gid_ok) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
@@ -507,7 +513,8 @@ module dingo_req_turn (
         if (walked) begin
           status_q <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
           verr_q <= answer_i.walk_verr;
-          state_q <= answer_i.walk_verr != 8'd0 ? FAULT : EMIT;
+          // What else is wrong with the place of READ data is found when they come.
+          state_q <= answer_i.walk_paused ? BACK : answer_i.walk_verr != 8'd0 && !r_read ? FAULT : EMIT;
         end
         EMIT:
         if (free_o) begin              // it is taken

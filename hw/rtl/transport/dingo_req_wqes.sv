@@ -190,6 +190,7 @@ module dingo_req_wqes (
       .num_sge_i(answer_o.wqe.num_sge),
       .done_o(answer_o.walk_done),
       .verr_o(answer_o.walk_verr),
+      .paused_o(answer_o.walk_paused),
       .seg_index_i,
       .seg_o,
       .re_o(walk_re),

@@ -14,6 +14,7 @@ module dingo_requester (
     output logic [63:0] timer_next_o,    // no timer fires before this time
     input  logic [63:0] now_ns_i,
     input  logic        xl_flush_i,
+    input  logic        resume_i,        // a region may be paused no more
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     // events
@@ -143,8 +144,8 @@ module dingo_requester (
   req_pkg::quick_ask_t quick_ask;
   req_pkg::quick_answer_t quick_answer;
   // QPs that are woken
-  logic wqe_wake_valid, settle_wake_valid, settle_idle, settle_push;
-  rtl_pkg::qpi_t wqe_wake_qp, settle_wake_qp;
+  logic wqe_wake_valid, settle_wake_valid, settle_idle, settle_push, pause_clear, pause_push, pause_wake_valid;
+  rtl_pkg::qpi_t wqe_wake_qp, settle_wake_qp, pause_wake_qp;
   req_pkg::settle_t settle;
   // completions, events, counts
   logic room, out_step, out_idle;
@@ -172,8 +173,8 @@ module dingo_requester (
   assign qp_raddr_o = turn_take ? turn_take_qp : pick_qp;
   assign state_index_o = qp;
   assign fail_qp_o = qp;
-  assign wake_valid = settle_wake_valid || wqe_wake_valid;
-  assign wake_qp = settle_wake_valid ? settle_wake_qp : wqe_wake_qp;
+  assign wake_valid = settle_wake_valid || pause_wake_valid || wqe_wake_valid;
+  assign wake_qp = settle_wake_valid ? settle_wake_qp : pause_wake_valid ? pause_wake_qp : wqe_wake_qp;
   assign idle_o = step_idle && turn_rest && place_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
@@ -198,7 +199,7 @@ module dingo_requester (
       .due_index_o(due_qp)
   );
   dingo_req_step u_step (
-      .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,
+      .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear && pause_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,
       .pick_i(pick), .take_o(take), .busy_o(step_busy), .next_o(next), .next_qp_o(next_qp), .rx_o(rx), .kind_i(kind),
       .pick_qp_i(pick_qp), .commit_i, .rxp_i, .db_valid_i(db_valid), .db_i(db), .db_next_o(db_next), .db_bad_o, .txerr_i,
       .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
@@ -224,7 +225,7 @@ module dingo_requester (
       .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
       .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
       .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),
-      .settle_push_o(settle_push), .out_ok_i(!out_step && room),
+      .settle_push_o(settle_push), .pause_push_o(pause_push), .out_ok_i(!out_step && room),
       .report_o(turn_report), .tx_room_i, .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o, .seg_ready_i, .seg_o,
       .inl_valid_o, .inl_ready_i, .inl_o
   );
@@ -243,7 +244,7 @@ module dingo_requester (
       .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
-      .wake_ready_i(wake_take && !settle_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
+      .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
       .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
       .line_wqe_rsp_valid_i(wqe_rsp_valid_i), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
@@ -251,6 +252,10 @@ module dingo_requester (
       .clk_i, .rst_ni, .idle_o(settle_idle), .flow_i, .room_o(settle.room), .push_i(settle_push), .push_qp_i(turn_qp),
       .look_qp_i(turn_qp), .waits_o(settle.waits), .wake_valid_o(settle_wake_valid), .wake_ready_i(wake_take && settle_wake_valid),
       .wake_qp_o(settle_wake_qp)
+  );
+  dingo_pause_queue u_pause (
+      .clk_i, .rst_ni, .ready_o(pause_clear), .push_i(pause_push), .push_qp_i(turn_qp), .resume_i, .valid_o(pause_wake_valid),
+      .take_i(wake_take && !settle_wake_valid), .qp_o(pause_wake_qp)
   );
   // The step's goes first; the turn waits until it is taken.
   assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;

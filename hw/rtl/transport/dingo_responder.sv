@@ -14,6 +14,7 @@ module dingo_responder (
     output logic        idle_o,
     output logic        work_o,
     input  logic        xl_flush_i,
+    input  logic        resume_i,        // a region may be paused no more
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     input  logic        db_valid_i,
     output logic        db_ready_o,
@@ -166,6 +167,7 @@ module dingo_responder (
       .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .db_srq_i, .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
       .srqa_valid_i(srqa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_SRQA)), .srqa_srq_i(srqa_q.srq),
+      .resume_valid_i(resume_valid), .resume_qp_i(resume_qp),
       // room is as of before what is on its way: two more than a packet's orders
       .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
       .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
@@ -179,6 +181,14 @@ module dingo_responder (
   assign qp_re_o = take;
   assign qp_raddr_o = step_qp;
   assign work_o = turn_ready;
+
+  // ---------------------------------------------------------------- READ responses that wait for a paused region
+  logic pause_ready, pause_push, resume_valid;
+  rtl_pkg::qpi_t resume_qp;
+  dingo_pause_queue u_pause (
+      .clk_i, .rst_ni, .ready_o(pause_ready), .push_i(pause_push), .push_qp_i(qp_q), .resume_i, .valid_o(resume_valid),
+      .take_i(take && step == rsp_pkg::STEP_RESUME), .qp_o(resume_qp)
+  );
 
   // ---------------------------------------------------------------- packets that wait
   logic in_valid, in_key, in_send, in_pop, in_idle, in_mr_valid, answer;
@@ -331,7 +341,7 @@ module dingo_responder (
       .wake_o(tn_wake), .again_o(tn_again), .again_i(again_next_q), .x_i(x_q), .emit_o(tn_emit), .emit_ready_i(emit_ready),
       .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
       .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done_q), .res_bytes_i(res_bytes),
-      .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .open_o(tn_open),
+      .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .mr_paused_i(key.paused), .pause_o(pause_push), .open_o(tn_open),
       .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag),
       .cqes_done_i(cqes_q == '0)
   );
@@ -412,7 +422,7 @@ module dingo_responder (
   assign state_o = dingo_pkg::QPS_ERR[2:0];
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
-                  && !rxp_valid_i && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
+                  && !rxp_valid_i && !resume_valid && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
   assign reading_o = (state_q == PART && is_turn) || seg_valid_o;
   assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
@@ -448,8 +458,8 @@ module dingo_responder (
     if (go) begin
       case (state_q)
         INIT: begin
-          init_q <= init_q + 1'b1;
-          if (init_q == '1) state_q <= IDLE;
+          if (init_q != '1) init_q <= init_q + 1'b1;
+          else if (pause_ready) state_q <= IDLE;
         end
 
         IDLE, STORE: begin

@@ -95,6 +95,8 @@ module dingo_rsp_event (
           exit_o = rsp_pkg::EXIT_NAK;
         end
 
+        rsp_pkg::STEP_RESUME: wake_o = 1'b1;
+
         rsp_pkg::STEP_QPA: begin
           if (clear) begin
             ctx_o = '0;

@@ -54,7 +54,8 @@ module dingo_rsp_receive (
     RX_UC = 4'd10,      // UC: does it begin or go on with a message?
     RX_TAKE = 4'd11,    // UC: its receive WQE, when all else is right
     RX_DROP = 4'd12,    // UC: the message ends here, and its receive WQE is the next one's
-    RX_INV = 4'd13      // before END: who finds the key gone comes behind all that was granted through it
+    RX_INV = 4'd13,     // before END: who finds the key gone comes behind all that was granted through it
+    RX_PAUSED = 4'd14   // a region is paused: as if the packet had not come
   } state_t;
 
   state_t state_q;
@@ -339,6 +340,7 @@ module dingo_rsp_receive (
         if (mr_done_i) begin
           if (is_uc && !mr_rsp_i.ok) state_q <= RX_DROP;
           else if (take) state_q <= RX_TAKE;
+          else if (mr_rsp_i.paused) state_q <= RX_PAUSED;
           else if (!mr_rsp_i.ok) begin
             if (taken_q) c_q.rq_cons <= c_q.held_index;
             c_q.failed <= 1'b1;
@@ -376,7 +378,8 @@ module dingo_rsp_receive (
           scat_o <= '0;
           scat_o.op <= rtl_pkg::SCAT_SEG;
           scat_o.seg <= wqe_seg_i;
-        end else if (wqe_done_i) begin
+        end else if (wqe_done_i && wqe_i.paused) state_q <= is_uc ? RX_DROP : RX_PAUSED;
+        else if (wqe_done_i) begin
           c_q.held_sge <= wqe_i.sge;
           c_q.held_off <= wqe_i.off;
           if (wqe_i.bad) begin
@@ -392,6 +395,21 @@ module dingo_rsp_receive (
             it_q.rq_after <= c_q.rq_cons;
             state_q <= RX_END;
           end else state_q <= op_inv ? RX_INV : RX_DONE;
+        end
+
+        RX_PAUSED: begin
+          if (taken_q) c_q.rq_cons <= c_q.held_index;
+          if (is_rc) begin
+            c_q.nak_sent <= 1'b1;
+            c_q.rnr_sent <= 1'b1;
+            it_q.kind <= rsp_pkg::IT_RNR;
+            it_q.syn <= roce_pkg::SYN_RNR | {3'd0, x_i.cfg.min_rnr_timer};
+          end else begin
+            no_item_q <= 1'b1;
+            emit_o.stat <= 1'b1;
+            emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_DROP_UD_NO_BUFFER);
+          end
+          state_q <= RX_END;
         end
 
         RX_INV:

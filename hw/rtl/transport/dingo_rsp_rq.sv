@@ -89,7 +89,7 @@ module dingo_rsp_rq (
 
   dingo_rsp_wqe u_wqe (
       .clk_i, .rst_ni, .open_i, .head_only_i, .scatter_i, .again_i, .index_i, .log_stride_i(cfg_i.log_rq_stride), .bytes_i,
-      .sge_i, .off_i, .nsge_i, .done_o(done), .bad_o(wqe_o.bad), .bus_o(wqe_o.bus), .verr_o(wqe_o.verr), .tag_o(wqe_o.tag),
+      .sge_i, .off_i, .nsge_i, .done_o(done), .bad_o(wqe_o.bad), .bus_o(wqe_o.bus), .paused_o(wqe_o.paused), .verr_o(wqe_o.verr), .tag_o(wqe_o.tag),
       .nsge_o(wqe_o.nsge), .cap_o(wqe_o.cap), .sge_o(wqe_o.sge), .off_o(wqe_o.off), .line_valid_o(ask_valid),
       .line_index_o(ask_index), .line_part_o(ask_part), .line_rsp_valid_i(line_valid), .line_err_i(line_err),
       .line_data_i(line_data), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i, .seg_valid_o, .seg_ready_i, .seg_o

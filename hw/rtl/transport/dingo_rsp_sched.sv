@@ -20,6 +20,8 @@ module dingo_rsp_sched (
     input  rtl_pkg::qpi_t qpa_qp_i,
     input  logic          srqa_valid_i,
     input  rtl_pkg::srqi_t srqa_srq_i,
+    input  logic          resume_valid_i,   // READ responses of this QP waited for a paused region
+    input  rtl_pkg::qpi_t resume_qp_i,
     input  logic          rxp_valid_i,      // and there is room for its orders
     input  rtl_pkg::qpi_t rxp_qp_i,
     input  logic          turn_ok_i,        // a turn may begin
@@ -84,6 +86,9 @@ module dingo_rsp_sched (
     end else if (srqa_valid_i) begin
       step_o = rsp_pkg::STEP_SRQA;
       step_qp_o = rtl_pkg::QP_LOG'(srqa_srq_i);
+    end else if (resume_valid_i) begin
+      step_o = rsp_pkg::STEP_RESUME;
+      step_qp_o = resume_qp_i;
     end else if (turn_valid && turn_ok_i && !again_i && (packets_q == MOST || !rxp_valid_i)) begin
       step_o = rsp_pkg::STEP_TURN;
       step_qp_o = turn_qp;

@@ -34,6 +34,8 @@ module dingo_rsp_turn (
     output logic              mr_valid_o,
     input  logic              mr_done_i,     // answer to the last mr_valid_o
     input  logic              mr_ok_i,
+    input  logic              mr_paused_i,   // not ok, but only for now
+    output logic              pause_o,       // READ responses of this QP wait for a paused region
     output logic              open_o,        // dingo_rsp_wqe: entry held_index of ctx_o
     input  logic              wqe_done_i,    // stays until wqe_taken_o
     output logic              wqe_taken_o,
@@ -85,6 +87,7 @@ module dingo_rsp_turn (
   assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i;
   assign rd_step_o = state_q == TN_SEND && go_i;
   assign mr_valid_o = state_q == TN_KEY && go_i;
+  assign pause_o = state_q == TN_KEY_WAIT && go_i && mr_done_i && mr_paused_i;
   assign wqe_taken_o = state_q == TN_FETCH && go_i && wqe_done_i;
 
   rsp_pkg::emit_t flushed;                   // the receive WQE of the message in progress, or the next one
@@ -151,6 +154,7 @@ module dingo_rsp_turn (
         TN_KEY_WAIT:
         if (mr_done_i) begin
           if (mr_ok_i) state_q <= TN_SEND;
+          else if (mr_paused_i) state_q <= IDLE;
           else begin                         // the region went away while it was being read
             c_q.rd_pending <= '0;
             exit_o <= rsp_pkg::EXIT_NAK;

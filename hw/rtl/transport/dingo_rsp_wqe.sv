@@ -18,6 +18,7 @@ module dingo_rsp_wqe (
     output logic               done_o,        // one cycle
     output logic               bad_o,         // OPEN: not a WQE; SCATTER: key_verr_o says why
     output logic               bus_o,         // it could not be read
+    output logic               paused_o,      // SCATTER, with bad: a region is paused
     output logic [7:0]         verr_o,
     output logic [31:0]        tag_o,         // OPEN
     output logic [3:0]         nsge_o,
@@ -111,6 +112,7 @@ module dingo_rsp_wqe (
       end else if (scatter_i) begin
         bad_o <= 1'b0;
         bus_o <= 1'b0;
+        paused_o <= 1'b0;
         left_q <= bytes_i;
         sge_q <= sge_i;
         off_q <= off_i;
@@ -194,6 +196,7 @@ module dingo_rsp_wqe (
           state_q <= SEG;
         end else begin
           bad_o <= 1'b1;
+          paused_o <= mr_rsp_i.paused;
           verr_o <= mr_rsp_i.verr;
           done_o <= 1'b1;
           state_q <= IDLE;

@@ -18,6 +18,7 @@ module dingo_sge_walk (
     input  logic [3:0]  num_sge_i,
     output logic        done_o,        // one cycle
     output logic [7:0]  verr_o,        // with done and until the next order: of the first SGE that is refused; NONE: all is well
+    output logic        paused_o,      // likewise: the first that is not granted is of a paused region
     // segments, from the cycle behind done until the next order
     input  logic [3:0]  seg_index_i,
     output rtl_pkg::seg_t        seg_o,         // `last` of the last one
@@ -36,6 +37,7 @@ module dingo_sge_walk (
   logic [31:0] offset_q, left_q;
   logic [4:0] asked_q, answered_q;
   logic [7:0] verr_q;
+  logic paused_q, granted;             // granted: all that was answered before
   rtl_pkg::mr_req_t mr_q;
   logic [31:0] lens[16];
   logic [166:0] places[16];            // offset and memory
@@ -57,7 +59,9 @@ module dingo_sge_walk (
   // With a refusal nothing of the packet is used.
   assign ended = run_q && !more && !have_q && asked_q == answered_q + {4'd0, mr_rsp_valid_i};
   assign done_o = ended;
-  assign verr_o = verr_q == 8'd0 && mr_rsp_valid_i && !mr_rsp_i.ok ? mr_rsp_i.verr : verr_q;
+  assign granted = verr_q == 8'd0 && !paused_q;
+  assign verr_o = granted && mr_rsp_valid_i && !mr_rsp_i.ok ? mr_rsp_i.verr : verr_q;
+  assign paused_o = paused_q || (granted && mr_rsp_valid_i && mr_rsp_i.paused);
   assign mr_valid_o = mr_valid_q;
   assign mr_o = mr_q;
   assign seg_o = {{1'b0, seg_index_i} + 5'd1 == answered_q, lens[seg_index_i], places[seg_index_i]};
@@ -80,6 +84,7 @@ module dingo_sge_walk (
       run_q <= 1'b0;
       have_q <= 1'b0;
       verr_q <= '0;
+      paused_q <= 1'b0;
       asked_q <= '0;
       answered_q <= '0;
     end else begin
@@ -93,6 +98,7 @@ module dingo_sge_walk (
         asked_q <= '0;
         answered_q <= '0;
         verr_q <= '0;
+        paused_q <= 1'b0;
       end else begin
         if (have_q) begin
           if (skip) offset_q <= offset_q - sge.length;
@@ -106,6 +112,7 @@ module dingo_sge_walk (
         if (mr_rsp_valid_i) begin
           answered_q <= answered_q + 1'b1;
           verr_q <= verr_o;
+          paused_q <= paused_o;
         end
         if (ended) run_q <= 1'b0;
       end

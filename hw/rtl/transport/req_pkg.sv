@@ -109,7 +109,8 @@ package req_pkg;
     IT_DATA = 3'd2,              // READ data, ordered
     IT_SKIP = 3'd3,              // READ data behind others that are missing
     IT_BAD = 3'd4,               // READ data for what is no READ
-    IT_FAULT = 3'd5              // READ data that does not fit or cannot be stored
+    IT_FAULT = 3'd5,             // READ data that does not fit or cannot be stored
+    IT_PAUSED = 3'd6             // READ data for a paused region: dropped
   } kind_t;
   typedef struct packed {
     kind_t       kind;
@@ -167,6 +168,7 @@ package req_pkg;
     logic [383:0]     head;
     logic             walk_done;
     logic [7:0]       walk_verr;
+    logic             walk_paused; // a region is; verr is NONE
   } wqe_answer_t;
   /// WQEs one behind the other, of the turn; see dingo_wqe_quick.
   typedef struct packed {

@@ -23,7 +23,8 @@ package rsp_pkg;
     STEP_TURN = 4'd6,
     STEP_RXP = 4'd7,               // a packet
     STEP_SRQ_DB = 4'd8,            // of an SRQ, whose number is in the place of the QP's: a doorbell,
-    STEP_SRQA = 4'd9               // a command
+    STEP_SRQA = 4'd9,              // a command
+    STEP_RESUME = 4'd10            // a paused region may be there again: READ responses go on
   } step_t;
 
   localparam int unsigned GRH_BYTES = 40;
@@ -155,6 +156,7 @@ package rsp_pkg;
   typedef struct packed {
     logic        bad;              // OPEN: not a WQE; SCATTER: verr says why
     logic        bus;              // it could not be read
+    logic        paused;           // SCATTER: bad, but for a paused region only
     logic [7:0]  verr;
     logic [31:0] tag;              // OPEN
     logic [3:0]  nsge;

@@ -18,13 +18,14 @@ constexpr unsigned kLog = 4;
 constexpr unsigned kMrs = 1 << kLog;
 constexpr unsigned kLatency = 3;
 constexpr unsigned kQpLog = 4;
-constexpr unsigned kMr = 338 + kQpLog;
+constexpr unsigned kMr = 339 + kQpLog;
 constexpr unsigned kReq = 151 + kQpLog;
-constexpr unsigned kRsp = 176;
+constexpr unsigned kRsp = 177;
 
 struct Region {
     bool valid = false;
     bool free = false;
+    bool paused = false;
     unsigned kind = DINGO_MRT_MR;
     unsigned qp = 0;
     unsigned more = 0;
@@ -51,6 +52,7 @@ struct Region {
         all.add(pdn, 16);
         all.add(tag, 16);
         all.add(kind, 3);
+        all.add(paused, 1);
         all.add(free, 1);
         all.add(valid, 1);
         return all;
@@ -76,11 +78,14 @@ struct Answer {
     unsigned verr = 0;
     std::uint64_t off = 0;
     Bits mem;
+    unsigned mark = 0;  ///< the region whose pause counts
+    bool paused = false;
 };
 
 /// As MemoryTable::check() of the model.
 Answer judge(const std::array<Region, kMrs>& regions, const Request& r) {
-    Answer answer{true, DINGO_VERR_NONE, 0, {}};
+    Answer answer;
+    answer.wanted = true;
     const unsigned index = r.key >> 16;
     if (index >= kMrs || !regions[index].valid || regions[index].tag != (r.key & 0xffff)) {
         answer.verr = DINGO_VERR_KEY;
@@ -105,6 +110,7 @@ Answer judge(const std::array<Region, kMrs>& regions, const Request& r) {
     }
     answer.off = r.va - region.iova + region.place;
     answer.mem = region.mem();
+    answer.mark = window ? region.more % kMrs : index;
     return answer;
 }
 
@@ -112,6 +118,7 @@ Region random_region(Dice& dice) {
     Region r;
     r.valid = dice.percent(85);
     r.free = dice.percent(10);
+    r.paused = dice.percent(30);
     r.kind = dice.below(5);
     r.qp = dice.below(2);
     r.more = dice.below(65536);
@@ -158,6 +165,7 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
         dut.eval();
     };
     std::map<unsigned, int> seen;
+    int paused = 0;
     for (int round = 0; round < 2; ++round) {
         dut.rst_ni = 0;
         dut.we_i = dut.re_i = 0;
@@ -204,6 +212,11 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
             if (dut.we_i) {
                 regions[dut.index_i] = written;
             }
+            for (auto& port : expected) {  // the mark is read a cycle after the region
+                Answer& asked = port.back();
+                asked.paused =
+                    asked.wanted && asked.verr == DINGO_VERR_NONE && regions[asked.mark].paused;
+            }
             for (unsigned p = 0; p < 2; ++p) {
                 expected[p].pop_front();
                 const Answer& want = expected[p].front();
@@ -213,8 +226,10 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
                 }
                 const Bits rsp = sample(dut.rsp_o, p * kRsp, kRsp);
                 ++seen[want.verr];
-                ASSERT_EQ(rsp.get(kRsp - 1, 1), want.verr == DINGO_VERR_NONE);
-                ASSERT_EQ(rsp.get(kRsp - 9, 8), want.verr);
+                paused += want.paused;
+                ASSERT_EQ(rsp.get(kRsp - 1, 1), want.verr == DINGO_VERR_NONE && !want.paused);
+                ASSERT_EQ(rsp.get(kRsp - 2, 1), want.paused);
+                ASSERT_EQ(rsp.get(kRsp - 10, 8), want.verr);
                 if (want.verr == DINGO_VERR_NONE) {
                     ASSERT_EQ(rsp.get(103, 64), want.off);
                     ASSERT_EQ(sample(dut.rsp_o, p * kRsp, 103), want.mem);
@@ -227,6 +242,7 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
                                 unsigned{DINGO_VERR_KEY_ACCESS}, unsigned{DINGO_VERR_KEY_BOUNDS}}) {
         EXPECT_GT(seen[verr], 200) << "verdict " << verr << " is not tested";
     }
+    EXPECT_GT(paused, 200);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ using namespace dingo::rtl;
 constexpr unsigned kLog = 4;
 constexpr unsigned kMrs = 1 << kLog;
 constexpr unsigned kQpLog = 4;
-constexpr unsigned kMr = 338 + kQpLog;
+constexpr unsigned kMr = 339 + kQpLog;
 enum Op : std::uint8_t { kInvalidate, kBind, kRegister, kDestroy, kForget };
 constexpr unsigned kRemote =
     DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC;
@@ -26,7 +26,7 @@ constexpr unsigned kWrites = DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_ATOMIC;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48;
 
 struct Entry {
-    bool valid = false, free = false;
+    bool valid = false, free = false, paused = false;
     unsigned kind = 0, tag = 0, pdn = 0, access = 0;
     std::uint64_t iova = 0, length = 0;
     unsigned qp = 0, more = 0;
@@ -37,9 +37,9 @@ struct Entry {
 
     [[nodiscard]] bool window() const { return kind == DINGO_MRT_MW1 || kind == DINGO_MRT_MW2; }
     [[nodiscard]] Bits bits() const {
-        return {{valid, 1},  {free, 1},   {kind, 3},    {tag, 16},    {pdn, 16},
-                {access, 6}, {iova, 64},  {length, 64}, {qp, kQpLog}, {more, 16},
-                {place, 48}, {levels, 2}, {shift, 5},   {offset, 32}, {addr, 64}};
+        return {{valid, 1},  {free, 1},  {paused, 1},  {kind, 3},    {tag, 16},  {pdn, 16},
+                {access, 6}, {iova, 64}, {length, 64}, {qp, kQpLog}, {more, 16}, {place, 48},
+                {levels, 2}, {shift, 5}, {offset, 32}, {addr, 64}};
     }
     static Entry of(const Bits& b) {
         unsigned at = kMr;
@@ -47,6 +47,7 @@ struct Entry {
         Entry e;
         e.valid = take(1) != 0;
         e.free = take(1) != 0;
+        e.paused = take(1) != 0;
         e.kind = take(3);
         e.tag = take(16);
         e.pdn = take(16);
@@ -287,6 +288,7 @@ class MrWork : public testing::TestWithParam<unsigned> {
             e.shift = 12 + dice.below(19);
             e.offset = dice.below(4096);
             e.addr = dice.any();
+            e.paused = e.kind == DINGO_MRT_MR && dice.percent(20);
         } else {
             e.free = true;
             if (e.kind == DINGO_MRT_FRWR)

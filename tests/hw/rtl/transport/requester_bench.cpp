@@ -14,7 +14,7 @@ RequesterBench::Lookup RequesterBench::look_up() {
         return {true, false, DINGO_VERR_KEY_ACCESS, 0, 0};
     if (dut.mr_va_o < r.iova || dut.mr_va_o + dut.mr_len_o > r.iova + r.length)
         return {true, false, DINGO_VERR_KEY_BOUNDS, 0, 0};
-    return {true, true, 0, dut.mr_va_o - r.iova, r.addr};
+    return {true, !r.paused, 0, dut.mr_va_o - r.iova, r.addr, r.paused};
 }
 
 void RequesterBench::drive() {
@@ -81,6 +81,7 @@ void RequesterBench::drive() {
     const Lookup& found = lookups_.back();
     dut.mr_rsp_valid_i = found.valid;
     dut.mr_ok_i = found.ok;
+    dut.mr_paused_i = found.paused;
     dut.mr_verr_i = found.verr;
     dut.mr_off_i = found.off;
     dut.mr_addr_i = found.addr;

@@ -66,6 +66,7 @@ struct TestEvent {
 struct TestRegion {
     std::uint64_t iova, length, addr;
     std::uint8_t access;
+    bool paused = false;
 };
 
 struct TestSge {
@@ -214,6 +215,13 @@ class RequesterBench {
         respond({qp, 0x11, psn & 0xFFFFFF, syndrome, {}});
     }
 
+    /// What REREG_MR and DESTROY_MR tell.
+    void resume() {
+        dut.resume_i = 1;
+        tick();
+        dut.resume_i = 0;
+    }
+
     // --- time
     void tick();
     void run(unsigned cycles) {
@@ -299,6 +307,7 @@ class RequesterBench {
         bool valid, ok;
         std::uint8_t verr;
         std::uint64_t off, addr;
+        bool paused = false;
     };
 
     bool stall() { return random_() % 100 < stall_; }

@@ -87,6 +87,8 @@ module requester_bench (
     output logic [15:0] mr_pdn_o,
     input  logic        mr_rsp_valid_i,
     input  logic        mr_ok_i,
+    input  logic        mr_paused_i,
+    input  logic        resume_i,
     input  logic [7:0]  mr_verr_i,
     input  logic [63:0] mr_off_i,
     input  logic [63:0] mr_addr_i,
@@ -266,6 +268,7 @@ module requester_bench (
     qpa.qp = qpa_qp_i[rtl_pkg::QP_LOG-1:0];
     qpa.ctx = qp_d;
     mr_rsp.ok = mr_ok_i;
+    mr_rsp.paused = mr_paused_i;
     mr_rsp.verr = mr_verr_i;
     mr_rsp.off = mr_off_i;
     mr_rsp.mem = '0;
@@ -299,7 +302,7 @@ module requester_bench (
 
   dingo_requester u_requester (
       .clk_i, .rst_ni, .halt_tx_i, .tx_idle_o, .idle_o, .work_o, .timer_valid_o, .timer_next_o, .now_ns_i,
-      .xl_flush_i(1'b0), .port_mtu_i, .gid_valid_i,
+      .xl_flush_i(1'b0), .resume_i, .port_mtu_i, .gid_valid_i,
       .db_valid_i, .db_ready_o, .db_i(db), .db_bad_o,
       .rxp_valid_i, .rxp_ready_o, .rxp_i(rxp),
       .commit_valid_i, .commit_ready_o, .commit_i(commit),

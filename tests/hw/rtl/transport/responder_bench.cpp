@@ -192,6 +192,18 @@ void Bench::requester_failed(unsigned qp) {
     fails_.push_back(qp);
 }
 
+void Bench::resume_region(std::uint32_t key, std::uint64_t base) {
+    regions_[key].paused = false;
+    regions_[key].base = base;
+    resume();
+}
+
+void Bench::resume() {
+    dut.resume_i = 1;
+    cycle();
+    dut.resume_i = 0;
+}
+
 rtl::RspInfo Bench::command(rtl::QpaReq request) {
     rtl::drive(dut.qpa_i, request);
     dut.qpa_valid_i = 1;
@@ -228,6 +240,8 @@ rtl::MrRsp Bench::look_up(const rtl::MrReq& request) const {
     else if (request.va < r.iova || request.va - r.iova > r.length ||
              request.len > r.length - (request.va - r.iova))
         rsp.verr = DINGO_VERR_KEY_BOUNDS;
+    else if (r.paused)
+        rsp.paused = true;
     else
         rsp.ok = true;
     rsp.off = request.va - r.iova;

@@ -28,6 +28,7 @@ struct Region {
     std::uint64_t iova = 0, length = 0, base = 0;  ///< base: bus address
     bool window = false;                           ///< can be invalidated
     unsigned qp = 0;                               ///< window of type 2: of this QP, else 0
+    bool paused = false;
 };
 
 struct Sge {
@@ -68,6 +69,11 @@ class Bench {
     void create_ud(unsigned index, unsigned log_rq = 4, unsigned log_stride = 6);
     void add_region(const Region& region) { regions_[region.key] = region; }
     void remove_region(std::uint32_t key) { regions_.erase(key); }
+    void pause_region(std::uint32_t key) { regions_[key].paused = true; }
+    /// It goes on at another bus address.
+    void resume_region(std::uint32_t key, std::uint64_t base);
+    /// What REREG_MR and DESTROY_MR tell.
+    void resume();
     /// An SRQ of 2^log_size entries of 2^log_stride bytes.
     void create_srq(unsigned srq, unsigned log_size = 4, unsigned log_stride = 6,
                     std::uint32_t limit = 0, std::uint16_t pdn = kSrqPd);
