@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <stdexcept>
 
 namespace dingo::conformance {
 
@@ -20,6 +21,20 @@ Pair::Pair(const std::string& engine, const PairOptions& options)
     : cards(engine, engine, options.config), link(cards.connect(options.connect)) {
     for (unsigned card = 0; card < 2; ++card)
         mr[card] = driver(card).create_mr(options.bytes, kAllAccess);
+}
+
+dingo_admin_cpl pause_at_once(test::TwoCards& cards, unsigned card, std::uint32_t key) {
+    dingo_cmd_destroy command{};
+    command.hdr.opcode = DINGO_OP_PAUSE_MR;
+    command.id = key;
+    cards.driver(card).submit_raw(std::as_bytes(std::span(&command, 1)));
+    cards.driver(card).ring_admin();
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        if (const auto completion = cards.driver(card).poll_admin())
+            return *completion;
+        cards.card(card).engine->run(cards.now(), 1);
+    }
+    throw std::runtime_error("PAUSE_MR did not complete");
 }
 
 void Pair::fill(unsigned card, std::uint64_t offset, std::uint64_t length, std::uint64_t seed) {

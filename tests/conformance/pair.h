@@ -94,6 +94,10 @@ class Pair {
     std::array<test::Mr, 2> mr;
 };
 
+/// PAUSE_MR; returns as soon as the completion is there: a card that is simulated cycle by cycle is
+/// then in the middle of whatever it does. Not a moment later may it touch the region.
+dingo_admin_cpl pause_at_once(test::TwoCards& cards, unsigned card, std::uint32_t key);
+
 /// Pseudo-random bytes: byte i of stream `seed`.
 void random_bytes(std::span<std::byte> out, std::uint64_t seed);
 

@@ -119,8 +119,7 @@ class Soak {
     }
 
     void pause(unsigned card) {
-        ASSERT_EQ(cards_.driver(card).destroy(DINGO_OP_PAUSE_MR, mr_[card].key).status,
-                  DINGO_ST_OK);
+        ASSERT_EQ(pause_at_once(cards_, card, mr_[card].key).status, DINGO_ST_OK);
         const auto old = bytes(card, 0, kRegion);
         content_[card].assign(old.begin(), old.end());
         std::ranges::fill(old, std::byte{0xEE});

@@ -19,7 +19,7 @@ struct Moving : Pair {
 
     /// From now on the region's memory is nobody's: it has other content, `content` has the old.
     void pause(unsigned card) {
-        ASSERT_EQ(driver(card).destroy(DINGO_OP_PAUSE_MR, mr[card].key).status, DINGO_ST_OK);
+        ASSERT_EQ(pause_at_once(cards, card, mr[card].key).status, DINGO_ST_OK);
         const auto old = bytes(card, 0, mr[card].length);
         content.assign(old.begin(), old.end());
         std::ranges::fill(old, std::byte{kScribble});
