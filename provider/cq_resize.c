@@ -68,7 +68,7 @@ uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq)
 {
 	uint32_t waiting = entries_in_ring(cq, cq->ring.mask + 1);
 	const struct dingo_old_entries *old = cq->old;
-	uint32_t leaf, n, count = 0;
+	uint32_t leaf, n, count = dingo_direct_waiting(cq);
 
 	/* without those of signaled sends, which are counted as such */
 	for (n = 0; old && n < old->count; n++)

@@ -78,10 +78,15 @@ static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,
 	return known->at + (addr - known->iova);
 }
 
-/* From here to end_busy() the peer's card waits for us before it takes anything back. */
-static inline void begin_busy(struct dingo_direct *d)
+/* From here to end_busy() the peer's card waits for us before it takes anything back, and the peer before it waits for an
+ * event, if we may complete a receive of it.
+ */
+static inline void begin_busy(struct dingo_direct *d, uint8_t opcode)
 {
-	d->busy++;
+	bool one_sided = opcode == DINGO_WR_WRITE || opcode == DINGO_WR_READ ||
+			 opcode == DINGO_WR_CMP_SWAP || opcode == DINGO_WR_FETCH_ADD;
+
+	d->busy += one_sided ? DINGO_DIRECT_BUSY : DINGO_DIRECT_BUSY_RECEIVE;
 	__atomic_store_n(&d->peer->key, 0, __ATOMIC_RELAXED);
 	__atomic_exchange_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
 	dingo_full_fence();
@@ -95,7 +100,7 @@ static inline void use_only(struct dingo_direct *d, uint32_t key)
 
 static inline void end_busy(struct dingo_direct *d)
 {
-	d->busy++;
+	d->busy = (d->busy | DINGO_DIRECT_BUSY_RECEIVE) + 1;
 	__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_RELEASE);
 }
 
@@ -510,6 +515,21 @@ static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 	return false;
 }
 
+/* Whether the SQ would have room for `blocks` more if direct requests kept theirs until a completion is polled: else the
+ * card takes them, and is full when a card would be.
+ */
+static bool has_room(struct dingo_direct *d, const struct dingo_sq *sq, uint32_t blocks)
+{
+	uint32_t consumer = atomic_load_explicit(&sq->consumer, memory_order_relaxed);
+
+	if (unlikely(consumer != d->consumer)) {
+		d->consumer = consumer;
+		atomic_store_explicit(&d->freed, d->used, memory_order_relaxed);
+	}
+	return d->used + blocks - atomic_load_explicit(&d->freed, memory_order_relaxed) <=
+	       sq->ring.mask + 1;
+}
+
 /* Whether it is worth while to wait for the card. */
 static bool could_go(const struct dingo_direct *d, uint8_t opcode, bool signaled)
 {
@@ -549,19 +569,21 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 		if (!d->linked)
 			return false;
 	}
-	if (qp->vqp.qp.state != IBV_QPS_RTS ||
+	if (qp->vqp.qp.state != IBV_QPS_RTS || !has_room(d, sq, producer - start) ||
 	    !could_go(d, ctrl->opcode, signaled) || !is_drained(d, sq, start))
 		return false;
 	if (signaled && !dingo_direct_begin_post(d->cq))
 		return false;
 	/* where its data are is counted from the producer */
 	sq->producer = start;
-	begin_busy(d);
+	begin_busy(d, ctrl->opcode);
 	if (likely(may_go(d)))
 		done = carry_out(qp, ctrl, &bytes);
 	end_busy(d);
-	if (done)
+	if (done) {
 		d->waits = 0;
+		d->used += producer - start;
+	}
 	if (done && signaled)
 		dingo_direct_add_entry(d->cq, qp, start, bytes);
 	if (signaled)

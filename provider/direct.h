@@ -17,6 +17,7 @@ struct dingo_direct_entry {
 	struct dingo_qp *qp;		/* NULL: it is gone */
 	uint32_t after;			/* index of the SQ up to which the card's completions come first */
 	uint32_t upto;			/* ... up to which all is over with this one */
+	uint32_t used;			/* of struct dingo_direct, then */
 	uint8_t opcode;			/* enum ibv_wc_opcode */
 };
 
@@ -81,6 +82,9 @@ struct dingo_direct {
 	uint32_t busy;			/* as last written to the peer's page */
 	uint32_t posted;		/* receives there, as last seen */
 	uint32_t signaled;		/* end of the last signaled WQE that the card has got */
+	uint32_t used;			/* blocks of the SQ that direct requests have taken */
+	_Atomic(uint32_t) freed;	/* of these, what was given back: a completion of them, or after them, was polled */
+	uint32_t consumer;		/* the SQ's, as last seen */
 	uint32_t waits;			/* for the card to complete, in vain: 2^n - 1 */
 	uint32_t skip;			/* requests that do not wait for it */
 	bool impatient;			/* the last SEND that waited for a receive waited in vain */
@@ -196,6 +200,8 @@ void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 const struct dingo_cqe *
 dingo_direct_next_of_all(struct dingo_cq *cq,
 			 const struct dingo_direct_entry **entry);
+/* Completions of either kind that have not been polled. Under the CQ's lock. */
+uint32_t dingo_direct_waiting(const struct dingo_cq *cq);
 void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry);
 /* Receives were posted; false: the card has to hear of it. Under the RQ's lock. */
 bool dingo_direct_posted(struct dingo_qp *qp);

@@ -8,8 +8,8 @@
 #include "direct_abi.h"
 #include "doorbell.h"
 
-/* How long arming waits for a peer that is busy. */
-#define AWAIT_NS 1000000000
+/* How long arming waits for a peer that completes a receive. */
+#define AWAIT_NS 100000000
 
 void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 			    uint32_t start, uint32_t bytes)
@@ -32,6 +32,7 @@ void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 							    memory_order_relaxed);
 	entry->after = qp->direct->signaled;
 	entry->upto = start;
+	entry->used = qp->direct->used;
 	atomic_store_explicit(&c->tail, tail + 1, memory_order_release);
 	dingo_unlock(&c->lock);
 }
@@ -88,6 +89,8 @@ static const struct dingo_direct_entry *next_entry(struct dingo_cq *cq)
 			return NULL;
 		atomic_store_explicit(&c->head, ++head, memory_order_release);
 		if (c->current.qp) {
+			atomic_store_explicit(&c->current.qp->direct->freed, c->current.used,
+					      memory_order_relaxed);
 			note_progress(cq);
 			return &c->current;
 		}
@@ -105,10 +108,10 @@ void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry
 	wc->qp_num = entry->qp->qpn;
 }
 
-/* Of the QP's next receive, if a peer has completed it. */
-static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
+/* Of the QP's receive `index`, if a peer has completed it. */
+static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
+						     uint32_t index)
 {
-	uint32_t index = atomic_load_explicit(&qp->rq.consumer, memory_order_relaxed);
 	const struct dingo_direct_receive *done =
 		&qp->direct->own->done[index & qp->rq.ring.mask];
 
@@ -116,6 +119,33 @@ static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 			       done->opcode >= DINGO_WC_RECV &&
 			       done->opcode <= DINGO_WC_RECV_WRITE_IMM ?
 		       done : NULL;
+}
+
+/* Of its next one. */
+static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
+{
+	return receipt_at(qp, atomic_load_explicit(&qp->rq.consumer,
+						   memory_order_relaxed));
+}
+
+uint32_t dingo_direct_waiting(const struct dingo_cq *cq)
+{
+	const struct dingo_cq_direct *c = cq->direct;
+	uint32_t n, index, count;
+
+	if (!c)
+		return 0;
+	count = atomic_load(&c->tail) - atomic_load(&c->head);
+	for (n = 0; n < atomic_load(&c->num_receivers); n++) {
+		const struct dingo_qp *qp = c->receivers[n];
+
+		index = atomic_load(&qp->rq.consumer);
+		while (receipt_at(qp, index)) {
+			index++;
+			count++;
+		}
+	}
+	return count;
 }
 
 /* The oldest receive that a peer has completed. */
@@ -158,7 +188,7 @@ bool dingo_direct_posted(struct dingo_qp *qp)
 }
 
 /* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a
- * copy for a second takes the card from then on: of a closed page nobody completes a receive.
+ * SEND for that long takes the card from then on: of a closed page nobody completes a receive.
  */
 static void await_peer(struct dingo_qp *qp)
 {
@@ -166,7 +196,7 @@ static void await_peer(struct dingo_qp *qp)
 	uint32_t busy = dingo_load_shared(&own->busy);
 	uint64_t until;
 
-	if (likely(!(busy % 2)))
+	if (likely((busy & DINGO_DIRECT_BUSY_RECEIVE) != DINGO_DIRECT_BUSY_RECEIVE))
 		return;
 	until = dingo_now_ns() + AWAIT_NS;
 	while (dingo_load_shared(&own->open) && dingo_load_shared(&own->busy) == busy) {

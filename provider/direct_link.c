@@ -279,6 +279,8 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	}
 	dingo_lock(&qp->sq.lock);
 	d->generation = resp.generation;
+	if (state == IBV_QPS_RTR)
+		atomic_store(&d->freed, d->used);
 	memcpy(d->claim, resp.claim, sizeof(d->claim));
 	resp.peer[sizeof(resp.peer) - 1] = 0;
 	strcpy(d->path, (const char *)resp.peer);
@@ -346,7 +348,8 @@ void dingo_direct_try(struct dingo_qp *qp)
 
 	head.payload_len = sizeof(d->claim);
 	err = card ? dingo_direct_ask(card, &head, d->claim, &reply, fds, 4) : ENOMEM;
-	if (err == EAGAIN && ++d->tries < MOST_TRIES)
+	/* EIO: no answer in time */
+	if ((err == EAGAIN || err == EIO) && ++d->tries < MOST_TRIES)
 		d->wait = 1U << d->tries;
 	if (err) {		/* not on this host, or of another user: no further try */
 		if (card)
@@ -361,7 +364,7 @@ void dingo_direct_try(struct dingo_qp *qp)
 		memset(d->local, 0, sizeof(d->local));
 		memset(d->remote, 0, sizeof(d->remote));
 		/* a peer of before may have died in the middle */
-		d->busy = (d->peer->busy + 1) & ~1U;
+		d->busy = (d->peer->busy | DINGO_DIRECT_BUSY_RECEIVE) + 1;
 		__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
 		d->posted = d->peer->indexes.rq_consumer;
 		d->impatient = false;

@@ -17,6 +17,10 @@
      ~(size_t)4095)
 #define DINGO_DIRECT_PATH_BYTES 104
 
+/* Low bits of `busy` of a page: a request that completes no receive; one that may. Else 0. */
+#define DINGO_DIRECT_BUSY 1U
+#define DINGO_DIRECT_BUSY_RECEIVE 3U
+
 /* As struct queue_indexes of the contract, which the card writes there. */
 struct dingo_direct_indexes {
     uint32_t rq_producer;
@@ -55,7 +59,7 @@ struct dingo_direct_page {
     uint32_t atomics; /* 1: it makes atomics in locked instructions */
     uint32_t rsvd1[5];
     /* The peer's provider. */
-    uint32_t busy; /* odd while it looks at what is allowed here, or uses the memory */
+    uint32_t busy; /* odd (DINGO_DIRECT_BUSY...) while it looks at what is allowed, or uses memory */
     uint32_t key;  /* then: of the one region that it uses; 0: it may be any */
     uint64_t rx_writes;
     uint64_t rx_write_bytes;

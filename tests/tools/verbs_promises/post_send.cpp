@@ -155,6 +155,16 @@ void add_flags(Promises& all) {
         CHECK(wait_wc(pair.cq(0)).status == IBV_WC_SUCCESS);
         CHECK(pair.memory(1).data()[0] == 'i' && pair.memory(1).data()[63] == 'i');
     });
+    page("unsignaled requests keep their places until a completion after them is polled", [] {
+        Bench b;
+        Pair pair(b);
+        const ibv_send_wr wr = pair.request(IBV_WR_RDMA_WRITE, 0);
+        int rc = 0;
+        for (int i = 0; i < 10'000 && rc == 0; ++i) {
+            rc = pair.post(wr);
+        }
+        CHECK_RETURNS(ENOMEM, rc);
+    });
     page("more inline data than max_inline_data is refused with ENOMEM or EINVAL", [] {
         Bench b;
         Pair pair(b);
