@@ -166,6 +166,10 @@ static FILE* open_counter(const char* path, const char* mode) {
     return file;
 }
 
+static int flags_of(const char* mode) {
+    return mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
+}
+
 #define DEFINE_FOPEN(name)                                                             \
     DINGO_EXPORT FILE* name(const char* original, const char* mode) {                  \
         char buffer[PATH_MAX];                                                         \
@@ -178,7 +182,7 @@ static FILE* open_counter(const char* path, const char* mode) {
         if (!file && (path || !original)) {                                            \
             file = DINGO_REAL(FILE * (*)(const char*, const char*), name)(path, mode); \
             if (file) {                                                                \
-                opened(fileno(file));                                                  \
+                after_open(AT_FDCWD, original, path, flags_of(mode), fileno(file));    \
             }                                                                          \
         }                                                                              \
         return file;                                                                   \

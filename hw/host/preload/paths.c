@@ -19,7 +19,9 @@ enum { VIEW_UNKNOWN = 0, VIEW_BEING_READ, VIEW_NONE, VIEW_SET };
 static atomic_int view_state;
 static char view_path[PATH_MAX];
 static size_t view_length;
-static atomic_bool cwd_in_view;
+/* A program may begin in a directory to which its parent went. */
+enum { CWD_UNKNOWN = 0, CWD_ELSEWHERE, CWD_IN_VIEW };
+static atomic_int cwd_state;
 
 static int read_view(void) {
     int state = VIEW_UNKNOWN;
@@ -248,9 +250,20 @@ bool dingo_is_dynamic(const char* path) {
 }
 
 void dingo_cwd_changed(bool in_view) {
-    atomic_store(&cwd_in_view, in_view);
+    atomic_store(&cwd_state, in_view ? CWD_IN_VIEW : CWD_ELSEWHERE);
 }
 
 bool dingo_cwd_in_view(void) {
-    return atomic_load_explicit(&cwd_in_view, memory_order_relaxed);
+    int state = atomic_load_explicit(&cwd_state, memory_order_relaxed);
+
+    if (DINGO_UNLIKELY(state == CWD_UNKNOWN)) {
+        char cwd[PATH_MAX];
+        const char* view = dingo_view();
+        bool inside = view && DINGO_SYS(SYS_getcwd, cwd, sizeof(cwd)) > 0 &&
+                      strncmp(cwd, view, view_length) == 0 && cwd[view_length] == '/';
+
+        state = inside ? CWD_IN_VIEW : CWD_ELSEWHERE;
+        atomic_store(&cwd_state, state);
+    }
+    return state == CWD_IN_VIEW;
 }

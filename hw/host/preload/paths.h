@@ -33,8 +33,9 @@ bool dingo_is_counter(const char* path);
 /* Or to another that is not a plain file in the kernel's sysfs. */
 bool dingo_is_dynamic(const char* path);
 
-/* chdir() went to a rewritten directory: relative paths may be a view's. */
+/* chdir() went to an absolute path, which was rewritten or not. */
 void dingo_cwd_changed(bool in_view);
+/* Relative paths may be a view's: chdir() went there, or the program began there. */
 bool dingo_cwd_in_view(void);
 
 #endif

@@ -15,6 +15,7 @@ done
 single 'saquery: RoCE has no subnet manager' alpha '! saquery' 'No SM/SA found'
 single 'sysfs: what NCCL reads' alpha 'cat /sys/class/infiniband/alpha/ports/1/gid_attrs/types/0; realpath /sys/class/infiniband/alpha/device' '0000:[0-9a-f]{2}:00.0'
 single 'sysfs: counters of the port move' alpha 'cat /sys/class/infiniband/alpha/ports/1/hw_counters/rdma_tx_packets' '^[0-9]+$'
+single 'sysfs: counters by relative paths, after cd' alpha "cd /sys/class/infiniband/alpha/ports/1 && cd hw_counters && cat admin_commands" '^[1-9][0-9]*$'
 single 'other files are untouched' alpha 'cat /sys/class/net/lo/address; ls /dev/null' '00:00:00'
 
 . tests/e2e/cases/perftest.sh

@@ -176,6 +176,9 @@ void client_counters(void) {
     reads(openat(ports, "hw_counters/rdma_tx_bytes", O_RDONLY), SAYS);
     CHECK(chdir("/sys/class/infiniband/fake0/ports/1/hw_counters") == 0);
     reads(open("rdma_tx_bytes", O_RDONLY), SAYS);
+    file = fopen("rdma_tx_bytes", "r");
+    CHECK(file && fgets(text, sizeof(text), file) && strcmp(text, SAYS) == 0);
+    fclose(file);
 }
 
 void client_gids(void) {
