@@ -135,14 +135,7 @@ class Soak {
                                                         : cards_.host(card).alloc(kRegion);
         places_[card][pauses_ % 2] = mr_[card].bus;
         std::ranges::copy(content_[card], bytes(card, 0, kRegion).begin());
-        dingo_cmd_create_mr cmd{};
-        cmd.key = cmd.old_key = mr_[card].key;
-        cmd.pdn = 1;
-        cmd.access = kAllAccess;
-        cmd.mem.addr = mr_[card].bus;
-        cmd.iova = mr_[card].iova;
-        cmd.length = kRegion;
-        cards_.driver(card).execute_ok(DINGO_OP_REREG_MR, cmd);
+        cards_.driver(card).move_mr(mr_[card], mr_[card].bus, kAllAccess);
         paused_[card] = false;
     }
 

@@ -35,14 +35,7 @@ struct Moving : Pair {
         cards.step();  // the command finds the card at the present time
         mr[card].bus = cards.host(card).alloc(mr[card].length);
         std::ranges::copy(content, bytes(card, 0, mr[card].length).begin());
-        dingo_cmd_create_mr cmd{};
-        cmd.key = cmd.old_key = mr[card].key;
-        cmd.pdn = 1;
-        cmd.access = kAllAccess;
-        cmd.mem.addr = mr[card].bus;
-        cmd.iova = mr[card].iova;
-        cmd.length = mr[card].length;
-        driver(card).execute_ok(DINGO_OP_REREG_MR, cmd);
+        driver(card).move_mr(mr[card], mr[card].bus, kAllAccess);
     }
     /// Runs until the n-th frame from now on has been sent by the card.
     void run_until_sent(unsigned card, unsigned n) {

@@ -91,14 +91,7 @@ TEST_P(Rnr, PauseOfARegionIsARetryNotAnError) {
     EXPECT_FALSE(pair.same(0, 0, 3000)) << "written through a paused region";
     // The region moves to other memory, as a DMABuf exporter would.
     const std::uint64_t moved = pair.cards.host(1).alloc(pair.mr[1].length);
-    dingo_cmd_create_mr cmd{};
-    cmd.key = cmd.old_key = pair.mr[1].key;
-    cmd.pdn = 1;
-    cmd.access = kAllAccess;
-    cmd.mem.addr = moved;
-    cmd.iova = pair.mr[1].iova;
-    cmd.length = pair.mr[1].length;
-    pair.driver(1).execute_ok(DINGO_OP_REREG_MR, cmd);
+    pair.driver(1).move_mr(pair.mr[1], moved, kAllAccess);
     EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
     EXPECT_TRUE(std::ranges::equal(pair.bytes(0, 0, 3000), pair.cards.host(1).bytes(moved, 3000)));
 }

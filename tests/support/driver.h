@@ -173,6 +173,8 @@ class TestDriver {
     /// A region over given memory.
     Mr create_mr(const dingo_mem& mem, std::uint64_t iova, std::uint64_t length,
                  std::uint32_t access, std::uint32_t pdn = 1);
+    /// REREG_MR: the region keeps its key, address and length, and lies in one piece at `bus`.
+    void move_mr(const Mr& mr, std::uint64_t bus, std::uint32_t access, std::uint32_t pdn = 1);
     /// FRWR region or window (enum mrt).
     Mr create_key(std::uint8_t kind, std::uint64_t length = 0, std::uint32_t pdn = 1);
     /// A key with a free index and some tag; adding up to 128 to it changes the low 8 bits only.

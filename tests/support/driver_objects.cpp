@@ -63,6 +63,17 @@ Mr TestDriver::create_mr(const dingo_mem& mem, std::uint64_t iova, std::uint64_t
     return Mr{cmd.key, iova, length, 0};
 }
 
+void TestDriver::move_mr(const Mr& mr, std::uint64_t bus, std::uint32_t access, std::uint32_t pdn) {
+    dingo_cmd_create_mr cmd{};
+    cmd.key = cmd.old_key = mr.key;
+    cmd.pdn = pdn;
+    cmd.access = access;
+    cmd.mem.addr = bus;
+    cmd.iova = mr.iova;
+    cmd.length = mr.length;
+    execute_ok(DINGO_OP_REREG_MR, cmd);
+}
+
 Mr TestDriver::create_key(std::uint8_t kind, std::uint64_t length, std::uint32_t pdn) {
     dingo_cmd_create_mr cmd{};
     cmd.key = next_key();

@@ -59,9 +59,8 @@ struct dingo_direct_page {
     uint32_t atomics; /* 1: it makes atomics in locked instructions */
     uint32_t rsvd1[5];
     /* The peer's provider. */
-    uint32_t
-        busy;     /* odd (DINGO_DIRECT_BUSY...) while it looks at what is allowed, or uses memory */
-    uint32_t key; /* then: of the one region that it uses; 0: it may be any */
+    uint32_t busy; /* DINGO_DIRECT_BUSY... while it looks at what is allowed, or uses memory */
+    uint32_t key;  /* then: of the one region that it uses; 0: it may be any */
     uint64_t rx_writes;
     uint64_t rx_write_bytes;
     uint64_t rx_reads;
