@@ -79,12 +79,14 @@ void TestDriver::enable_port(std::uint32_t mtu, std::uint32_t flags) {
     execute_ok(DINGO_OP_SET_PORT, cmd);
 }
 
-void TestDriver::set_gid(std::uint32_t index, const std::uint8_t (&gid)[16], std::uint16_t vlan) {
+void TestDriver::set_gid(std::uint32_t index, const std::uint8_t (&gid)[16], std::uint16_t vlan,
+                         std::uint16_t domain) {
     const std::uint64_t mac = read64(DINGO_REG_MAC);
     dingo_cmd_set_gid cmd{};
     cmd.index = index;
     cmd.valid = 1;
     cmd.vlan = vlan;
+    cmd.domain = domain;
     for (unsigned i = 0; i < 6; ++i) {
         cmd.mac[i] = static_cast<std::uint8_t>(mac >> (40 - 8 * i));
     }

@@ -98,7 +98,8 @@ struct QpOptions {
     std::uint8_t flags = 0;   ///< DINGO_CMD_CREATE_QP_FLAGS_*
     std::uint32_t db_page = 1;
     std::uint32_t srqn = DINGO_INVALID_ID;
-    std::uint32_t qpn = 0;  ///< 0: the next free one
+    std::uint32_t qpn = 0;     ///< 0: the next free one
+    std::uint16_t domain = 0;  ///< capability GID_DOMAINS
 };
 
 class TestDriver {
@@ -129,7 +130,7 @@ class TestDriver {
     void enable_port(std::uint32_t mtu = 9000, std::uint32_t flags = 0);
     /// SET_GID with an IPv4 address or an IPv6 one; the MAC is the factory one.
     void set_gid(std::uint32_t index, const std::uint8_t (&gid)[16],
-                 std::uint16_t vlan = DINGO_VLAN_NONE);
+                 std::uint16_t vlan = DINGO_VLAN_NONE, std::uint16_t domain = 0);
     void set_ipv4(std::uint32_t index, std::uint32_t address);
 
     // --- admin queue

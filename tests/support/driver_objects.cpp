@@ -131,6 +131,7 @@ TestQp TestDriver::create_qp(const Cq& send_cq, const Cq& recv_cq, const QpOptio
     cmd.recv_cqn = recv_cq.cqn;
     cmd.srqn = options.srqn;
     cmd.db_page = options.db_page;
+    cmd.domain = options.domain;
     cmd.kind = options.kind;
     cmd.flags = options.flags;
     cmd.log_sq = static_cast<std::uint8_t>(options.log_sq);

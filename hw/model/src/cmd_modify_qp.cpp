@@ -14,7 +14,9 @@ constexpr std::size_t attr_offset(std::size_t offset) {
 }
 
 /// What a given mask bit says about the values; fields without a bit are ignored.
-void check_values(FieldCheck& check, const CardState& card, const ModifyCommand& cmd) {
+/// `domain`: of the QP.
+void check_values(FieldCheck& check, const CardState& card, std::uint16_t domain,
+                  const ModifyCommand& cmd) {
     using Attr = dingo_qp_attr;
     const Attr& attr = cmd.attr;
     const auto when = [&](std::uint32_t bit, bool good, std::size_t offset) {
@@ -53,7 +55,7 @@ void check_values(FieldCheck& check, const CardState& card, const ModifyCommand&
             return std::ranges::all_of(gid.first(10), [](std::uint8_t b) { return b == 0; }) &&
                    gid[10] == 0xff && gid[11] == 0xff;
         };
-        const GidEntry* source = card.port.gid(attr.sgid_index);
+        const GidEntry* source = card.port.gid(attr.sgid_index, domain);
         check.require(source != nullptr, attr_offset(offsetof(Attr, sgid_index)))
             .require(source == nullptr || is_ipv4(source->gid) == is_ipv4(attr.dgid),
                      attr_offset(offsetof(Attr, dgid)))
@@ -136,7 +138,7 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
         .require((given & transition->required) == transition->required,
                  offsetof(ModifyCommand, mask))
         .flags(given, transition->required | transition->optional, offsetof(ModifyCommand, mask));
-    check_values(check, card, cmd);
+    check_values(check, card, qp->domain, cmd);
     if (check.failed()) {
         return check.result();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // SET_PORT, SET_MAC, SET_GID.
+#include "capabilities.h"
 #include "commands.h"
 
 namespace dingo::model::commands {
@@ -53,6 +54,7 @@ AdminResult set_gid(CardState& card, const AdminCommand& command) {
     const auto cmd = command.as<Command>();
     const bool valid = cmd.valid != 0;
     const std::uint64_t mac = mac_number(cmd.mac);
+    const bool domains = (capabilities(card.card.config) & DINGO_CAP_GID_DOMAINS) != 0;
     const bool zero_gid = std::ranges::all_of(cmd.gid, [](std::uint8_t b) { return b == 0; });
     FieldCheck check;
     check.require(cmd.index < Port::kGidEntries, offsetof(Command, index))
@@ -61,7 +63,7 @@ AdminResult set_gid(CardState& card, const AdminCommand& command) {
         .require(!valid || (mac != 0 && !is_multicast(mac)), offsetof(Command, mac))
         .require(!valid || cmd.vlan <= kMaxVlan || cmd.vlan == DINGO_VLAN_NONE,
                  offsetof(Command, vlan))
-        .zero(cmd.rsvd1, offsetof(Command, rsvd1))
+        .require((valid && domains) || cmd.domain == 0, offsetof(Command, domain))
         .require(!valid || !zero_gid, offsetof(Command, gid));
     if (check.failed()) {
         return check.result();
@@ -70,6 +72,7 @@ AdminResult set_gid(CardState& card, const AdminCommand& command) {
     if (valid) {
         entry.valid = true;
         entry.vlan = cmd.vlan;
+        entry.domain = cmd.domain;
         std::ranges::copy(cmd.gid, entry.gid.begin());
         std::ranges::copy(cmd.mac, entry.mac.begin());
     }

@@ -63,6 +63,8 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
     check
         .require((offered & DINGO_CAP_SHARES) != 0 ? cmd.share < kDoorbellPages : cmd.share == 0,
                  offsetof(Create, share))
+        .require((offered & DINGO_CAP_GID_DOMAINS) != 0 || cmd.domain == 0,
+                 offsetof(Create, domain))
         .zero(cmd.rsvd1, offsetof(Create, rsvd1));
     if (check.failed()) {
         return check.result();
@@ -101,6 +103,7 @@ AdminResult create_qp(CardState& card, const AdminCommand& command) {
     qp->pdn = cmd.pdn;
     qp->db_page = cmd.db_page;
     qp->share = cmd.share != 0 ? cmd.share : cmd.db_page;
+    qp->domain = cmd.domain;
     qp->signal_all = (cmd.flags & DINGO_CMD_CREATE_QP_FLAGS_SIGNAL_ALL_MASK) != 0;
     qp->privileged = (cmd.flags & DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK) != 0;
     qp->send_cq = send_cq;

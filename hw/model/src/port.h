@@ -39,6 +39,12 @@ struct GidEntry {
     Gid gid{};
     MacAddress mac{};
     std::uint16_t vlan = DINGO_VLAN_NONE;  ///< VLAN id
+    std::uint16_t domain = 0;              ///< 0: for all QPs
+
+    /// To a QP of this domain the entry is there.
+    [[nodiscard]] bool is_for(std::uint16_t of_qp) const noexcept {
+        return valid && (domain == 0 || of_qp == 0 || domain == of_qp);
+    }
 };
 
 /// One entry of the address table of the Ethernet function.
@@ -66,6 +72,11 @@ struct Port {
     /// Valid entry at `index`, or nullptr.
     [[nodiscard]] const GidEntry* gid(std::uint32_t index) const noexcept {
         return index < gids.size() && gids[index].valid ? &gids[index] : nullptr;
+    }
+
+    /// The same, if a QP of `domain` may use it.
+    [[nodiscard]] const GidEntry* gid(std::uint32_t index, std::uint16_t domain) const noexcept {
+        return index < gids.size() && gids[index].is_for(domain) ? &gids[index] : nullptr;
     }
 
     /// Longest frame that the port takes, with (or without) a VLAN tag.

@@ -199,7 +199,7 @@ module dingo_admin_check (
         `BAD(sg.rsvd0 != '0, 32'd13)
         `BAD(sg.valid[0] && (sg.mac == '0 || sg.mac[0]), 32'd14)
         `BAD(sg.valid[0] && sg.vlan > 16'd4094 && sg.vlan != 16'(dingo_pkg::VLAN_NONE), 32'd20)
-        `BAD(sg.rsvd1 != '0, 32'd22)
+        `BAD(sg.domain != '0, 32'd22) // no capability GID_DOMAINS
         `BAD(sg.valid[0] && gid_zero, 32'd24)
       end
       dingo_pkg::OP_CREATE_EQ: begin
@@ -274,7 +274,8 @@ module dingo_admin_check (
           `BAD_MEM(bad_ring(qp.rq, 64'd1 << (6'(qp.log_rq[3:0]) + 6'(qp.log_rq_stride[3:0]))), 32'd56)
         end
         `BAD(qp.share != '0, 32'd72) // no capability SHARES
-        `BAD(qp.rsvd1 != '0, 32'd76)
+        `BAD(qp.domain != '0, 32'd76) // no capability GID_DOMAINS
+        `BAD(qp.rsvd1 != '0, 32'd78)
       end
       dingo_pkg::OP_QUERY_QP: begin
         `BAD(qq.out_addr[2:0] != '0, 32'd8)

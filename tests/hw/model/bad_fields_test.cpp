@@ -175,8 +175,37 @@ TEST_F(BadFields, SetGid) {
     expect_bad(DINGO_OP_SET_GID, cmd, 14, 6, 0);
     expect_bad(DINGO_OP_SET_GID, cmd, 14, 1, 1);
     expect_bad(DINGO_OP_SET_GID, cmd, 20, 2, 4095);
-    expect_reserved(DINGO_OP_SET_GID, cmd, 22, 2);
+    cmd.domain = 9;
     expect_bad(DINGO_OP_SET_GID, cmd, 24, 1, 0);
+    cmd.valid = 0;
+    expect_bad(DINGO_OP_SET_GID, cmd, 22, 2, 1);
+}
+
+TEST(BadFieldsWithoutDomains, AreThoseOfDomains) {
+    EngineConfig config;
+    config.withheld = DINGO_CAP_GID_DOMAINS;
+    OneCard card("model", config);
+    card.driver.start();
+    dingo_cmd_set_gid gid{};
+    gid.valid = 1;
+    gid.mac[0] = 2;
+    gid.gid[0] = 0xfd;
+    EXPECT_EQ(card.driver.execute(DINGO_OP_SET_GID, gid).status, DINGO_ST_OK + 0u);
+    gid.domain = 1;
+    const auto refused = card.driver.execute(DINGO_OP_SET_GID, gid);
+    EXPECT_EQ(refused.status, DINGO_ST_BAD_FIELD + 0u);
+    EXPECT_EQ(refused.detail, offsetof(dingo_cmd_set_gid, domain));
+    const Cq cq = card.driver.create_cq();
+    QpOptions options;
+    card.driver.create_qp(cq, cq, options);
+    options.domain = 1;
+    try {
+        card.driver.create_qp(cq, cq, options);
+        ADD_FAILURE() << "was accepted";
+    } catch (const AdminError& error) {
+        EXPECT_EQ(error.status, DINGO_ST_BAD_FIELD + 0u);
+        EXPECT_EQ(error.detail, offsetof(dingo_cmd_create_qp, domain));
+    }
 }
 
 TEST_F(BadFields, CreateEq) {
@@ -368,7 +397,8 @@ TEST_F(BadFields, CreateQp) {
     expect_ring(DINGO_OP_CREATE_QP, cmd, 40);
     expect_ring(DINGO_OP_CREATE_QP, cmd, 56);
     expect_bad(DINGO_OP_CREATE_QP, cmd, 72, 4, d.read32(DINGO_REG_DB_PAGES));
-    expect_reserved(DINGO_OP_CREATE_QP, cmd, 76, 4);
+    cmd.domain = 0xffff;
+    expect_reserved(DINGO_OP_CREATE_QP, cmd, 78, 2);
     for (const std::size_t offset : {16, 20, 24}) {
         auto other = cmd;
         const std::uint32_t number = 4000;

@@ -26,8 +26,8 @@ class PortTest : public testing::Test {
         port.macs[3] = {true, kInTable};
         port.macs[4] = {true, kGroup};
         port.macs[5] = {false, 0x02000000000f};
-        port.gids[7] = {true, {}, {2, 0, 0, 0, 0, 2}, DINGO_VLAN_NONE};
-        port.gids[8] = {false, {}, {2, 0, 0, 0, 0, 15}, DINGO_VLAN_NONE};
+        port.gids[7] = {.valid = true, .mac = {2, 0, 0, 0, 0, 2}};
+        port.gids[8] = {.mac = {2, 0, 0, 0, 0, 15}};
         port.addresses_changed();
     }
     Port port;

@@ -75,9 +75,12 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     if (wqe.length() > longest_datagram(port_))
         return refuse({DINGO_WCS_LOC_LEN_ERR, DINGO_VERR_MSG_TOO_LONG});
     const dingo_wqe_ud av = wqe.ud();
-    const packet::HeaderTemplate* const path = paths_.of(av);
-    if (!path)
+    const packet::HeaderTemplate* const path = paths_.of(qp, av);
+    if (!path) {
+        if (port_.gid(av.sgid_index))
+            card_.count(DINGO_CARD_GID_DENIED);
         return refuse({DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_GID});
+    }
 
     packet::TransportHeaders headers;
     headers.bth.opcode = wqe.opcode() == DINGO_WR_SEND_IMM ? packet::Opcode::kUdSendOnlyImm

@@ -49,7 +49,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
     }
     if (!check_transport(*qp, packet) || !check_state(*qp, packet) || !check_pkey(packet))
         return;
-    if (is_datagram(*qp) ? !paths_.is_local(packet)
+    if (is_datagram(*qp) ? !paths_.is_local(*qp, packet)
                          : !paths_.is_peer(*qp, packet) || !Paths::is_peer_port(*qp, packet)) {
         card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
         return;
@@ -117,18 +117,20 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
     }
     if (!check_pkey(packet))
         return;
-    if (!paths_.is_on_own_vlan(packet)) {
-        card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
-        return;
-    }
+    bool reached = false;
     for (const std::uint32_t qpn : members) {
         QueuePair& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
+        if (!paths_.is_on_own_vlan(qp, packet))
+            continue;
+        reached = true;
         if (!check_state(qp, packet))
             continue;
         qp.count(DINGO_QP_RX_PACKETS);
         qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
         datagram_.receive_datagram(qp, packet, frame);
     }
+    if (!reached)
+        card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
 }
 
 }  // namespace dingo::model

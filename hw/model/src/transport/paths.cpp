@@ -49,7 +49,7 @@ const packet::HeaderTemplate* Paths::of(QueuePair& qp) const {
     TransportState& t = *qp.transport;
     if (t.path_valid && t.path_generation == port_.gid_generation)
         return &t.path;
-    const GidEntry* source = port_.gid(qp.attr.sgid_index);
+    const GidEntry* source = port_.gid(qp.attr.sgid_index, qp.domain);
     t.path_valid = source != nullptr;
     if (!source)
         return nullptr;
@@ -58,8 +58,8 @@ const packet::HeaderTemplate* Paths::of(QueuePair& qp) const {
     return &t.path;
 }
 
-const packet::HeaderTemplate* Paths::of(const dingo_wqe_ud& av) {
-    const GidEntry* source = port_.gid(av.sgid_index);
+const packet::HeaderTemplate* Paths::of(const QueuePair& qp, const dingo_wqe_ud& av) {
+    const GidEntry* source = port_.gid(av.sgid_index, qp.domain);
     if (!source)
         return nullptr;
     datagram_path_ = packet::HeaderTemplate(network_path(av, *source));
@@ -67,7 +67,7 @@ const packet::HeaderTemplate* Paths::of(const dingo_wqe_ud& av) {
 }
 
 bool Paths::is_peer(const QueuePair& qp, const packet::Packet& packet) const {
-    const GidEntry* local = port_.gid(qp.attr.sgid_index);
+    const GidEntry* local = port_.gid(qp.attr.sgid_index, qp.domain);
     return local && packet.dgid.bytes == local->gid &&
            std::memcmp(packet.sgid.bytes.data(), qp.attr.dgid, sizeof qp.attr.dgid) == 0 &&
            same_vlan(*local, packet);
@@ -79,17 +79,17 @@ bool Paths::is_peer_port(const QueuePair& qp, const packet::Packet& packet) {
     return known == 0 || known == packet.udp_sport;
 }
 
-bool Paths::is_on_own_vlan(const packet::Packet& packet) const {
-    return std::ranges::any_of(port_.gids, [&packet](const GidEntry& entry) {
-        return entry.valid && same_vlan(entry, packet);
+bool Paths::is_on_own_vlan(const QueuePair& qp, const packet::Packet& packet) const {
+    return std::ranges::any_of(port_.gids, [&](const GidEntry& entry) {
+        return entry.is_for(qp.domain) && same_vlan(entry, packet);
     });
 }
 
-bool Paths::is_local(const packet::Packet& packet) {
+bool Paths::is_local(const QueuePair& qp, const packet::Packet& packet) {
     if (packet.dgid.is_multicast())
         return true;
     const auto matches = [&](std::uint32_t index) {
-        const GidEntry* entry = port_.gid(index);
+        const GidEntry* entry = port_.gid(index, qp.domain);
         return entry && entry->gid == packet.dgid.bytes && same_vlan(*entry, packet);
     };
     if (matches(last_gid_))

@@ -18,19 +18,19 @@ class Paths {
     explicit Paths(const Port& port) : port_(port) {}
 
     /// The header template of a connected QP (TransportState::path), made anew when the GID table
-    /// changed; nullptr: no source GID.
+    /// changed; nullptr: no source GID that is for this QP.
     const packet::HeaderTemplate* of(QueuePair& qp) const;
-    /// Template of a datagram, until the next call; nullptr: no source GID.
-    const packet::HeaderTemplate* of(const dingo_wqe_ud& av);
+    /// Template of a datagram, until the next call; nullptr likewise.
+    const packet::HeaderTemplate* of(const QueuePair& qp, const dingo_wqe_ud& av);
 
     /// From the QP's peer to the QP's own GID, on its VLAN.
     [[nodiscard]] bool is_peer(const QueuePair& qp, const packet::Packet& packet) const;
     /// The source port is the one that the peer has used so far, when it is known.
     static bool is_peer_port(const QueuePair& qp, const packet::Packet& packet);
-    /// Destination is a GID of ours, or a multicast group, on its VLAN.
-    bool is_local(const packet::Packet& packet);
-    /// In the VLAN of a GID of ours.
-    [[nodiscard]] bool is_on_own_vlan(const packet::Packet& packet) const;
+    /// Destination is a GID that is for this QP, on its VLAN, or a multicast group.
+    bool is_local(const QueuePair& qp, const packet::Packet& packet);
+    /// In the VLAN of a GID that is for this QP.
+    [[nodiscard]] bool is_on_own_vlan(const QueuePair& qp, const packet::Packet& packet) const;
 
   private:
     const Port& port_;
