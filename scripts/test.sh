@@ -61,6 +61,7 @@ suites=(
     "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool, every byte of TCP; counters of QPs"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
     "vm-apps|guests|tests/e2e/vm/suite.sh apps|what kernels have on verbs: NFS, iSER, RDS, NVMe with SRQs under loss; a bond, an exclusive namespace"
+    "vm-namespaces|guests|tests/e2e/vm/suite.sh namespaces|whose addresses a process may use, with network namespaces shared and exclusive"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
     "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"

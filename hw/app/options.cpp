@@ -307,6 +307,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         {"cq_moderation", DINGO_CAP_CQ_MODERATION},
         {"eth_offload", DINGO_CAP_ETH_OFFLOAD},
         {"eth_rss", DINGO_CAP_ETH_RSS},
+        {"gid_domains", DINGO_CAP_GID_DOMAINS},
         {"pause_mr", DINGO_CAP_PAUSE_MR},
         {"rereg_mr", DINGO_CAP_REREG_MR},
         {"resize_cq", DINGO_CAP_RESIZE_CQ},
@@ -316,8 +317,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option(
            "--without", without,
            "Capabilities that the card does not have, as a smaller card may not, to try its "
-           "driver: compute, cq_moderation, eth_offload, eth_rss, pause_mr, rereg_mr, resize_cq, "
-           "srq, uc")
+           "driver: compute, cq_moderation, eth_offload, eth_rss, gid_domains, pause_mr, rereg_mr, "
+           "resize_cq, srq, uc")
         ->type_name("CAP,...")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(optional))

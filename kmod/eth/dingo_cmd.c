@@ -140,10 +140,10 @@ int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 
 /*
  * @gid: 16 bytes in wire order, NULL clears the entry; @vlan: id or
- * DINGO_VLAN_NONE.
+ * DINGO_VLAN_NONE; @domain: whose QPs may use it, where the card has domains.
  */
 int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
-		      const u8 *mac, u16 vlan)
+		      const u8 *mac, u16 vlan, u16 domain)
 {
 	struct dingo_cmd_set_gid cmd = {
 		.index = cpu_to_le32(index),
@@ -155,6 +155,8 @@ int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 		memcpy(cmd.gid, gid, sizeof(cmd.gid));
 		memcpy(cmd.mac, mac, sizeof(cmd.mac));
 		cmd.vlan = cpu_to_le16(vlan);
+		if (dev->caps & DINGO_CAP_GID_DOMAINS)
+			cmd.domain = cpu_to_le16(domain);
 	}
 	err = dingo_admin_exec(dev, DINGO_OP_SET_GID, &cmd, sizeof(cmd), NULL);
 	if (!gid && err == -EIO && !dingo_is_up(dev))

@@ -40,14 +40,16 @@ static void dingo_group_mac(const union ib_gid *gid, u8 *mac)
  * dingo_av_init() - make an address vector
  * @av: the result
  * @attr: as ib_core resolved it: with sgid_attr and destination MAC
+ * @uc: whose it is; NULL: the kernel's
  * @local_qpn: of a connection; else 0
  * @remote_qpn: of a connection; else 0
  *
  * Return: 0, -EINVAL when it is not a RoCE v2 address, or a group of a
- * connection.
+ * connection, or comes from a GID that is not for this user.
  */
 int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
-		  u32 local_qpn, u32 remote_qpn)
+		  const struct dingo_ucontext *uc, u32 local_qpn,
+		  u32 remote_qpn)
 {
 	const struct ib_global_route *grh;
 	bool to_group;
@@ -57,7 +59,8 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 		return -EINVAL;
 	grh = rdma_ah_read_grh(attr);
 	if (!grh->sgid_attr ||
-	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+	    grh->sgid_attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
+	    !dingo_gid_is_for(uc, grh->sgid_attr))
 		return -EINVAL;
 	to_group = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw);
 	if (to_group ? local_qpn != 0 : is_zero_ether_addr(attr->roce.dmac))
@@ -129,7 +132,8 @@ int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	err = dingo_udata_none(udata);
 	if (err)
 		return err;
-	err = dingo_av_init(&ah->av, init->ah_attr, 0, 0);
+	err = dingo_av_init(&ah->av, init->ah_attr,
+			    udata ? dingo_udata_ucontext(udata) : NULL, 0, 0);
 	if (err)
 		return err;
 

@@ -28,6 +28,13 @@ struct dingo_gid_shadow {
 	const struct net_device *ndev; /* compared only; NULL: not valid */
 	u8 gid[16];
 	u16 vlan;
+	u16 domain; /* 0: no entry */
+};
+
+/* A network namespace that has GIDs or contexts; number: its index + 1. */
+struct dingo_domain {
+	u64 cookie; /* no other namespace ever has it */
+	u32 users;
 };
 
 struct dingo_ibdev {
@@ -55,8 +62,10 @@ struct dingo_ibdev {
 	/* Async events and page list updates; event handlers may sleep. */
 	struct workqueue_struct *wq;
 
-	struct mutex gid_lock; /* protects gids */
+	struct mutex gid_lock; /* protects gids and domains */
 	struct dingo_gid_shadow *gids;
+	struct dingo_domain *domains;
+	u32 num_domains;
 	struct notifier_block netdev_nb;
 
 	/* Kernel CQs, to wake their users when the card died. */
@@ -84,6 +93,7 @@ struct dingo_ucontext {
 	struct dingo_db_space db;
 	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
 	struct dingo_mmap *status;
+	u16 domain; /* whose GIDs its QPs may use; 0: all */
 	struct inode *dm_inode; /* that maps device memory, or NULL */
 	struct xarray dm_mms; /* address spaces that have mapped some */
 };
@@ -205,7 +215,8 @@ static inline struct dingo_ah *to_dah(struct ib_ah *ibah)
 }
 
 int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
-		  u32 local_qpn, u32 remote_qpn);
+		  const struct dingo_ucontext *uc, u32 local_qpn,
+		  u32 remote_qpn);
 int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr);
 int dingo_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		    struct ib_udata *udata);
@@ -469,6 +480,10 @@ void dingo_srq_event(struct dingo_ibdev *ib, u32 srqn,
 
 int dingo_gid_init(struct dingo_ibdev *ib);
 void dingo_gid_cleanup(struct dingo_ibdev *ib);
+int dingo_gid_open(struct dingo_ibdev *ib, struct dingo_ucontext *uc);
+void dingo_gid_close(struct dingo_ibdev *ib, struct dingo_ucontext *uc);
+bool dingo_gid_is_for(const struct dingo_ucontext *uc,
+		      const struct ib_gid_attr *attr);
 int dingo_add_gid(const struct ib_gid_attr *attr, void **context);
 int dingo_del_gid(const struct ib_gid_attr *attr, void **context);
 

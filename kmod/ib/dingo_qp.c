@@ -257,6 +257,8 @@ static int dingo_qp_create_on_card(struct dingo_dev *dev, struct dingo_qp *qp,
 		cmd.flags |= DINGO_CMD_CREATE_QP_FLAGS_SIGNAL_ALL_MASK;
 	if (!qp->uc)
 		cmd.flags |= DINGO_CMD_CREATE_QP_FLAGS_PRIVILEGED_MASK;
+	else if (dev->caps & DINGO_CAP_GID_DOMAINS)
+		cmd.domain = cpu_to_le16(qp->uc->domain);
 	dingo_ring_describe(&qp->sq_mem->ring, &cmd.sq);
 	if (qp->rq_mem)
 		dingo_ring_describe(&qp->rq_mem->ring, &cmd.rq);

@@ -114,7 +114,7 @@ static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		to->sqd_notify = !!attr->en_sqd_async_notify;
 	if (mask & IB_QP_AV) {
-		err = dingo_av_init(&av, &attr->ah_attr, qp->qpn,
+		err = dingo_av_init(&av, &attr->ah_attr, qp->uc, qp->qpn,
 				    attr->dest_qp_num);
 		if (err)
 			return err;

@@ -95,6 +95,9 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return -EOPNOTSUPP;
 	}
 
+	err = dingo_gid_open(to_dibdev(ibuc->device), uc);
+	if (err)
+		return err;
 	dingo_dm_open(uc);
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
@@ -134,6 +137,7 @@ err_kick:
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
 err_space:
 	dingo_db_space_destroy(&uc->db);
+	dingo_gid_close(to_dibdev(ibuc->device), uc);
 	return err;
 }
 
@@ -156,6 +160,7 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 	if (uc->kick)
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
 	dingo_db_space_destroy(&uc->db);
+	dingo_gid_close(to_dibdev(ibuc->device), uc);
 	dingo_dm_close(uc);
 }
 

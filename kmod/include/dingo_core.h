@@ -160,7 +160,7 @@ int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu);
 int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac);
 int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
-		      const u8 *mac, u16 vlan);
+		      const u8 *mac, u16 vlan, u16 domain);
 int dingo_cmd_create_eq(struct dingo_dev *dev, u32 eqn, u16 vector, u8 log_size,
 			u8 flags, const struct dingo_mem *ring);
 int dingo_cmd_destroy_eq(struct dingo_dev *dev, u32 eqn);

@@ -131,11 +131,11 @@ TEST(CardOptions, AllMistakesAreToldAtOnce) {
 }
 
 TEST(CardOptions, CapabilitiesCanBeLeftOut) {
-    const auto o =
-        parse({"--vfio-user", "/tmp/s", "--without", "pause_mr,srq,compute,cq_moderation"});
+    const auto o = parse(
+        {"--vfio-user", "/tmp/s", "--without", "pause_mr,srq,compute,cq_moderation,gid_domains"});
     ASSERT_TRUE(o);
-    EXPECT_EQ(o->config.withheld,
-              DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE | DINGO_CAP_CQ_MODERATION);
+    EXPECT_EQ(o->config.withheld, DINGO_CAP_PAUSE_MR | DINGO_CAP_SRQ | DINGO_CAP_COMPUTE |
+                                      DINGO_CAP_CQ_MODERATION | DINGO_CAP_GID_DOMAINS);
     int status = 0;
     std::string text;
     EXPECT_FALSE(parse({"--vfio-user", "/tmp/s", "--without", "rc"}, &status));
