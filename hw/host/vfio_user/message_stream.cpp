@@ -16,6 +16,20 @@ namespace {
 /// Replies waiting for a client that does not read; more than a few of the largest is abuse.
 constexpr std::size_t kMaxBacklog = 8 * std::size_t{kMaxMessage};
 
+/// What errno says of a message that was not sent.
+MessageStream::Sent not_sent() {
+    switch (errno) {
+        case EAGAIN:
+            return MessageStream::Sent::kTaken;  // it waits here
+        case EPIPE:
+        case ECONNRESET:
+        case ENOTCONN:
+            return MessageStream::Sent::kGone;
+        default:
+            return MessageStream::Sent::kRefused;
+    }
+}
+
 }  // namespace
 
 MessageStream::MessageStream(UniqueFd socket) : socket_(std::move(socket)) {
@@ -114,24 +128,31 @@ long MessageStream::transmit(std::span<const std::span<const std::byte>> pieces,
     }
 }
 
-bool MessageStream::send(Header header, std::span<const std::byte> head,
-                         std::span<const std::byte> body, int fd) {
+MessageStream::Sent MessageStream::send(Header header, std::span<const std::byte> head,
+                                        std::span<const std::byte> body, int fd) {
     header.size = static_cast<std::uint32_t>(sizeof header + head.size() + body.size());
     const std::array<std::span<const std::byte>, 3> pieces{std::as_bytes(std::span(&header, 1)),
                                                            head, body};
     std::size_t sent = 0;
     if (backlog_.empty()) {
         const long n = transmit(pieces, fd);
-        if (n < 0 && errno != EAGAIN) {
-            return false;
+        if (n < 0) {
+            if (const Sent why = not_sent(); why != Sent::kTaken) {
+                return why;
+            }
         }
         sent = n < 0 ? 0 : static_cast<std::size_t>(n);
         if (sent == header.size) {
-            return true;
+            return Sent::kTaken;
         }
     }
     if (backlog_bytes_ + header.size > kMaxBacklog) {
-        return false;
+        if (const Sent why = flush(); why != Sent::kTaken) {
+            return why;  // nobody is left to read
+        }
+        if (backlog_bytes_ + header.size > kMaxBacklog) {
+            return Sent::kFull;
+        }
     }
     Queued queued;
     queued.bytes.reserve(header.size);
@@ -144,17 +165,17 @@ bool MessageStream::send(Header header, std::span<const std::byte> head,
     }
     backlog_bytes_ += header.size;
     backlog_.push_back(std::move(queued));
-    return true;
+    return Sent::kTaken;
 }
 
-bool MessageStream::flush() {
+MessageStream::Sent MessageStream::flush() {
     while (!backlog_.empty()) {
         Queued& first = backlog_.front();
         const std::array<std::span<const std::byte>, 1> rest{
             std::span<const std::byte>(first.bytes).subspan(first.sent)};
         const long n = transmit(rest, first.fd.get());
         if (n < 0) {
-            return errno == EAGAIN;
+            return not_sent();
         }
         first.fd.reset();
         first.sent += static_cast<std::size_t>(n);
@@ -163,7 +184,7 @@ bool MessageStream::flush() {
             backlog_.pop_front();
         }
     }
-    return true;
+    return Sent::kTaken;
 }
 
 }  // namespace dingo::vfio_user

@@ -29,6 +29,13 @@ class MessageStream {
         kMalformed,   ///< the stream cannot be trusted any more: close it
     };
 
+    enum class Sent {
+        kTaken,    ///< by the kernel, or queued here
+        kGone,     ///< the peer has closed its end, or is no more
+        kFull,     ///< the peer does not read what it asked for
+        kRefused,  ///< the kernel takes no message, for another reason
+    };
+
     /// Takes the socket and makes it non-blocking.
     explicit MessageStream(UniqueFd socket);
 
@@ -37,12 +44,12 @@ class MessageStream {
 
     /// Sends one message made of a header (whose size is filled in) and two pieces; `fd` travels
     /// with it unless -1 (it is duplicated if it has to wait). What the socket does not take is
-    /// queued. False: the peer is gone, or does not read what it asked for.
-    bool send(Header header, std::span<const std::byte> head, std::span<const std::byte> body = {},
+    /// queued. Unless that says kTaken the connection is of no more use.
+    Sent send(Header header, std::span<const std::byte> head, std::span<const std::byte> body = {},
               int fd = -1);
 
-    /// Sends queued bytes; false as in send().
-    bool flush();
+    /// Sends queued bytes.
+    Sent flush();
     /// True while the socket should be polled for POLLOUT.
     [[nodiscard]] bool wants_write() const { return !backlog_.empty(); }
 

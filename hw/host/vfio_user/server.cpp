@@ -76,12 +76,33 @@ void Server::detach(std::string_view why) {
 }
 
 // Inside a DMA call of the engine nothing may be torn down: settle() does it then.
-void Server::fail(std::string_view why) {
+void Server::lose(std::string_view why) {
     if (failed_.empty()) {
         failed_ = why;
-        ++stats_.protocol_errors;
     }
     abort_dma_ = true;
+}
+
+void Server::fail(std::string_view why) {
+    stats_.protocol_errors += failed_.empty();
+    lose(why);
+}
+
+bool Server::was_sent(MessageStream::Sent sent) {
+    switch (sent) {
+        case MessageStream::Sent::kTaken:
+            return true;
+        case MessageStream::Sent::kGone:
+            lose(kGone);
+            return false;
+        case MessageStream::Sent::kFull:
+            fail("client does not read its replies");
+            return false;
+        case MessageStream::Sent::kRefused:
+            break;
+    }
+    lose("the socket takes no message");
+    return false;
 }
 
 void Server::reset_device() {
@@ -99,12 +120,12 @@ void Server::service(unsigned budget) {
                 dispatch(message_);
                 break;
             case MessageStream::Read::kWouldBlock:
-                if (!stream_->flush()) {
-                    detach("client does not read");
+                if (!was_sent(stream_->flush())) {
+                    settle();
                 }
                 return;
             case MessageStream::Read::kClosed:
-                detach("client is gone");
+                detach(kGone);
                 return;
             case MessageStream::Read::kMalformed:
                 ++stats_.protocol_errors;
@@ -200,11 +221,8 @@ void Server::answer(const VfioMessage& message, int error, const Reply& reply) {
     Header header = message.header;
     header.flags = kTypeReply | (error != 0 ? kFlagError : 0);
     header.error = static_cast<std::uint32_t>(error);
-    const bool sent =
-        error != 0 ? stream_->send(header, {}) : stream_->send(header, reply.bytes, {}, reply.fd);
-    if (!sent) {
-        fail("client does not read its replies");
-    }
+    was_sent(error != 0 ? stream_->send(header, {})
+                        : stream_->send(header, reply.bytes, {}, reply.fd));
 }
 
 bool Server::needs_engine(const VfioMessage& message) const {

@@ -119,12 +119,17 @@ class Server final : public HostPort {
         Handler handler;
     };
     static const CommandEntry kCommands[];
+    static constexpr std::string_view kGone = "client is gone";
 
     // server.cpp: requests
     void dispatch(VfioMessage& message);
     int execute(VfioMessage& message, Reply& reply);
     void answer(const VfioMessage& message, int error, const Reply& reply);
     void fail(std::string_view why);
+    /// The same where the client has done nothing wrong, as far as one can tell.
+    void lose(std::string_view why);
+    /// What became of a message; false: the connection has to go, and is told why.
+    bool was_sent(MessageStream::Sent sent);
     void reset_device();
     [[nodiscard]] bool needs_engine(const VfioMessage& message) const;
     void serve_nested(VfioMessage& message);

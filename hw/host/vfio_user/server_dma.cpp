@@ -172,8 +172,7 @@ bool Server::call_client(Command command, const DmaAccess& access,
     const auto deadline = std::chrono::steady_clock::now() + dma_timeout_;
     const std::uint16_t id = next_id_++;
     Header header{id, static_cast<std::uint16_t>(command), 0, kTypeCommand, 0};
-    if (!stream_->send(header, std::as_bytes(std::span(&access, 1)), data)) {
-        fail("client does not read");
+    if (!was_sent(stream_->send(header, std::as_bytes(std::span(&access, 1)), data))) {
         return false;
     }
     ++stats_.dma_messages;
@@ -194,8 +193,15 @@ bool Server::call_client(Command command, const DmaAccess& access,
             }
             continue;
         }
-        if (read != MessageStream::Read::kWouldBlock || !stream_->flush()) {
-            fail(read == MessageStream::Read::kMalformed ? "malformed message" : "client is gone");
+        if (read == MessageStream::Read::kMalformed) {
+            fail("malformed message");
+            break;
+        }
+        if (read == MessageStream::Read::kClosed) {
+            lose(kGone);
+            break;
+        }
+        if (!was_sent(stream_->flush())) {
             break;
         }
         pollfd poll{stream_->fd(),

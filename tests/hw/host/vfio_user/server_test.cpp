@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <linux/pci_regs.h>
 
+#include "base/log.h"
 #include "client.h"
+#include "host/vfio_user/message_stream.h"
 
 namespace dingo::vfio_user::test {
 namespace {
@@ -286,14 +288,82 @@ TEST(VfioUserServer, RepliesWaitForASlowReaderAndArriveWhole) {
     EXPECT_FALSE(h.server.wants_write());
 }
 
+/// What is logged while it lives.
+class Logged {
+  public:
+    Logged() : file_(::memfd_create("log", MFD_CLOEXEC)) {
+        start_log("info");
+        set_log(file_.get());
+    }
+    ~Logged() { set_log(STDERR_FILENO); }
+    Logged(const Logged&) = delete;
+    Logged& operator=(const Logged&) = delete;
+    [[nodiscard]] std::string text() const {
+        std::string text(1 << 16, '\0');
+        const ssize_t got = ::pread(file_.get(), text.data(), text.size(), 0);
+        text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+        return text;
+    }
+
+  private:
+    UniqueFd file_;
+};
+
+void ask_for_much(Harness& h) {
+    h.send(static_cast<std::uint16_t>(Command::kRegionRead), Harness::access(kBar0, 0, 0x8000));
+}
+
 TEST(VfioUserServer, ClientThatNeverReadsIsClosed) {
+    const Logged log;
     Harness h;
     h.start();
     for (int i = 0; i < 5000 && h.server.connected(); ++i) {
-        h.send(static_cast<std::uint16_t>(Command::kRegionRead), Harness::access(kBar0, 0, 0x8000));
+        ask_for_much(h);
         h.server.service();
     }
     EXPECT_FALSE(h.server.connected());
+    EXPECT_EQ(h.server.stats().protocol_errors, 1u);
+    EXPECT_NE(log.text().find("connection closed: client does not read its replies"),
+              std::string::npos)
+        << log.text();
+}
+
+TEST(VfioUserServer, StreamTellsWhyAMessageIsNotSent) {
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()), 0);
+    UniqueFd peer(pair[0]);
+    MessageStream stream{UniqueFd(pair[1])};
+    constexpr int kNoFile = 1 << 20;
+    EXPECT_EQ(stream.send({}, {}, {}, kNoFile), MessageStream::Sent::kRefused);
+    EXPECT_EQ(stream.send({}, {}), MessageStream::Sent::kTaken);
+    peer.reset();
+    EXPECT_EQ(stream.send({}, {}), MessageStream::Sent::kGone);
+}
+
+// A QEMU that was killed has asked for something that nobody takes any more.
+TEST(VfioUserServer, ClientThatHasGoneBeforeItsReplyHasDoneNothingWrong) {
+    constexpr unsigned kOpen = 60;
+    // Replies that it has not read; the last ones wait in the server, which has room for 256.
+    for (const unsigned unread : {0u, 100u, 250u}) {
+        SCOPED_TRACE(unread);
+        const Logged log;
+        Harness h;
+        h.start();
+        for (unsigned i = 0; i < unread; ++i) {
+            ask_for_much(h);
+            h.server.service();
+        }
+        EXPECT_EQ(h.server.wants_write(), unread != 0);
+        for (unsigned i = 0; i < kOpen; ++i) {
+            ask_for_much(h);
+        }
+        h.client.reset();
+        h.server.service();
+        EXPECT_FALSE(h.server.connected());
+        EXPECT_EQ(h.server.stats().protocol_errors, 0u);
+        EXPECT_NE(log.text().find("connection closed: client is gone"), std::string::npos)
+            << log.text();
+    }
 }
 
 }  // namespace
