@@ -73,6 +73,7 @@ struct dingo_ibdev {
 	struct list_head kcqs;
 	struct work_struct wake_work;
 
+	spinlock_t status_lock; /* taken in interrupt context */
 	u32 *status; /* the page that processes map (dingo-abi.h) */
 };
 

@@ -150,6 +150,7 @@ static int dingo_ib_init(struct dingo_ibdev *ib)
 	ida_init(&ib->mr_ids);
 	spin_lock_init(&ib->mr_lock);
 	spin_lock_init(&ib->kcq_lock);
+	spin_lock_init(&ib->status_lock);
 	INIT_LIST_HEAD(&ib->kcqs);
 	INIT_WORK(&ib->wake_work, dingo_wake_work);
 	xa_init_flags(&ib->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);

@@ -66,6 +66,32 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
 	}
 }
 
+/*
+ * Contexts are also lost when the device goes to another network namespace.
+ * Those of its new users have another status page: the old one stays mapped.
+ */
+static int dingo_status_renew(struct dingo_ibdev *ib)
+{
+	u32 *fresh;
+	bool used;
+
+	spin_lock_irq(&ib->status_lock);
+	used = *ib->status;
+	spin_unlock_irq(&ib->status_lock);
+	if (!used)
+		return 0;
+	fresh = (u32 *)get_zeroed_page(GFP_KERNEL);
+	if (!fresh)
+		return -ENOMEM;
+	spin_lock_irq(&ib->status_lock);
+	/* dingo_status_gone() comes after a failure: on the page in use. */
+	if (*ib->status && dingo_is_up(ib->dev))
+		swap(ib->status, fresh);
+	spin_unlock_irq(&ib->status_lock);
+	free_page((unsigned long)fresh);
+	return 0;
+}
+
 /**
  * dingo_alloc_ucontext() - a process opens the device
  * @ibuc: its context
@@ -98,6 +124,9 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	err = dingo_gid_open(to_dibdev(ibuc->device), uc);
 	if (err)
 		return err;
+	err = dingo_status_renew(to_dibdev(ibuc->device));
+	if (err)
+		goto err_gid;
 	dingo_dm_open(uc);
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
@@ -137,6 +166,7 @@ err_kick:
 		rdma_user_mmap_entry_remove(&uc->kick->rdma);
 err_space:
 	dingo_db_space_destroy(&uc->db);
+err_gid:
 	dingo_gid_close(to_dibdev(ibuc->device), uc);
 	return err;
 }
@@ -180,11 +210,17 @@ void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
 
 /**
  * dingo_status_gone() - tell the device's users that nothing completes any more
- * @ib: the device, which will not come back; its successor has another page
+ * @ib: the device, which will not come back to them
+ *
+ * Any context.
  */
 void dingo_status_gone(struct dingo_ibdev *ib)
 {
+	unsigned long flags;
+
+	spin_lock_irqsave(&ib->status_lock, flags);
 	WRITE_ONCE(*ib->status, DINGO_STATUS_GONE);
+	spin_unlock_irqrestore(&ib->status_lock, flags);
 }
 
 static int dingo_status_mmap(struct dingo_ibdev *ib, struct vm_area_struct *vma)

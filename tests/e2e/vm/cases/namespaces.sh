@@ -38,16 +38,18 @@ first=0a4d:0001 vlan=0a4e:0001
 
 start() {
     boot "$@" "${vm_options[@]}"
-    "$vm" push --quiet --name "$session" A "$logs/program/foreign_gid" /root/foreign
+    "$vm" push --quiet --name "$session" A "$logs/program/foreign_gid" tests/kmod/open_context.py /root/foreign
     single "$named: a VLAN in the first namespace" A 'modprobe 8021q; n=$(cat /run/dingo/netdev)
 ip link add link $n name v7 type vlan id 7 && ip addr add 10.78.0.1/24 dev v7 && ip link set v7 up'
 }
 exclude() {
-    single "$named: the card goes into a namespace, the VLAN stays" A 'set -e
-n=$(cat /run/dingo/netdev) d=$(ls /sys/class/infiniband)
+    single "$named: who has the card open when it goes into a namespace loses it" A 'set -e
+d=$(ls /sys/class/infiniband)
 rdma system set netns exclusive
 ip netns add inner
-rdma dev set $d netns inner
+python3 /root/foreign/open_context.py $d rdma dev set $d netns inner'
+    single "$named: its interface goes there, the VLAN stays" A 'set -e
+n=$(cat /run/dingo/netdev)
 ip link set $n netns inner
 ip -n inner link set lo up; ip -n inner link set $n up; ip -n inner addr add 10.77.0.1/24 dev $n
 ip link set v7 up
