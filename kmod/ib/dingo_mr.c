@@ -67,16 +67,22 @@ static u32 dingo_key_make(struct dingo_ibdev *ib, u32 index)
 /**
  * dingo_key_alloc() - take a region number
  * @ib: the device
- * @key: the result, with an unpredictable tag
+ * @key: the result, with an unpredictable index and tag
  *
  * Return: 0, -ENOSPC, -ENOMEM.
  */
 int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
 {
-	int index = ida_alloc_max(&ib->mr_ids,
-				  le32_to_cpu(ib->dev->limits.max_mr) - 1,
-				  GFP_KERNEL);
+	u32 last = le32_to_cpu(ib->dev->limits.max_mr) - 1;
+	int index = ida_alloc_range(&ib->mr_ids,
+				    get_random_u32_inclusive(0, last), last,
+				    GFP_KERNEL);
 
+	/* Of a window's tag 8 bits are its owner's: the index is the rest of
+	 * what must be guessed.
+	 */
+	if (index == -ENOSPC)
+		index = ida_alloc_max(&ib->mr_ids, last, GFP_KERNEL);
 	if (index < 0)
 		return index;
 	*key = dingo_key_make(ib, index);

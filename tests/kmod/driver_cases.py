@@ -18,7 +18,7 @@ import pyverbs.enums as e
 from pyverbs.addr import AHAttr, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-from pyverbs.mr import MR
+from pyverbs.mr import MR, MW
 from pyverbs.pd import PD
 from pyverbs.pyverbs_error import PyverbsError, PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
@@ -175,10 +175,67 @@ def one_user_does_not_get_all_doorbell_pages():
         raise Failure(f"he got {got}, and when he had given them back {again}")
 
 
+def region_numbers_cannot_be_guessed():
+    context = Context(name=DEVICE)
+    pd = PD(context)
+    limit = context.query_device().max_mr
+    regions = [MR(pd, PAGE, e.IBV_ACCESS_LOCAL_WRITE) for _ in range(32)]
+    windows = [MW(pd, e.IBV_MW_TYPE_1) for _ in range(32)]
+    for what, objects in ("regions", regions), ("windows", windows):
+        indexes = sorted(o.rkey >> 16 for o in objects)
+        # By chance once in 2^31.
+        if indexes[0] >= limit // 2 or indexes[-1] < limit // 2:
+            raise Failure(f"{what} of {limit} begin at {indexes[0]} and end at {indexes[-1]}")
+    for o in windows + regions:
+        o.close()
+
+
+def kernel_memory(group):
+    """Bytes of the kernel's that a memory cgroup has, without page tables."""
+    with open(f"{group}/memory.stat") as stat:
+        values = dict(line.split() for line in stat)
+    return int(values["kernel"]) - int(values["pagetables"])
+
+
+def charged_for_region(group, pages):
+    """What a region of as many entries adds to this process's cgroup: each is the same page, so none are neighbours."""
+    with open(f"{group}/cgroup.procs", "w") as procs:
+        procs.write(str(os.getpid()))
+    context = Context(name=DEVICE)
+    pd = PD(context)
+    fd = os.memfd_create("page")
+    os.ftruncate(fd, PAGE)
+    private, fixed = 0x2 | 0x20 | 0x4000, 0x1 | 0x10  # MAP_PRIVATE, ANONYMOUS, NORESERVE; MAP_SHARED, FIXED
+    begin = libc.mmap(None, pages * PAGE, mmap.PROT_READ | mmap.PROT_WRITE, private, -1, 0)
+    for n in range(pages):
+        if libc.mmap(begin + n * PAGE, PAGE, mmap.PROT_READ | mmap.PROT_WRITE, fixed, fd, 0) == FAILED:
+            raise Failure(f"only {n} pages can be mapped")
+        ctypes.c_char.from_address(begin + n * PAGE).value = b"x"
+    before = kernel_memory(group)
+    region = MR(pd, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE, address=begin)
+    added = kernel_memory(group) - before
+    region.close()
+    return added
+
+
+def page_lists_are_charged_to_the_process():
+    root, pages = "/sys/fs/cgroup", 16384
+    if not os.path.exists(f"{root}/cgroup.procs"):
+        subprocess.run(["mount", "-t", "cgroup2", "none", root], check=True)
+    group = f"{root}/regions"
+    with open(f"{root}/cgroup.subtree_control", "w") as control:
+        control.write("+memory")
+    os.makedirs(group, exist_ok=True)
+    added = as_user(0, lambda: charged_for_region(group, pages))
+    if added < pages * 8 * 3 // 4:
+        raise Failure(f"a list of {pages * 8} bytes was charged as {added}")
+
+
 def main():
     status = 0
     for case in (zero_based_region_keeps_its_base, huge_pages_are_one_entry_each, rings_are_mapped_shared_and_whole,
-                 one_user_does_not_get_all_doorbell_pages):
+                 one_user_does_not_get_all_doorbell_pages, region_numbers_cannot_be_guessed,
+                 page_lists_are_charged_to_the_process):
         name = case.__name__.replace("_", " ")
         try:
             case()
