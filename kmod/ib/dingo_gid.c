@@ -101,7 +101,7 @@ bool dingo_gid_is_for(const struct dingo_ucontext *uc,
 	       uc->domain == READ_ONCE(ib->gids[attr->index].domain);
 }
 
-/* Nobody may use the entry, whatever the card has there. */
+/* The entry's number goes back: the card has another entry there, or none. */
 static void dingo_gid_forget(struct dingo_ibdev *ib, u32 index)
 {
 	dingo_domain_put(ib, ib->gids[index].domain);
@@ -162,11 +162,16 @@ int dingo_del_gid(const struct ib_gid_attr *attr, void **context)
 	if (attr->index >= le32_to_cpu(ib->dev->limits.max_gid))
 		return -EINVAL;
 	mutex_lock(&ib->gid_lock);
-	dingo_gid_forget(ib, attr->index);
+	ib->gids[attr->index].ndev = NULL;
 	err = dingo_cmd_set_gid(ib->dev, attr->index, NULL, NULL, 0, 0);
-	mutex_unlock(&ib->gid_lock);
 	/* A card that failed has no GIDs left. */
-	return dingo_is_up(ib->dev) ? err : 0;
+	if (!dingo_is_up(ib->dev))
+		err = 0;
+	/* While the card has the entry no other namespace gets its number. */
+	if (!err)
+		dingo_gid_forget(ib, attr->index);
+	mutex_unlock(&ib->gid_lock);
+	return err;
 }
 
 static int dingo_netdev_event(struct notifier_block *nb, unsigned long event,
@@ -207,8 +212,10 @@ int dingo_gid_init(struct dingo_ibdev *ib)
 	ib->gids = kvcalloc(max_gid, sizeof(*ib->gids), GFP_KERNEL);
 	if (!ib->gids)
 		return err;
-	/* Besides the entries' namespaces there is the device's own. */
-	ib->num_domains = min_t(u32, max_gid + 1, U16_MAX);
+	/* Besides the entries' namespaces there is the device's own, and that
+	 * of an entry which is about to take the place of another one.
+	 */
+	ib->num_domains = min_t(u32, max_gid + 2, U16_MAX);
 	ib->domains = kvcalloc(ib->num_domains, sizeof(*ib->domains),
 			       GFP_KERNEL);
 	if (!ib->domains)

@@ -201,4 +201,33 @@ TEST_P(GidDomains, AConnectionEndsWhenItsEntryPassesToAnotherDomain) {
     EXPECT_EQ(cqe.vendor_err, DINGO_VERR_GID);
 }
 
+TEST_P(GidDomains, WithoutTheCapabilityTheyAreRefused) {
+    EngineConfig config;
+    config.withheld = DINGO_CAP_GID_DOMAINS;
+    test::OneCard card(engine(), config);
+    card.driver.start();
+    dingo_cmd_set_gid gid{};
+    gid.valid = 1;
+    gid.mac[0] = 2;
+    gid.gid[0] = 0xfd;
+    EXPECT_EQ(card.driver.execute(DINGO_OP_SET_GID, gid).status, DINGO_ST_OK);
+    for (const std::uint16_t domain : {0x0001, 0x8000}) {
+        gid.domain = domain;
+        const auto refused = card.driver.execute(DINGO_OP_SET_GID, gid);
+        EXPECT_EQ(refused.status, DINGO_ST_BAD_FIELD);
+        EXPECT_EQ(refused.detail, offsetof(dingo_cmd_set_gid, domain));
+        const test::Cq cq = card.driver.create_cq();
+        test::QpOptions options;
+        EXPECT_NO_THROW(card.driver.create_qp(cq, cq, options));
+        options.domain = domain;
+        try {
+            card.driver.create_qp(cq, cq, options);
+            ADD_FAILURE() << "was accepted";
+        } catch (const test::AdminError& error) {
+            EXPECT_EQ(error.status, DINGO_ST_BAD_FIELD);
+            EXPECT_EQ(error.detail, offsetof(dingo_cmd_create_qp, domain));
+        }
+    }
+}
+
 }  // namespace dingo::conformance

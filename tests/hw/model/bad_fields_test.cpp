@@ -181,33 +181,6 @@ TEST_F(BadFields, SetGid) {
     expect_bad(DINGO_OP_SET_GID, cmd, 22, 2, 1);
 }
 
-TEST(BadFieldsWithoutDomains, AreThoseOfDomains) {
-    EngineConfig config;
-    config.withheld = DINGO_CAP_GID_DOMAINS;
-    OneCard card("model", config);
-    card.driver.start();
-    dingo_cmd_set_gid gid{};
-    gid.valid = 1;
-    gid.mac[0] = 2;
-    gid.gid[0] = 0xfd;
-    EXPECT_EQ(card.driver.execute(DINGO_OP_SET_GID, gid).status, DINGO_ST_OK + 0u);
-    gid.domain = 1;
-    const auto refused = card.driver.execute(DINGO_OP_SET_GID, gid);
-    EXPECT_EQ(refused.status, DINGO_ST_BAD_FIELD + 0u);
-    EXPECT_EQ(refused.detail, offsetof(dingo_cmd_set_gid, domain));
-    const Cq cq = card.driver.create_cq();
-    QpOptions options;
-    card.driver.create_qp(cq, cq, options);
-    options.domain = 1;
-    try {
-        card.driver.create_qp(cq, cq, options);
-        ADD_FAILURE() << "was accepted";
-    } catch (const AdminError& error) {
-        EXPECT_EQ(error.status, DINGO_ST_BAD_FIELD + 0u);
-        EXPECT_EQ(error.detail, offsetof(dingo_cmd_create_qp, domain));
-    }
-}
-
 TEST_F(BadFields, CreateEq) {
     dingo_cmd_create_eq cmd{};
     cmd.eqn = 5;
