@@ -130,7 +130,7 @@ struct dingo_direct_side {
 	const _Atomic(uint32_t) *status; /* of the card */
 	void *status_page;		/* ours to unmap */
 	pthread_mutex_t mutex;		/* files and pieces */
-	bool failed;			/* a file could not be had */
+	uint64_t not_before;		/* a file could not be had: of CLOCK_MONOTONIC in ns */
 	bool own;			/* of a context of this process */
 	struct dingo_direct_file {
 		uint32_t number;

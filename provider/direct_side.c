@@ -23,6 +23,8 @@
 /* A card that is awake answers within some 50 us. */
 #define ANSWER_USEC 100000
 #define MOST_FDS 4
+/* After a file could not be had: a card that is stopped must not cost each request its ANSWER_USEC. */
+#define FILE_AGAIN_NS 1000000000
 
 struct dingo_direct_card {
 	struct dingo_direct_card *next;
@@ -352,7 +354,7 @@ struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 			break;
 	if (side) {
 		side->users++;
-		side->failed = false;
+		side->not_before = 0;
 	} else {
 		side = map_side(card, context, directory, status);
 		if (side) {
@@ -382,7 +384,7 @@ void dingo_direct_put_side(struct dingo_direct_side *side)
 	pthread_mutex_unlock(&all_mutex);
 }
 
-/* Under the side's mutex. -1: it cannot be had, nor can others. */
+/* Under the side's mutex. -1: it cannot be had now, nor can others for a while. */
 static int side_file(struct dingo_direct_side *side, uint32_t number)
 {
 	struct dingo_uverbs_request head = {
@@ -397,10 +399,11 @@ static int side_file(struct dingo_direct_side *side, uint32_t number)
 	for (i = 0; i < side->num_files; i++)
 		if (side->files[i].number == number)
 			return side->files[i].fd;
-	if (i == sizeof(side->files) / sizeof(side->files[0]) || side->failed)
+	if (i == sizeof(side->files) / sizeof(side->files[0]) ||
+	    dingo_now_ns() < side->not_before)
 		return -1;
 	if (dingo_direct_ask(side->card, &head, NULL, &reply, &fd, 1)) {
-		side->failed = true;
+		side->not_before = dingo_now_ns() + FILE_AGAIN_NS;
 		return -1;
 	}
 	side->files[side->num_files].number = number;
