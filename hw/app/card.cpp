@@ -67,6 +67,8 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
     }
     const std::uint64_t doorbell_bytes =
         std::uint64_t{register32(DINGO_REG_DB_PAGES)} * DINGO_DB_PAGE_SIZE;
+    const std::uint64_t push_bytes =
+        std::uint64_t{register32(DINGO_REG_PUSH_PAGES)} * DINGO_DB_PAGE_SIZE;
     const std::uint32_t vectors = register32(DINGO_REG_VECTORS);
     if (!std::has_single_bit(doorbell_bytes) || doorbell_bytes < DINGO_DB_PAGE_SIZE ||
         vectors == 0 || vectors > DINGO_MSIX_MAX) {
@@ -79,7 +81,7 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
                  .class_code = DINGO_PCI_CLASS,
                  .revision = static_cast<std::uint8_t>(register32(DINGO_REG_VERSION) >> 16),
                  .bar0_size = DINGO_BAR_REGS_SIZE,
-                 .bar2_size = doorbell_bytes,
+                 .bar2_size = std::bit_ceil(doorbell_bytes + push_bytes),
                  .bar4_size = memory.bytes,
                  .msix_vectors = vectors,
                  .msix_table_offset = DINGO_MSIX_TABLE_OFFSET,

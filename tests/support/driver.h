@@ -234,6 +234,10 @@ class TestDriver {
     /// wqe_index, i.e. the free-running index of its first block.
     std::uint32_t post_send(TestQp& qp, const SendWr& wr, bool ring = true);
     void ring_sq(const TestQp& qp);
+    /// Stores blocks to the push page of a doorbell page, 8 bytes at a time.
+    void store_push(std::uint32_t page, std::span<const std::byte> blocks);
+    /// Rings with the number of blocks that lie in the push page.
+    void ring_pushed(const TestQp& qp, std::uint32_t blocks);
     /// Raw blocks, for malformed requests.
     std::uint32_t post_blocks(TestQp& qp, std::span<const std::byte> blocks, bool ring = true);
     void post_recv(TestQp& qp, std::uint32_t tag, const std::vector<dingo_sge>& sges);

@@ -2,6 +2,7 @@
 //
 // TestDriver: rings and doorbells.
 #include <algorithm>
+#include <cstring>
 
 #include "driver.h"
 
@@ -39,6 +40,22 @@ std::uint32_t TestDriver::post_send(TestQp& qp, const SendWr& wr, bool ring) {
 
 void TestDriver::ring_sq(const TestQp& qp) {
     doorbell(qp.db_page, word0(DINGO_DB_SQ, qp.qpn), qp.sq_producer);
+}
+
+void TestDriver::store_push(std::uint32_t page, std::span<const std::byte> blocks) {
+    const std::uint64_t first =
+        (std::uint64_t{read32(DINGO_REG_DB_PAGES)} + page) * DINGO_DB_PAGE_SIZE;
+    for (std::size_t at = 0; at < blocks.size(); at += 8) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, blocks.data() + at, sizeof value);
+        engine_.mmio_write(Bar::kDoorbells, first + at, value, 8);
+    }
+}
+
+void TestDriver::ring_pushed(const TestQp& qp, std::uint32_t blocks) {
+    doorbell(qp.db_page,
+             word0(DINGO_DB_SQ, qp.qpn) | DINGO_PREP(DINGO_DOORBELL_WORD0_PUSHED_MASK, blocks),
+             qp.sq_producer);
 }
 
 void TestDriver::post_recv(TestQp& qp, std::uint32_t tag, const std::vector<dingo_sge>& sges) {

@@ -148,6 +148,11 @@ TwoCards::Connection TwoCards::connect(const ConnectOptions& options) {
         if (options.created)
             options.created(i, driver(i), connection.qp[i]);
     }
+    bring_up(connection, options);
+    return connection;
+}
+
+void TwoCards::bring_up(const Connection& connection, const ConnectOptions& options) {
     for (unsigned i = 0; i < 2; ++i) {
         const unsigned peer = 1 - i;
         TestDriver::PathOptions path = options.path;
@@ -160,7 +165,15 @@ TwoCards::Connection TwoCards::connect(const ConnectOptions& options) {
         path.rq_psn = options.start_psn[peer];
         driver(i).bring_up(connection.qp[i], path);
     }
-    return connection;
+}
+
+void TwoCards::reconnect(Connection& connection, const ConnectOptions& options) {
+    for (unsigned i = 0; i < 2; ++i) {
+        TestQp& qp = connection.qp[i];
+        driver(i).to_state(qp, DINGO_QPS_RESET);
+        qp.sq_producer = qp.rq_producer = 0;
+    }
+    bring_up(connection, options);
 }
 
 dingo_cqe TwoCards::wait_cq(unsigned card, Cq& cq, Nanoseconds limit) {

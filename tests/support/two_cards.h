@@ -79,10 +79,14 @@ class TwoCards {
     };
     Connection connect(const ConnectOptions& options);
     Connection connect() { return connect(ConnectOptions{}); }
+    /// Both QPs to RESET and back to RTS.
+    void reconnect(Connection& connection, const ConnectOptions& options);
     /// Waits for the next completion; throws std::runtime_error when none comes within `limit`.
     dingo_cqe wait_cq(unsigned card, Cq& cq, Nanoseconds limit = 60'000'000'000);
 
   private:
+    void bring_up(const Connection& connection, const ConnectOptions& options);
+
     Nanoseconds now_ = 1'000;
     std::array<std::unique_ptr<OneCard>, 2> cards_;
 };

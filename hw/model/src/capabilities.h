@@ -11,7 +11,7 @@
 
 namespace dingo::model {
 
-/// All that there is, without DB_MEMORY which depends on the attachment.
+/// All that there is, without DB_MEMORY and PUSH: one of them, by the attachment.
 inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
@@ -40,14 +40,14 @@ inline std::uint64_t capabilities(const EngineConfig& config) {
     std::uint64_t withheld = config.withheld;
     if ((withheld & DINGO_CAP_COMPUTE) != 0)
         withheld |= DINGO_CAP_COMPUTE_RX;
-    const std::uint64_t memory =
-        config.memory_doorbells ? DINGO_CAP_DB_MEMORY | DINGO_CAP_DB_WATCH : 0;
+    const std::uint64_t doorbells =
+        config.memory_doorbells ? DINGO_CAP_DB_MEMORY | DINGO_CAP_DB_WATCH : DINGO_CAP_PUSH;
     std::uint64_t card_memory = 0;
     if (config.memory != nullptr && config.memory->size != 0) {
         card_memory = DINGO_CAP_DEVICE_MEMORY;
         card_memory |= config.memory->counted ? DINGO_CAP_MEM_COUNTS : 0;
     }
-    return (kImplemented | memory | card_memory) & ~withheld;
+    return (kImplemented | doorbells | card_memory) & ~withheld;
 }
 
 /// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.

@@ -39,6 +39,7 @@ void ModelEngine::reset() {
     state_->port.addresses_changed();
     loopback_.set_port(&state_->port);
     admin_ = AdminQueue{};
+    push_pages_ = PushPages{};
     asq_base_ = 0;
     acq_base_ = 0;
     clock_high_ = 0;

@@ -10,6 +10,7 @@
 #include "card_state.h"
 #include "dingo/engine.h"
 #include "loopback.h"
+#include "push_pages.h"
 
 namespace dingo::model {
 
@@ -49,10 +50,14 @@ class ModelEngine final : public Engine, private TransportHost {
     void write_base(std::uint64_t& base, bool high_half, std::uint32_t value);
     void write_admin_control(std::uint32_t value);
     [[nodiscard]] std::uint32_t status() const;
+    [[nodiscard]] std::uint32_t push_page_count() const noexcept {
+        return (capabilities(config_) & DINGO_CAP_PUSH) != 0 ? PushPages::kPages : 0;
+    }
 
     // doorbells.cpp
     void doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
     bool ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
+    void ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t index);
 
     bool run_admin(unsigned budget, unsigned& done);
     /// Until when the command that is next is held back; 0: it is not.
@@ -69,6 +74,7 @@ class ModelEngine final : public Engine, private TransportHost {
     CardContext card_;
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
+    PushPages push_pages_;
     Nanoseconds admin_due_ = 0;  // of a command that is held back
     std::uint64_t asq_base_ = 0;
     std::uint64_t acq_base_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Doorbells: which object, from its own page.
+#include <algorithm>
+
 #include "card.h"
 
 namespace dingo::model {
@@ -9,6 +11,8 @@ namespace {
 /// Bits of word0 that a type uses besides object and type.
 constexpr std::uint32_t extra_bits(std::uint32_t type) {
     switch (type) {
+        case DINGO_DB_SQ:
+            return DINGO_DOORBELL_WORD0_PUSHED_MASK;
         case DINGO_DB_CQ:
             return DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK | DINGO_DOORBELL_WORD0_ARM_SN_MASK;
         case DINGO_DB_EQ:
@@ -26,6 +30,16 @@ void ModelEngine::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_
     }
 }
 
+void ModelEngine::ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t index) {
+    const std::uint32_t before = qp.sq_producer;
+    state_->transport.sq_doorbell(qp, index);
+    const std::uint32_t fresh = std::min(pushed, qp.sq_producer - before);
+    if (fresh == 0)
+        qp.pushed.reset();  // indexes come again
+    else
+        push_pages_.take(qp.db_page, pushed, fresh, index, qp.pushed);
+}
+
 /// False: no such object, another page, or an index that the ring cannot have.
 bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
     const std::uint32_t type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, word0);
@@ -39,11 +53,15 @@ bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t in
         case DINGO_DB_SQ:
         case DINGO_DB_RQ: {
             QueuePair* qp = state_->find_qp(object);
-            if (qp == nullptr || qp->db_page != page) {
+            const std::uint32_t pushed = type == DINGO_DB_SQ
+                                             ? DINGO_GET(DINGO_DOORBELL_WORD0_PUSHED_MASK, word0)
+                                             : 0;
+            if (qp == nullptr || qp->db_page != page ||
+                (pushed != 0 && (pushed > DINGO_PUSH_BLOCKS || page >= push_page_count()))) {
                 return false;
             }
             if (type == DINGO_DB_SQ) {
-                state_->transport.sq_doorbell(*qp, index);
+                ring_sq(*qp, pushed, index);
             } else {
                 state_->transport.rq_doorbell(*qp, index);
             }

@@ -10,6 +10,7 @@
 
 #include "completion_queue.h"
 #include "compute/kernels.h"
+#include "push_pages.h"
 #include "receive_queue.h"
 #include "ring_memory.h"
 
@@ -64,7 +65,8 @@ struct QueuePair {
     compute::Config receive_kernel;  ///< the same for what it receives
 
     // --- transport
-    std::uint32_t sq_producer = 0;  ///< as rung, in blocks
+    std::uint32_t sq_producer = 0;         ///< as rung, in blocks
+    std::unique_ptr<PushedBlocks> pushed;  ///< nullptr: none
     std::unique_ptr<TransportState> transport;
     std::array<std::uint64_t, DINGO_QP_COUNTERS> counters{};
 

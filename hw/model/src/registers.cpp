@@ -8,7 +8,7 @@ namespace dingo::model {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4f474e44;
-constexpr std::uint64_t kRegistersEnd = 0x068;
+constexpr std::uint64_t kRegistersEnd = 0x070;
 
 constexpr bool in_kick_page(std::uint64_t offset) {
     return offset >= DINGO_KICK_PAGE_OFFSET && offset < DINGO_KICK_PAGE_OFFSET + 0x1000;
@@ -63,6 +63,8 @@ std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
         case DINGO_REG_MEM_SIZE:
             return (capabilities(config_) & DINGO_CAP_DEVICE_MEMORY) != 0 ? config_.memory->size
                                                                           : 0;
+        case DINGO_REG_PUSH_PAGES:
+            return push_page_count();
         default:
             return 0;
     }
@@ -103,6 +105,11 @@ void ModelEngine::mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value,
     if (bar == Bar::kDoorbells) {
         const std::uint64_t slot = offset % DINGO_DB_PAGE_SIZE / 8;
         const std::uint64_t page = offset / DINGO_DB_PAGE_SIZE;
+        if (page >= kDoorbellPages && page - kDoorbellPages < push_page_count()) {
+            if (!push_pages_.write(page - kDoorbellPages, offset % DINGO_DB_PAGE_SIZE, value, size))
+                card_.count(DINGO_CARD_MMIO_DROPPED);
+            return;
+        }
         if (size != 8 || offset % 8 != 0 || slot < DINGO_DB_FIRST_SLOT || page >= kDoorbellPages ||
             fatal_ != DINGO_FATAL_NONE) {
             card_.count(DINGO_CARD_DB_DROPPED);

@@ -72,6 +72,7 @@ void Transport::forget(QueuePair& qp) {
     parts_->far.forget(qp);
     *qp.transport = {};
     qp.sq_producer = 0;
+    qp.pushed.reset();
     qp.rq.producer = qp.rq.consumer = 0;
     qp.rq.record = 0;
     qp.indexes = 0;

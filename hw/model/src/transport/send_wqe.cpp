@@ -32,29 +32,39 @@ bool SendWqe::is_zero(std::size_t offset, std::size_t bytes) const noexcept {
                        [](std::byte b) { return b == std::byte{0}; });
 }
 
-bool SendWqe::fetch(CardContext& card, const QueuePair& qp, std::uint32_t index) {
+/// Blocks of the ring, or those of them that were pushed.
+bool SendWqe::read_blocks(CardContext& card, const QueuePair& qp, std::uint32_t index,
+                          std::span<std::byte> to) {
     const std::uint32_t ring_blocks = 1U << qp.log_sq;
+    for (; !to.empty() && qp.pushed != nullptr; ++index) {
+        const std::byte* const pushed = qp.pushed->block(index);
+        if (pushed == nullptr)
+            break;
+        std::copy_n(pushed, DINGO_SQ_BLOCK, to.begin());
+        to = to.subspan(DINGO_SQ_BLOCK);
+    }
     const std::uint32_t slot = index & (ring_blocks - 1);
+    const std::size_t before_wrap =
+        std::min(to.size(), std::size_t{ring_blocks - slot} * DINGO_SQ_BLOCK);
+    return (before_wrap == 0 || qp.sq.read(card, std::uint64_t{slot} * DINGO_SQ_BLOCK,
+                                           to.first(before_wrap))) &&
+           (before_wrap == to.size() || qp.sq.read(card, 0, to.subspan(before_wrap)));
+}
+
+bool SendWqe::fetch(CardContext& card, const QueuePair& qp, std::uint32_t index) {
     const std::span raw(raw_);
     blocks_ = 1;
     ctrl_ = {};
-    if (!qp.sq.read(card, std::uint64_t{slot} * DINGO_SQ_BLOCK, raw.first<DINGO_SQ_BLOCK>()))
+    if (!read_blocks(card, qp, index, raw.first<DINGO_SQ_BLOCK>()))
         return false;
     std::memcpy(&ctrl_, raw_.data(), sizeof ctrl_);
     const std::uint32_t posted = qp.sq_producer - index;
     if (ctrl_.blocks == 0 || ctrl_.blocks > DINGO_SQ_MAX_BLOCKS || ctrl_.blocks > posted)
         return true;  // check_data() says so
     blocks_ = ctrl_.blocks;
-    const std::uint32_t rest = blocks_ - 1U;
-    if (rest == 0)
-        return true;
-    const std::uint32_t second = (slot + 1) & (ring_blocks - 1);
-    const std::uint32_t before_wrap = std::min(rest, ring_blocks - second);
-    const auto tail = raw.subspan(DINGO_SQ_BLOCK, std::size_t{rest} * DINGO_SQ_BLOCK);
-    return qp.sq.read(card, std::uint64_t{second} * DINGO_SQ_BLOCK,
-                      tail.first(std::size_t{before_wrap} * DINGO_SQ_BLOCK)) &&
-           (before_wrap == rest ||
-            qp.sq.read(card, 0, tail.subspan(std::size_t{before_wrap} * DINGO_SQ_BLOCK)));
+    const std::size_t rest = blocks_ - 1U;
+    return rest == 0 || read_blocks(card, qp, index + 1,
+                                    raw.subspan(DINGO_SQ_BLOCK, rest * DINGO_SQ_BLOCK));
 }
 
 WqeFault SendWqe::check_opcode(const QueuePair& qp) const {

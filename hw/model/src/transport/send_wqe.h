@@ -70,6 +70,8 @@ class SendWqe {
         std::memcpy(&value, raw_.data() + offset, sizeof value);
         return value;
     }
+    static bool read_blocks(CardContext& card, const QueuePair& qp, std::uint32_t index,
+                            std::span<std::byte> to);
     bool fetch(CardContext& card, const QueuePair& qp, std::uint32_t index);
     WqeFault check_opcode(const QueuePair& qp) const;
     WqeFault check_segments(const QueuePair& qp) const;
