@@ -39,9 +39,16 @@ struct dingo_ring {
 	struct dingo_db db;
 };
 
+/* The push page of a doorbell page, mapped write-combining. QPs of the doorbell page share it. */
+struct dingo_push {
+	struct dingo_lock lock;		/* from the first store to the doorbell behind it */
+	void *window;			/* DINGO_PUSH_BYTES; NULL: not mapped */
+};
+
 struct dingo_db_page {
 	uint64_t offset;		/* of mmap() */
 	void *map;
+	struct dingo_push push;
 	struct dingo_db_page *next;
 };
 
@@ -151,6 +158,8 @@ struct dingo_sq {
 	struct dingo_lock lock;
 	struct dingo_ring ring;
 	struct dingo_sent *sent;	/* by block */
+	struct dingo_push *push;	/* NULL: the card reads the ring */
+	uint32_t rung;			/* the producer at the last doorbell; with `push` */
 	uint32_t producer;		/* blocks written */
 	_Atomic(uint32_t) consumer;	/* blocks completed */
 	uint32_t max_sge;

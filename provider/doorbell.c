@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "doorbell.h"
+#include "push.h"
 
 static struct dingo_db_page *find_page(struct dingo_context *ctx,
 				       uint64_t offset)
@@ -78,6 +79,7 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx)
 	while (page) {
 		struct dingo_db_page *next = page->next;
 
+		dingo_push_unmap(page);
 		ibv_dofork_range(page->map, DINGO_DB_PAGE_SIZE);
 		munmap(page->map, DINGO_DB_PAGE_SIZE);
 		free(page);

@@ -9,6 +9,7 @@
 #include "dingo.h"
 #include "direct.h"
 #include "dingodv.h"
+#include "push.h"
 #include "queue_size.h"
 #include "rdma_core_compat.h"
 #include "ring.h"
@@ -140,6 +141,8 @@ static int map_queues(struct dingo_context *ctx, struct dingo_qp *qp,
 	int err;
 
 	err = dingo_ring_map(ctx, &qp->sq.ring, &resp->sq);
+	if (!err)
+		err = dingo_push_init(qp, resp->sq.db_mmap, resp->push_mmap);
 	if (err)
 		return err;
 	sent_bytes = (qp->sq.ring.mask + 1ULL) * sizeof(*qp->sq.sent);
@@ -322,6 +325,7 @@ static void reset_queues(struct dingo_qp *qp)
 	dingo_direct_reset(qp);
 	dingo_lock(&qp->sq.lock);
 	qp->sq.producer = 0;
+	qp->sq.rung = 0;
 	atomic_store(&qp->sq.consumer, 0);
 	dingo_unlock(&qp->sq.lock);
 	dingo_lock(&qp->rq.lock);

@@ -10,6 +10,7 @@
 #include "dingo.h"
 #include "doorbell.h"
 #include "queue_size.h"
+#include "push.h"
 #include "ring.h"
 
 /* Where a WQE's data (SGEs or inline bytes) begins, in bytes from its start. */
@@ -192,8 +193,13 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 		   const struct ibv_mw *mw, uint32_t rkey,
 		   const struct ibv_mw_bind_info *info);
 
+/* As dingo_ring_quietly() and dingo_ring_doorbell(), of the SQ. */
 static inline bool dingo_sq_ring_quietly(struct dingo_qp *qp)
 {
+	if (qp->sq.push) {
+		dingo_push_ring(qp);
+		return false;
+	}
 	return dingo_ring_quietly(&qp->sq.ring.db,
 				  dingo_doorbell_word(DINGO_DB_SQ, qp->qpn),
 				  qp->sq.producer);
@@ -201,9 +207,8 @@ static inline bool dingo_sq_ring_quietly(struct dingo_qp *qp)
 
 static inline void dingo_sq_ring(struct dingo_qp *qp)
 {
-	dingo_ring_doorbell(&qp->sq.ring.db,
-			    dingo_doorbell_word(DINGO_DB_SQ, qp->qpn),
-			    qp->sq.producer);
+	if (dingo_sq_ring_quietly(qp))
+		dingo_kick(&qp->sq.ring.db);
 }
 
 #endif

@@ -31,10 +31,13 @@ int dingo_db_init(struct dingo_dev *dev)
 	BUILD_BUG_ON(PAGE_SIZE % DINGO_DB_PAGE_SIZE);
 
 	dev->db_pages = dingo_read32(dev, DINGO_REG_DB_PAGES);
-	if (!dev->db_pages ||
-	    (u64)dev->db_pages * DINGO_DB_PAGE_SIZE > bytes) {
-		dev_err(&dev->pdev->dev, "%u doorbell pages in a BAR of %pa bytes\n",
-			dev->db_pages, &bytes);
+	if (dev->caps & DINGO_CAP_PUSH)
+		dev->push_pages = dingo_read32(dev, DINGO_REG_PUSH_PAGES);
+	if (!dev->db_pages || dev->push_pages > dev->db_pages ||
+	    ((u64)dev->db_pages + dev->push_pages) * DINGO_DB_PAGE_SIZE >
+		    bytes) {
+		dev_err(&dev->pdev->dev, "%u doorbell pages and %u push pages in a BAR of %pa bytes\n",
+			dev->db_pages, dev->push_pages, &bytes);
 		return -EINVAL;
 	}
 
@@ -173,6 +176,9 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 	page->index = index * DINGO_DB_STEP;
 	page->phys = pci_resource_start(dev->pdev, DINGO_BAR_DB) +
 		     (phys_addr_t)page->index * DINGO_DB_PAGE_SIZE;
+	if (page->index + DINGO_DB_STEP <= dev->push_pages)
+		page->push_phys = page->phys + (phys_addr_t)dev->db_pages *
+						       DINGO_DB_PAGE_SIZE;
 	if (dev->db_mem) {
 		page->mem = dev->db_mem + page->index * DINGO_DB_PAGE_SIZE;
 	} else if (space->kernel) {

@@ -101,6 +101,7 @@ struct dingo_ucontext {
 
 enum dingo_mmap_kind {
 	DINGO_MMAP_IO, /* a page of a BAR: doorbells, kick page */
+	DINGO_MMAP_PUSH, /* the same, with writes combined */
 	DINGO_MMAP_STATUS, /* the device's status page */
 	DINGO_MMAP_RING, /* queue memory */
 	DINGO_MMAP_DM, /* device memory */
@@ -111,7 +112,7 @@ struct dingo_mmap {
 	struct rdma_user_mmap_entry rdma;
 	enum dingo_mmap_kind kind;
 	bool cached;
-	phys_addr_t phys; /* DINGO_MMAP_IO */
+	phys_addr_t phys; /* DINGO_MMAP_IO, DINGO_MMAP_PUSH */
 };
 
 /*

@@ -276,6 +276,8 @@ static int dingo_create_qp_answer(struct dingo_qp *qp, struct ib_udata *udata)
 		err = dingo_ring_map_fill(qp->uc, qp->rq_mem, &qp->rq_db,
 					  qp->log_rq, qp->log_rq_stride,
 					  &resp.rq);
+	if (!err)
+		err = dingo_push_map(qp->uc, &qp->sq_db, &resp.push_mmap);
 	return err ?: dingo_udata_out(udata, &resp, sizeof(resp));
 }
 

@@ -182,9 +182,12 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 
 	list_for_each_entry(page, &uc->db.pages, entry) {
 		struct dingo_mmap *map = page->priv;
+		struct dingo_mmap *push = page->push_priv;
 
 		if (map)
 			rdma_user_mmap_entry_remove(&map->rdma);
+		if (push)
+			rdma_user_mmap_entry_remove(&push->rdma);
 	}
 	rdma_user_mmap_entry_remove(&uc->status->rdma);
 	if (uc->kick)
@@ -236,7 +239,8 @@ static int dingo_status_mmap(struct dingo_ibdev *ib, struct vm_area_struct *vma)
 }
 
 /**
- * dingo_mmap() - map doorbells, the kick page, the status page or a queue
+ * dingo_mmap() - map doorbells, push pages, the kick page, the status page or
+ * a queue
  * @ibuc: the process's context
  * @vma: where; its offset is one that we gave out
  *
@@ -262,6 +266,11 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 				     pgprot_noncached(vma->vm_page_prot);
 		err = rdma_user_mmap_io(ibuc, vma, PHYS_PFN(map->phys),
 					PAGE_SIZE, prot, entry);
+	} else if (map->kind == DINGO_MMAP_PUSH) {
+		err = rdma_user_mmap_io(ibuc, vma, PHYS_PFN(map->phys),
+					PAGE_SIZE,
+					pgprot_writecombine(vma->vm_page_prot),
+					entry);
 	} else if (map->kind == DINGO_MMAP_STATUS) {
 		err = dingo_status_mmap(to_dibdev(ibuc->device), vma);
 	} else if (map->kind == DINGO_MMAP_DM) {
@@ -407,5 +416,37 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 		.log_size = log_size,
 		.log_stride = log_stride,
 	};
+	return 0;
+}
+
+/**
+ * dingo_push_map() - let a process push its send WQEs
+ * @uc: the process's context
+ * @db: the doorbell of a send queue
+ * @offset: the result, for mmap(); 0 where the doorbell's page has no push page
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dingo_push_map(struct dingo_ucontext *uc, struct dingo_db *db, u64 *offset)
+{
+	struct dingo_db_page *page = db->page;
+	struct dingo_mmap *push = NULL;
+
+	*offset = 0;
+	if (!page->push_phys)
+		return 0;
+	mutex_lock(&uc->db.lock);
+	if (!page->push_priv) {
+		push = dingo_mmap_page(uc, DINGO_MMAP_PUSH, page->push_phys,
+				       false);
+		if (!IS_ERR(push))
+			page->push_priv = push;
+	} else {
+		push = page->push_priv;
+	}
+	mutex_unlock(&uc->db.lock);
+	if (IS_ERR(push))
+		return PTR_ERR(push);
+	*offset = rdma_user_mmap_get_offset(&push->rdma);
 	return 0;
 }

@@ -40,10 +40,12 @@ struct dingo_db_page {
 	struct list_head entry; /* dingo_db_space.pages */
 	u32 index; /* number of the page, cmd_create_*.db_page */
 	phys_addr_t phys; /* for mmap() */
+	phys_addr_t push_phys; /* of its push page, for mmap(); 0: it has none */
 	void *mem; /* kernel's view, with DB_MEMORY */
 	void __iomem *io; /* kernel's view otherwise; kernel spaces only */
 	DECLARE_BITMAP(used, DINGO_DB_SLOTS);
 	void *priv; /* the owner's, e.g. its mmap entry; NULL at first */
+	void *push_priv; /* the same of the push page */
 };
 
 /* Pages of one owner: the kernel, or one user context. */
@@ -271,6 +273,7 @@ struct dingo_dev {
 
 	void *db_mem; /* BAR_DB, with DB_MEMORY */
 	u32 db_pages;
+	u32 push_pages; /* of the first doorbell pages; 0 without PUSH */
 	struct ida db_page_ida;
 	struct dingo_db_space kernel_db; /* EQs, Ethernet: page 0 */
 	struct dingo_db_space verbs_db; /* queues of the kernel's verbs */

@@ -178,6 +178,9 @@ struct dingo_create_qp_resp {
 	__u32 reserved;
 	struct dingo_ring_map sq;
 	struct dingo_ring_map rq;
+	__aligned_u64 push_mmap; /* push page of the SQ's doorbell page, to be
+				  * written only; 0: there is none
+				  */
 };
 
 /* Of UVERBS_OBJECT_QP: chooses the compute kernel of one direction. */

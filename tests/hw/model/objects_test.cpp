@@ -131,7 +131,8 @@ TEST_F(Objects, DoorbellsNeedTheirPageTheTagAndAnExistingObject) {
     }
     card.engine->mmio_write(Bar::kDoorbells, DINGO_DB_PAGE_SIZE + 128, 0, 4);
     EXPECT_EQ(dropped(), ++expected) << "not 8 bytes";
-    const std::uint64_t pages = d.read32(DINGO_REG_DB_PAGES);
+    const std::uint64_t pages =
+        std::uint64_t{d.read32(DINGO_REG_DB_PAGES)} + d.read32(DINGO_REG_PUSH_PAGES);
     card.engine->mmio_write(Bar::kDoorbells, pages * DINGO_DB_PAGE_SIZE + 128, 0, 8);
     EXPECT_EQ(dropped(), ++expected) << "behind the last page";
     EXPECT_EQ(d.query_qp(qp.qpn).rq_producer, 0u);
