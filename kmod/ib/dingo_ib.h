@@ -153,6 +153,8 @@ void dingo_qmem_free(struct dingo_qmem *qmem);
 int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 			struct dingo_db *db, u8 log_size, u8 log_stride,
 			struct dingo_ring_map *map);
+int dingo_push_map(struct dingo_ucontext *uc, struct dingo_db *db,
+		   u64 *offset);
 
 /* ------------------------------------------------------------- dingo_dm.c */
 
