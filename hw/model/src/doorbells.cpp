@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Doorbells: which object, from its own page.
-#include <algorithm>
-
 #include "card.h"
 
 namespace dingo::model {
@@ -33,11 +31,12 @@ void ModelEngine::doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_
 void ModelEngine::ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t index) {
     const std::uint32_t before = qp.sq_producer;
     state_->transport.sq_doorbell(qp, index);
-    const std::uint32_t fresh = std::min(pushed, qp.sq_producer - before);
-    if (fresh == 0)
+    if (qp.sq_producer == before)
+        return;
+    if (pushed == 0)
         qp.pushed.reset();  // indexes come again
     else
-        push_pages_.take(qp.db_page, pushed, fresh, index, qp.pushed);
+        push_pages_.take(qp.db_page, pushed, index, qp.pushed);
 }
 
 /// False: no such object, another page, or an index that the ring cannot have.

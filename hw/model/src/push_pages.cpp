@@ -17,17 +17,16 @@ bool PushPages::write(std::uint64_t page, std::uint64_t offset, std::uint64_t va
     return true;
 }
 
-void PushPages::take(std::uint32_t page, std::uint32_t pushed, std::uint32_t fresh,
-                     std::uint32_t index, std::unique_ptr<PushedBlocks>& blocks) {
+void PushPages::take(std::uint32_t page, std::uint32_t count, std::uint32_t index,
+                     std::unique_ptr<PushedBlocks>& blocks) {
     const Page* const memory = pages_[page].get();
     if (memory == nullptr)
         return;
     if (blocks == nullptr)
         blocks = std::make_unique<PushedBlocks>();
-    blocks->first_ = index - fresh;
-    blocks->count_ = fresh;
-    const auto* const from = memory->data() + std::size_t{pushed - fresh} * DINGO_SQ_BLOCK;
-    std::copy_n(from, std::size_t{fresh} * DINGO_SQ_BLOCK, blocks->data_.begin());
+    blocks->first_ = index - count;
+    blocks->count_ = count;
+    std::copy_n(memory->data(), std::size_t{count} * DINGO_SQ_BLOCK, blocks->data_.begin());
 }
 
 }  // namespace dingo::model

@@ -36,9 +36,8 @@ class PushPages {
     /// A write to the push page of doorbell page `page`, below kPages: `size` bytes of `value`,
     /// little endian. False: not 8 aligned bytes of the page's memory.
     bool write(std::uint64_t page, std::uint64_t offset, std::uint64_t value, unsigned size);
-    /// Takes the last `fresh` of the `pushed` blocks of a page, which end at `index`. `fresh` is at
-    /// most `pushed`, and that at most PUSH_BLOCKS.
-    void take(std::uint32_t page, std::uint32_t pushed, std::uint32_t fresh, std::uint32_t index,
+    /// Takes the first `count` blocks of a page, at most PUSH_BLOCKS, which end at `index`.
+    void take(std::uint32_t page, std::uint32_t count, std::uint32_t index,
               std::unique_ptr<PushedBlocks>& blocks);
 
   private:
