@@ -157,8 +157,7 @@ TEST_P(Push, ADoorbellWithMoreThanThePageHasIsDropped) {
 TEST_P(Push, WithoutAPushPageADoorbellThatNamesBlocksIsDropped) {
     ENGINE_NEEDS(PUSH);
     PairOptions options;
-    options.connect.qp.db_page =
-        test::OneCard(engine()).driver.read32(DINGO_REG_PUSH_PAGES);
+    options.connect.qp.db_page = test::OneCard(engine()).driver.read32(DINGO_REG_PUSH_PAGES);
     Pusher pair(engine(), options);
     pair.driver(0).post_send(pair.qp(0), pair.inline_write(0, 16, 1), false);
     const std::uint64_t before = pair.dropped();

@@ -52,9 +52,8 @@ bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t in
         case DINGO_DB_SQ:
         case DINGO_DB_RQ: {
             QueuePair* qp = state_->find_qp(object);
-            const std::uint32_t pushed = type == DINGO_DB_SQ
-                                             ? DINGO_GET(DINGO_DOORBELL_WORD0_PUSHED_MASK, word0)
-                                             : 0;
+            const std::uint32_t pushed =
+                type == DINGO_DB_SQ ? DINGO_GET(DINGO_DOORBELL_WORD0_PUSHED_MASK, word0) : 0;
             if (qp == nullptr || qp->db_page != page ||
                 (pushed != 0 && (pushed > DINGO_PUSH_BLOCKS || page >= push_page_count()))) {
                 return false;

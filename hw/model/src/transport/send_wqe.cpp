@@ -46,8 +46,8 @@ bool SendWqe::read_blocks(CardContext& card, const QueuePair& qp, std::uint32_t 
     const std::uint32_t slot = index & (ring_blocks - 1);
     const std::size_t before_wrap =
         std::min(to.size(), std::size_t{ring_blocks - slot} * DINGO_SQ_BLOCK);
-    return (before_wrap == 0 || qp.sq.read(card, std::uint64_t{slot} * DINGO_SQ_BLOCK,
-                                           to.first(before_wrap))) &&
+    return (before_wrap == 0 ||
+            qp.sq.read(card, std::uint64_t{slot} * DINGO_SQ_BLOCK, to.first(before_wrap))) &&
            (before_wrap == to.size() || qp.sq.read(card, 0, to.subspan(before_wrap)));
 }
 
@@ -63,8 +63,8 @@ bool SendWqe::fetch(CardContext& card, const QueuePair& qp, std::uint32_t index)
         return true;  // check_data() says so
     blocks_ = ctrl_.blocks;
     const std::size_t rest = blocks_ - 1U;
-    return rest == 0 || read_blocks(card, qp, index + 1,
-                                    raw.subspan(DINGO_SQ_BLOCK, rest * DINGO_SQ_BLOCK));
+    return rest == 0 ||
+           read_blocks(card, qp, index + 1, raw.subspan(DINGO_SQ_BLOCK, rest * DINGO_SQ_BLOCK));
 }
 
 WqeFault SendWqe::check_opcode(const QueuePair& qp) const {
