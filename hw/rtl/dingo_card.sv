@@ -50,6 +50,17 @@ module dingo_card #(
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. A write here is answered before one of s_db begins that came later on PCIe,
+    // and the other way round.
+    input  logic            s_push_awvalid_i,
+    output logic            s_push_awready_o,
+    input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,
+    input  logic            s_push_wvalid_i,
+    output logic            s_push_wready_o,
+    input  logic [511:0]    s_push_wdata_i,
+    input  logic [63:0]     s_push_wstrb_i,
+    output logic            s_push_bvalid_o,
+    input  logic            s_push_bready_i,
     // AXI4 master
     output logic            m_axi_arvalid_o,
     input  logic            m_axi_arready_i,
@@ -177,6 +188,9 @@ module dingo_card #(
   logic link, qp_ready, mr_ready;
   logic db_valid, db_ready, db_crowded;
   rtl_pkg::db_t db;
+  logic order_valid, order_done, push_drop, push_valid, push_ready;
+  rtl_pkg::push_order_t order;
+  rtl_pkg::push_t push;
 
   assign ready_o = core_rst_n_q && qp_ready && mr_ready;
 
@@ -184,7 +198,8 @@ module dingo_card #(
       .clk_i, .rst_ni, .idle_o(regs_idle), .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link), .fatal_valid_i(fatal_valid),
       .fatal_code_i(fatal_code), .soft_reset_o(soft_reset), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
       .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .aq_idle_i(admin_idle), .db_valid_o(db_valid),
-      .db_ready_i(db_ready), .db_o(db), .db_crowded_o(db_crowded), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
+      .db_ready_i(db_ready), .db_o(db), .db_crowded_o(db_crowded), .push_valid_o(order_valid), .push_o(order),
+      .push_done_i(order_done), .push_drop_i(push_drop), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_REGS]), .stat_o(stat[rtl_pkg::STAT_REGS*SW+:SW]), .s_reg_awvalid_i,
       .s_reg_awready_o, .s_reg_awaddr_i, .s_reg_wvalid_i, .s_reg_wready_o, .s_reg_wdata_i, .s_reg_wstrb_i,
       .s_reg_bvalid_o, .s_reg_bready_i, .s_reg_arvalid_i, .s_reg_arready_o, .s_reg_araddr_i, .s_reg_rvalid_o,
@@ -343,6 +358,13 @@ module dingo_card #(
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
       .erx_bad_i(erx_db_bad), .db_o(o_db), .stat_valid_o(stat_valid[rtl_pkg::STAT_DB]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_DB]), .stat_o(stat[rtl_pkg::STAT_DB*SW+:SW])
+  );
+
+  dingo_push i_push (
+      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .qp_we_i(qp_we), .qp_windex_i(qp_windex),
+      .qp_wdata_i(qp_wdata), .order_valid_i(order_valid), .order_i(order), .order_done_o(order_done), .push_valid_o(push_valid),
+      .push_ready_i(push_ready), .push_o(push), .drop_o(push_drop), .s_push_awvalid_i, .s_push_awready_o, .s_push_awaddr_i,
+      .s_push_wvalid_i, .s_push_wready_o, .s_push_wdata_i, .s_push_wstrb_i, .s_push_bvalid_o, .s_push_bready_i
   );
 
   logic [3:0] cqe_valid, cqe_ready;    // requester, responder, Ethernet transmit, receive
@@ -583,6 +605,7 @@ module dingo_card #(
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(req_tx_idle), .idle_o(req_idle),
       .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(xl_flush), .resume_i(resume), .port_mtu_i(port.mtu),
       .gid_valid_i(gid_valid), .db_valid_i(sq_db_valid), .db_ready_o(sq_db_ready), .db_i(q_db), .db_bad_o(req_db_bad),
+      .push_valid_i(push_valid), .push_ready_o(push_ready), .push_i(push),
       .rxp_valid_i(rxp_req_valid), .rxp_ready_o(rxp_req_ready), .rxp_i(rxp), .commit_valid_i(commit_req_valid),
       .commit_ready_o(commit_req_ready), .commit_i(commit), .txerr_valid_i(txerr_req_valid),
       .txerr_ready_o(txerr_req_ready), .txerr_i(txerr), .cq_fail_valid_i(cq_fail_req), .cq_fail_qp_i(cq_fail_qp),

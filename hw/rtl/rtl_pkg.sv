@@ -317,6 +317,19 @@ package rtl_pkg;
     logic [31:0] index;
   } qdb_t;
 
+  localparam int unsigned PUSH_PAGE_LOG = 6;  // doorbell pages that have a push page
+  typedef struct packed {          // a doorbell that names blocks of its push page
+    logic [PUSH_PAGE_LOG-1:0] page;
+    logic [23:0] qpn;
+    logic [31:0] index;
+    logic [2:0]  blocks;
+  } push_order_t;
+  typedef struct packed {          // a block of a send queue
+    qpi_t         qp;
+    logic [31:0]  index;
+    logic [511:0] data;
+  } push_t;
+
   // ------------------------------------------------------------------------------------ completions, events
   typedef struct packed {
     cqi_t        cq;

@@ -26,6 +26,10 @@ module dingo_regs (
     input  logic        db_ready_i,
     output rtl_pkg::db_t         db_o,
     output logic        db_crowded_o,    // half of the queue is full
+    output logic        push_valid_o,    // a doorbell that names blocks of its push page; until done
+    output rtl_pkg::push_order_t push_o,
+    input  logic        push_done_i,
+    input  logic        push_drop_i,     // counted as mmio_dropped
     output logic        stat_valid_o,
     input  logic        stat_ready_i,
     output rtl_pkg::stat_t       stat_o,
@@ -62,10 +66,11 @@ module dingo_regs (
     output logic [63:0] s_db_rdata_o
 );
   localparam int unsigned PageW = rtl_pkg::DB_PAGE_LOG;
+  localparam int unsigned PushW = rtl_pkg::PUSH_PAGE_LOG;
   localparam int unsigned LogQueue = 6;           // doorbells that wait
   localparam logic [31:0] Magic = 32'h4f474e44;
   localparam logic [31:0] Build = 32'h0000_0100;  // major << 16 | minor << 8 | patch
-  localparam logic [15:0] RegistersEnd = 16'h0060;
+  localparam logic [15:0] RegistersEnd = 16'h0070;
   localparam logic [31:0] Caps = dingo_pkg::CAP_RC | dingo_pkg::CAP_UC | dingo_pkg::CAP_ATOMIC | dingo_pkg::CAP_UD | dingo_pkg::CAP_TIMESTAMP | dingo_pkg::CAP_ETH
       | dingo_pkg::CAP_COMPUTE | dingo_pkg::CAP_RESIZE_CQ | dingo_pkg::CAP_REREG_MR | dingo_pkg::CAP_SRQ | dingo_pkg::CAP_SEND_INV | dingo_pkg::CAP_MW
       | dingo_pkg::CAP_FRWR | dingo_pkg::CAP_CQ_MODERATION | dingo_pkg::CAP_PAUSE_MR;
@@ -247,7 +252,10 @@ module dingo_regs (
   end
 
   // ---------------------------------------------------------------------------------- reads of registers
-  logic r_valid_q, take_read;
+  logic r_valid_q, take_read, push_on;
+  logic [31:0] caps;
+  assign caps = (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : dingo_pkg::CAP_PUSH)) & ~strap_i.withheld;
+  assign push_on = (caps & dingo_pkg::CAP_PUSH) != '0;
   logic [63:0] r_data_q, value;
   logic [15:0] r_offset;
   assign s_reg_arready_o = !r_valid_q;
@@ -262,7 +270,7 @@ module dingo_regs (
       case (r_offset)
         dingo_pkg::REG_MAGIC[15:0]:
         value = {dingo_pkg::CONTRACT_MAJOR[15:0], dingo_pkg::CONTRACT_MINOR[15:0], Magic};
-        dingo_pkg::REG_CAPS[15:0]: value = {32'd0, (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : 32'd0)) & ~strap_i.withheld};
+        dingo_pkg::REG_CAPS[15:0]: value = {32'd0, caps};
         dingo_pkg::REG_STATUS[15:0]: value = {61'd0, link_up_i, fatal, ready_i && !soft_reset_q};
         dingo_pkg::REG_DB_PAGES[15:0]: value = {dingo_pkg::MSIX_MAX, 32'd1 << PageW};
         dingo_pkg::REG_ASQ_BASE[15:0]: value = asq_base_q;
@@ -273,6 +281,7 @@ module dingo_regs (
         dingo_pkg::REG_MAC[15:0]: value = {16'd0, strap_i.mac};
         dingo_pkg::REG_LINK_MBPS[15:0]: value = {strap_i.engine, strap_i.link_mbps};
         dingo_pkg::REG_BUILD[15:0]: value = {32'd0, Build};
+        dingo_pkg::REG_PUSH_PAGES[15:0]: value = {32'd0, push_on ? 32'd1 << PushW : 32'd0};
         default: value = '0;
       endcase
     end
@@ -291,11 +300,12 @@ module dingo_regs (
   end
 
   // ---------------------------------------------------------------------------------- doorbells
-  typedef enum logic [1:0] {
-    D_IDLE  = 2'd0,
-    D_CHECK = 2'd1,
-    D_PUSH  = 2'd2,  // the queue was full
-    D_RESP  = 2'd3
+  typedef enum logic [2:0] {
+    D_IDLE  = 3'd0,
+    D_CHECK = 3'd1,
+    D_PUSH  = 3'd2,  // the queue was full
+    D_RESP  = 3'd3,
+    D_COPY  = 3'd4   // blocks of the push page go to the cache
   } dstate_t;
   dstate_t d_state_q;
   logic daw_full_q, dw_full_q, db_ok, db_drop, db_push;
@@ -306,10 +316,27 @@ module dingo_regs (
   assign s_db_awready_o = !daw_full_q;
   assign s_db_wready_o = !dw_full_q;
   assign s_db_bvalid_o = d_state_q == D_RESP;
-  assign db_ok = d_strb_q == 8'hff && 32'(d_slot_q[8:0]) >= dingo_pkg::DB_FIRST_SLOT && !fatal && ready_i;
+  rtl_pkg::db_word_t d_word, d_word_out;
+  logic [2:0] pushed;                // blocks; SQ doorbells only
+  logic [PageW-1:0] d_page;
+  logic push_ok;
+  assign d_word = d_data_q[31:0];
+  assign d_page = d_slot_q[9 +: PageW];
+  assign pushed = d_word.kind == dingo_pkg::DB_SQ[3:0] ? {d_word.arm_sn, d_word.arm} : 3'd0;
+  assign push_ok = pushed == 3'd0 || (push_on && 32'(pushed) <= dingo_pkg::PUSH_BLOCKS && d_page[PageW-1:PushW] == '0);
+  always_comb begin
+    d_word_out = d_word;
+    if (d_word.kind == dingo_pkg::DB_SQ[3:0]) {d_word_out.arm_sn, d_word_out.arm} = '0;
+  end
+  assign push_valid_o = d_state_q == D_COPY;
+  assign push_o.page = d_page[PushW-1:0];
+  assign push_o.qpn = d_word.object;
+  assign push_o.index = d_data_q[63:32];
+  assign push_o.blocks = pushed;
+  assign db_ok = d_strb_q == 8'hff && 32'(d_slot_q[8:0]) >= dingo_pkg::DB_FIRST_SLOT && !fatal && ready_i && push_ok;
   assign db_drop = d_state_q == D_CHECK && !db_ok;
-  assign db_push = d_state_q == D_PUSH || (d_state_q == D_CHECK && db_ok);
-  assign db_busy = d_state_q == D_CHECK || d_state_q == D_PUSH || (d_state_q == D_IDLE && (daw_full_q || dw_full_q)) ||
+  assign db_push = d_state_q == D_PUSH || (d_state_q == D_CHECK && db_ok && pushed == 3'd0);
+  assign db_busy = d_state_q == D_CHECK || d_state_q == D_PUSH || d_state_q == D_COPY || (d_state_q == D_IDLE && (daw_full_q || dw_full_q)) ||
                    s_db_awvalid_i || s_db_wvalid_i;
 
   logic queue_ready, queue_valid, queue_pop;
@@ -322,7 +349,7 @@ module dingo_regs (
       .rst_ni(rst_ni && !soft_reset_q),
       .valid_i(db_push),
       .ready_o(queue_ready),
-      .data_i({d_slot_q[9 +: PageW], d_data_q[63:32], d_data_q[31:0]}),
+      .data_i({d_page, d_data_q[63:32], d_word_out}),
       .valid_o(queue_valid),
       .ready_i(db_ready_i),
       .data_o(db_o),
@@ -348,7 +375,9 @@ module dingo_regs (
       if (s_db_wvalid_i && s_db_wready_o) dw_full_q <= 1'b1;
       case (d_state_q)
         D_IDLE: if ((daw_full_q || s_db_awvalid_i) && (dw_full_q || s_db_wvalid_i)) d_state_q <= D_CHECK;
-        D_CHECK: d_state_q <= db_ok && !queue_ready && !soft_reset_q ? D_PUSH : D_RESP;
+        D_CHECK: d_state_q <= !db_ok || soft_reset_q ? D_RESP : pushed != 3'd0 ? D_COPY : queue_ready ? D_RESP : D_PUSH;
+        D_COPY: if (soft_reset_q || !ready_i) d_state_q <= D_RESP;
+        else if (push_done_i) d_state_q <= D_PUSH;
         D_PUSH: if (queue_ready || soft_reset_q) d_state_q <= D_RESP;
         default: begin
           if (s_db_bready_i) begin
@@ -391,7 +420,7 @@ module dingo_regs (
       db_drops_q <= '0;
       stat_valid_q <= 1'b0;
     end else begin
-      mmio_drops_q <= (load_mmio ? 16'd0 : mmio_drops_q) + 16'(step_dropped);
+      mmio_drops_q <= (load_mmio ? 16'd0 : mmio_drops_q) + 16'(step_dropped) + 16'(push_drop_i);
       db_drops_q <= (load_db ? 16'd0 : db_drops_q) + 16'(db_drop);
       stat_valid_q <= stat_valid_q ? !stat_ready_i : load_mmio || load_db;
     end

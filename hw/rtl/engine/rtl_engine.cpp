@@ -90,15 +90,23 @@ class RtlEngine final : public Engine {
     }
 
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override {
-        const std::uint64_t limit = bar == Bar::kRegisters ? DINGO_BAR_REGS_SIZE : kDoorbellBytes;
+        const std::uint64_t limit =
+            bar == Bar::kRegisters ? DINGO_BAR_REGS_SIZE : kDoorbellBytes + kPushBytes;
         if (bar == Bar::kMemory || offset + size > limit || offset % size != 0)
             return;
         const auto lane = static_cast<unsigned>(offset % 8);
-        const auto strobes = static_cast<std::uint8_t>(((1U << size) - 1U) << lane);
-        writes_.push_back({bar, static_cast<std::uint32_t>(offset), value << 8 * lane, strobes,
+        const std::uint64_t strobes = ((std::uint64_t{1} << size) - 1U) << lane;
+        settle_ = kSettleCycles;
+        if (bar == Bar::kDoorbells && offset >= kDoorbellBytes) {
+            push(offset - kDoorbellBytes, value << 8 * lane, strobes);
+            return;
+        }
+        writes_.push_back({bar == Bar::kRegisters ? Port::kRegisters : Port::kDoorbells,
+                           static_cast<std::uint32_t>(offset),
+                           {value << 8 * lane},
+                           strobes,
                            cycle_ + timing_.way_cycles});
         ++writes_issued_;
-        settle_ = kSettleCycles;
     }
 
     void receive(std::span<const std::byte> frame) override {
@@ -172,12 +180,14 @@ class RtlEngine final : public Engine {
 
   private:
     static constexpr std::uint64_t kDoorbellBytes = 1024 * DINGO_DB_PAGE_SIZE;
+    static constexpr std::uint64_t kPushBytes = 64 * DINGO_DB_PAGE_SIZE;
 
+    enum class Port : std::uint8_t { kRegisters, kDoorbells, kPush };
     struct PostedWrite {
-        Bar bar;
-        std::uint32_t offset;
-        std::uint64_t value;
-        std::uint8_t strobes;
+        Port port;
+        std::uint32_t offset;                // of the 8 or, for kPush, 64 bytes
+        std::array<std::uint64_t, 8> words;  // one but for kPush
+        std::uint64_t strobes;
         std::uint64_t due;  // cycle in which it is at the card
         bool address_sent = false;
         bool data_sent = false;
@@ -260,45 +270,88 @@ class RtlEngine final : public Engine {
     }
 
     // --- posted writes, one at a time and in order
+    /// Combines writes to a push page as a processor does: those that follow each other in 64 bytes.
+    void push(std::uint64_t offset, std::uint64_t value, std::uint64_t strobes) {
+        const auto line = static_cast<std::uint32_t>(offset & ~std::uint64_t{63});
+        const std::size_t word = offset % 64 / 8;
+        PostedWrite* write = writes_.empty() ? nullptr : &writes_.back();
+        if (write == nullptr || write->port != Port::kPush || write->offset != line ||
+            write->address_sent || (write->strobes >> 8 * word) != 0) {
+            writes_.push_back({Port::kPush, line, {}, 0, cycle_ + timing_.way_cycles});
+            ++writes_issued_;
+            write = &writes_.back();
+        }
+        write->words[word] = value;
+        write->strobes |= strobes << 8 * word;
+    }
     void drive_writes() {
         card_.s_reg_awvalid_i = card_.s_reg_wvalid_i = 0;
         card_.s_db_awvalid_i = card_.s_db_wvalid_i = 0;
-        card_.s_reg_bready_i = card_.s_db_bready_i = 1;
+        card_.s_push_awvalid_i = card_.s_push_wvalid_i = 0;
+        card_.s_reg_bready_i = card_.s_db_bready_i = card_.s_push_bready_i = 1;
         if (writes_.empty() || writes_.front().due > cycle_)
             return;
         const PostedWrite& write = writes_.front();
         const bool address = reg_aw_.valid(!write.address_sent);
         const bool data = reg_w_.valid(!write.data_sent);
-        if (write.bar == Bar::kRegisters) {
+        if (write.port == Port::kRegisters) {
             card_.s_reg_awvalid_i = address;
             card_.s_reg_awaddr_i = static_cast<std::uint16_t>(write.offset & ~7U);
             card_.s_reg_wvalid_i = data;
-            card_.s_reg_wdata_i = write.value;
-            card_.s_reg_wstrb_i = write.strobes;
-        } else {
+            card_.s_reg_wdata_i = write.words[0];
+            card_.s_reg_wstrb_i = static_cast<std::uint8_t>(write.strobes);
+        } else if (write.port == Port::kDoorbells) {
             card_.s_db_awvalid_i = address;
             card_.s_db_awaddr_i = write.offset & ~7U;
             card_.s_db_wvalid_i = data;
-            card_.s_db_wdata_i = write.value;
-            card_.s_db_wstrb_i = write.strobes;
+            card_.s_db_wdata_i = write.words[0];
+            card_.s_db_wstrb_i = static_cast<std::uint8_t>(write.strobes);
+        } else {
+            card_.s_push_awvalid_i = address;
+            card_.s_push_awaddr_i = write.offset;
+            card_.s_push_wvalid_i = data;
+            std::memcpy(card_.s_push_wdata_i.data(), write.words.data(), sizeof write.words);
+            card_.s_push_wstrb_i = write.strobes;
         }
+    }
+    [[nodiscard]] bool takes_address(Port port) const {
+        switch (port) {
+            case Port::kRegisters:
+                return card_.s_reg_awvalid_i && card_.s_reg_awready_o;
+            case Port::kDoorbells:
+                return card_.s_db_awvalid_i && card_.s_db_awready_o;
+            default:
+                return card_.s_push_awvalid_i && card_.s_push_awready_o;
+        }
+    }
+    [[nodiscard]] bool takes_data(Port port) const {
+        switch (port) {
+            case Port::kRegisters:
+                return card_.s_reg_wvalid_i && card_.s_reg_wready_o;
+            case Port::kDoorbells:
+                return card_.s_db_wvalid_i && card_.s_db_wready_o;
+            default:
+                return card_.s_push_wvalid_i && card_.s_push_wready_o;
+        }
+    }
+    [[nodiscard]] bool answers(Port port) const {
+        return port == Port::kRegisters   ? card_.s_reg_bvalid_o
+               : port == Port::kDoorbells ? card_.s_db_bvalid_o
+                                          : card_.s_push_bvalid_o;
     }
     void sample_writes() {
         if (writes_.empty() || writes_.front().due > cycle_)
             return;
         PostedWrite& write = writes_.front();
-        const bool registers = write.bar == Bar::kRegisters;
-        if (registers ? card_.s_reg_awvalid_i && card_.s_reg_awready_o
-                      : card_.s_db_awvalid_i && card_.s_db_awready_o) {
+        if (takes_address(write.port)) {
             write.address_sent = true;
             reg_aw_.taken();
         }
-        if (registers ? card_.s_reg_wvalid_i && card_.s_reg_wready_o
-                      : card_.s_db_wvalid_i && card_.s_db_wready_o) {
+        if (takes_data(write.port)) {
             write.data_sent = true;
             reg_w_.taken();
         }
-        if (registers ? card_.s_reg_bvalid_o : card_.s_db_bvalid_o) {
+        if (answers(write.port)) {
             writes_.pop_front();
             memory_.posted_tlp();
             settle_ = kSettleCycles;

@@ -22,6 +22,9 @@ module dingo_requester (
     output logic        db_ready_o,
     input  rtl_pkg::qdb_t        db_i,
     output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted here)
+    input  logic        push_valid_i,    // blocks of send queues; see dingo_push
+    output logic        push_ready_o,
+    input  rtl_pkg::push_t       push_i,
     input  logic        rxp_valid_i,     // responses
     output logic        rxp_ready_o,
     input  rtl_pkg::rxp_t        rxp_i,
@@ -245,7 +248,7 @@ module dingo_requester (
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
       .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
-      .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
+      .push_valid_i, .push_ready_o, .push_i, .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
       .line_wqe_rsp_valid_i(wqe_rsp_valid_i), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
   dingo_req_settle u_settle (

@@ -35,6 +35,10 @@ module dingo_wqe_cache #(
     output logic        wake_valid_o,
     input  logic        wake_ready_i,
     output rtl_pkg::qpi_t        wake_qp_o,
+    // blocks that were pushed; a read that comes in goes first
+    input  logic        push_valid_i,
+    output logic        push_ready_o,
+    input  rtl_pkg::push_t       push_i,
     // dingo_host
     output logic        wqe_valid_o,
     input  logic        wqe_ready_i,
@@ -81,12 +85,19 @@ module dingo_wqe_cache #(
   logic [QP-1:0] qp_read_q, tag_qp;
   logic [31:0] index_read_q, tag_index;
   logic tag_err;
-  logic we, we_err;
+  logic filled, we_err;                // by a read
   logic [QP-1:0] we_qp;
   logic [31:0] we_index;
+  logic put;                           // by a read or a push
+  logic [QP-1:0] put_qp;
+  logic [31:0] put_index;
   logic [LogLines-1:0] waddr, raddr;
 
-  assign waddr = line_of(we_qp, we_index[LogLines-1:0]);
+  assign push_ready_o = !filled;
+  assign put = filled || push_valid_i;
+  assign put_qp = filled ? we_qp : push_i.qp;
+  assign put_index = filled ? we_index : push_i.index;
+  assign waddr = line_of(put_qp, put_index[LogLines-1:0]);
   assign raddr = line_of(qp_i, index_i[LogLines-1:0]);
   assign hit_o = valid_read_q[line_read_q] && tag_qp == qp_read_q && tag_index == index_read_q;
   assign err_o = tag_err;
@@ -96,9 +107,9 @@ module dingo_wqe_cache #(
       .LogDepth(LogLines)
   ) u_tags (
       .clk_i,
-      .we_i(we),
+      .we_i(put),
       .waddr_i(waddr),
-      .wdata_i({we_err, we_qp, we_index}),
+      .wdata_i({filled && we_err, put_qp, put_index}),
       .re_i,
       .raddr_i(raddr),
       .rdata_o({tag_err, tag_qp, tag_index})
@@ -108,9 +119,9 @@ module dingo_wqe_cache #(
       .LogDepth(LogLines)
   ) u_blocks (
       .clk_i,
-      .we_i(we),
+      .we_i(put),
       .waddr_i(waddr),
-      .wdata_i(line_rsp_i.data),
+      .wdata_i(filled ? line_rsp_i.data : push_i.data),
       .re_i,
       .raddr_i(raddr),
       .rdata_o(data_o)
@@ -126,7 +137,7 @@ module dingo_wqe_cache #(
     if (!rst_ni) valid_q <= '0;
     else begin
       if (clear_i) valid_q <= '0;
-      if (we) valid_q[waddr] <= 1'b1;
+      if (put) valid_q[waddr] <= 1'b1;
     end
   end
 
@@ -261,7 +272,7 @@ module dingo_wqe_cache #(
   assign xl_fail = xl_rsp_valid && xl_rsp.err && read_q == done_q;
   assign xl_rsp_ready = xl_rsp.err ? xl_fail : wqe_ready_i;
 
-  assign we = wqe_rsp_valid_i || xl_fail;
+  assign filled = wqe_rsp_valid_i || xl_fail;
   assign we_err = xl_fail || line_rsp_i.err;
   assign we_qp = fill_qp[done_slot];
   assign we_index = fill_index[done_slot] + {28'd0, block_q};
