@@ -313,6 +313,7 @@ package rtl_pkg;
     logic [23:0] object;
   } db_word_t;
   typedef struct packed {          // SQ, RQ, SRQ: object and page are good
+    logic [2:0]  pushed;           // SQ: blocks before index that need not be read
     qpi_t        qp;               // or SRQ
     logic [31:0] index;
   } qdb_t;

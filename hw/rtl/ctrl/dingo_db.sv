@@ -176,6 +176,7 @@ module dingo_db (
   assign kind = word.kind;
   always_comb begin
     known = dingo_pkg::DOORBELL_WORD0_OBJECT_MASK | dingo_pkg::DOORBELL_WORD0_TYPE_MASK;
+    if (kind == dingo_pkg::DB_SQ[3:0]) known = known | dingo_pkg::DOORBELL_WORD0_PUSHED_MASK;
     if (kind == dingo_pkg::DB_CQ[3:0])
       known = known | dingo_pkg::DOORBELL_WORD0_ARM_SOLICITED_MASK | dingo_pkg::DOORBELL_WORD0_ARM_SN_MASK;
     if (kind == dingo_pkg::DB_EQ[3:0]) known = known | dingo_pkg::DOORBELL_WORD0_ARM_MASK;
@@ -214,6 +215,7 @@ module dingo_db (
   assign db_o = give_q ? give_db_q : db;
   assign q_o.qp = word_out.object[IdxW-1:0];
   assign q_o.index = give_db_q.index;
+  assign q_o.pushed = to_sq_q ? {word_out.arm_sn, word_out.arm} : 3'd0;
   assign q_srq_o = word_out.kind == dingo_pkg::DB_SRQ[3:0];
   assign stat_valid_o = state_q == COUNT;
   assign stat_o.idx = 6'(dingo_pkg::CARD_DB_DROPPED);

@@ -316,7 +316,7 @@ module dingo_regs (
   assign s_db_awready_o = !daw_full_q;
   assign s_db_wready_o = !dw_full_q;
   assign s_db_bvalid_o = d_state_q == D_RESP;
-  rtl_pkg::db_word_t d_word, d_word_out;
+  rtl_pkg::db_word_t d_word;
   logic [2:0] pushed;                // blocks; SQ doorbells only
   logic [PageW-1:0] d_page;
   logic push_ok;
@@ -324,10 +324,6 @@ module dingo_regs (
   assign d_page = d_slot_q[9 +: PageW];
   assign pushed = d_word.kind == dingo_pkg::DB_SQ[3:0] ? {d_word.arm_sn, d_word.arm} : 3'd0;
   assign push_ok = pushed == 3'd0 || (push_on && 32'(pushed) <= dingo_pkg::PUSH_BLOCKS && d_page[PageW-1:PushW] == '0);
-  always_comb begin
-    d_word_out = d_word;
-    if (d_word.kind == dingo_pkg::DB_SQ[3:0]) {d_word_out.arm_sn, d_word_out.arm} = '0;
-  end
   assign push_valid_o = d_state_q == D_COPY;
   assign push_o.page = d_page[PushW-1:0];
   assign push_o.qpn = d_word.object;
@@ -349,7 +345,7 @@ module dingo_regs (
       .rst_ni(rst_ni && !soft_reset_q),
       .valid_i(db_push),
       .ready_o(queue_ready),
-      .data_i({d_page, d_data_q[63:32], d_word_out}),
+      .data_i({d_page, d_data_q[63:32], d_word}),
       .valid_o(queue_valid),
       .ready_i(db_ready_i),
       .data_o(db_o),

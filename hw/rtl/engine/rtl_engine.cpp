@@ -270,7 +270,8 @@ class RtlEngine final : public Engine {
     }
 
     // --- posted writes, one at a time and in order
-    /// Combines writes to a push page as a processor does: those that follow each other in 64 bytes.
+    /// Combines writes to a push page as a processor does: those that follow each other in 64
+    /// bytes.
     void push(std::uint64_t offset, std::uint64_t value, std::uint64_t strobes) {
         const auto line = static_cast<std::uint32_t>(offset & ~std::uint64_t{63});
         const std::size_t word = offset % 64 / 8;

@@ -15,6 +15,7 @@ module dingo_req_event (
     input  rtl_pkg::qpa_req_t    qpa_i,
     input  logic                 again_i,       // another doorbell of this QP is taken behind this one: db_index_i
     input  logic [31:0]          db_index_i,
+    input  logic [2:0]           db_pushed_i,
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
@@ -39,9 +40,13 @@ module dingo_req_event (
   assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
 
   logic [31:0] consumer;               // of the send queue, as the host sees it
-  logic db_good, sent_all;
+  logic [31:0] fresh;
+  logic db_good, sent_all, fetches;
   assign consumer = empty ? c_i.next_index : rec_i.index;
   assign sent_all = c_i.next_index == c_i.producer && c_i.cursor == c_i.tail;
+  // What the doorbell brings is to be read; what was pushed is in the cache, or a turn finds that it is not.
+  assign fresh = w_i.db_index - c_i.producer;
+  assign fetches = w_i.st == dingo_pkg::QPS_RTS[2:0] && fresh != 32'd0 && !(fresh[31:3] == '0 && fresh[2:0] <= w_i.db_pushed);
   assign db_good = w_i.st != dingo_pkg::QPS_RESET[2:0] && w_i.db_index - consumer <= (32'd1 << cfg_i.log_sq) &&
                    w_i.db_index - consumer >= c_i.producer - consumer;
   assign db_bad_o = w_i.phase == req_pkg::PH_START && kind_i.db && !db_good;
@@ -110,18 +115,19 @@ module dingo_req_event (
               // When nothing else is to be sent before, a turn comes with them.
               if (!w_i.ahead) begin
                 w_o.ahead_index = c_i.producer;
-                if (w_i.st == dingo_pkg::QPS_RTS[2:0] && w_i.db_index != c_i.producer && !c_i.asking) begin
+                if (fetches && !c_i.asking) begin
                   w_o.ahead = 1'b1;
                   w_o.ahead_on = !again_i;
                   w_o.ahead_wake = !c_i.fetching && sent_all;
                 end
-                w_o.wake = w_i.st >= dingo_pkg::QPS_RTS[2:0] && !c_i.fetching && !(w_i.st == dingo_pkg::QPS_RTS[2:0] && sent_all && w_i.db_index != c_i.producer);
+                w_o.wake = w_i.st >= dingo_pkg::QPS_RTS[2:0] && !c_i.fetching && !(fetches && sent_all);
               end
             end else begin
               report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_DB_DROPPED));
             end
             if (again_i) begin
               w_o.db_index = db_index_i;
+              w_o.db_pushed = db_pushed_i;
               w_o.phase = req_pkg::PH_START;
             end
           end

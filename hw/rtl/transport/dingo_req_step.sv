@@ -182,7 +182,7 @@ module dingo_req_step (
   // ------------------------------------------------------------------------------------ what a phase does
   dingo_req_event u_event (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .kind_i(kind_q), .rec_i, .now_ns_i, .commit_err_i(commit_err_q),
-      .txerr_ok_i(txerr_ok_q), .txerr_late_i(txerr_gen_q != c_q.gen), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index),
+      .txerr_ok_i(txerr_ok_q), .txerr_late_i(txerr_gen_q != c_q.gen), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index), .db_pushed_i(db_i.pushed),
       .w_o(event_w), .c_o(event_c), .report_o(event_report), .db_bad_o(event_db_bad));
   dingo_req_ack u_ack (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .w_o(ack_w), .c_o(ack_c), .report_o(ack_report), .acked_o(acked));
@@ -359,6 +359,7 @@ module dingo_req_step (
         txerr_ok_q <= txerr_i.ok;
         txerr_gen_q <= txerr_i.gen;
         w_q.db_index <= db_i.index;
+        w_q.db_pushed <= db_i.pushed;
         if (ending) begin
           next_q <= 1'b1;
           same_q <= pick_qp_i == qp_q;

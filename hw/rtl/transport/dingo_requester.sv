@@ -182,7 +182,7 @@ module dingo_requester (
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
   // The steps take doorbells when they come to it; those behind are checked meanwhile.
-  dingo_fifo #(.Width(32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
+  dingo_fifo #(.Width(3 + 32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
       .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
       .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (

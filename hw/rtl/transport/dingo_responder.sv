@@ -598,5 +598,5 @@ module dingo_responder (
     end
   end
 
-  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own};
+  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own, db_i.pushed};
 endmodule

@@ -47,7 +47,9 @@ Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps,
     const unsigned type = db.word0 >> 24 & 0xf;
     const std::uint32_t object = db.word0 & 0xffffff;
     std::uint32_t known = 0x0fffffff;
-    if (type == DINGO_DB_CQ) {
+    if (type == DINGO_DB_SQ) {
+        known |= DINGO_DOORBELL_WORD0_PUSHED_MASK;
+    } else if (type == DINGO_DB_CQ) {
         known |= DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK | DINGO_DOORBELL_WORD0_ARM_SN_MASK;
     } else if (type == DINGO_DB_EQ) {
         known |= DINGO_DOORBELL_WORD0_ARM_MASK;
@@ -209,6 +211,8 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
             if (t == kSq || t == kRq || t == kSrq) {
                 ASSERT_EQ(sample(dut.q_o, 0, 32).get(0, 32), want.index);
                 ASSERT_EQ(sample(dut.q_o, 32, kLog).get(0, kLog), want.word0 & (kQps - 1));
+                ASSERT_EQ(sample(dut.q_o, 32 + kLog, 3).get(0, 3),
+                          t == kSq ? want.word0 >> 28 & 7 : 0u);
             } else {
                 ASSERT_EQ(sample(dut.db_o, 0, 32).get(0, 32), want.word0);
                 ASSERT_EQ(sample(dut.db_o, 32, 32).get(0, 32), want.index);

@@ -21,6 +21,8 @@ constexpr std::uint64_t kCaps = DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_ATOMIC |
                                 DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR |
                                 DINGO_CAP_CQ_MODERATION | DINGO_CAP_PAUSE_MR;
 
+constexpr unsigned kPushPages = 64;
+
 /// The registers as the model has them (hw/model/src/registers.cpp, admin_queue.cpp).
 struct Model {
     bool memory_doorbells = false;
@@ -46,7 +48,7 @@ struct Model {
             case DINGO_REG_MAGIC:
                 return two(0x4f474e44, DINGO_CONTRACT_MAJOR << 16 | DINGO_CONTRACT_MINOR);
             case DINGO_REG_CAPS:
-                return kCaps | (memory_doorbells ? DINGO_CAP_DB_MEMORY : 0);
+                return kCaps | (memory_doorbells ? DINGO_CAP_DB_MEMORY : DINGO_CAP_PUSH);
             case DINGO_REG_STATUS:
                 return (ready ? 1u : 0u) | (fatal != 0 ? 2u : 0u) | (link ? 4u : 0u);
             case DINGO_REG_DB_PAGES:
@@ -65,6 +67,8 @@ struct Model {
                 return two(kMbps, DINGO_ENGINE_RTL);
             case DINGO_REG_BUILD:
                 return 0x000100;
+            case DINGO_REG_PUSH_PAGES:
+                return memory_doorbells ? 0 : kPushPages;
             default:
                 return 0;
         }
@@ -137,6 +141,7 @@ struct Bench {
     unsigned willing;
     std::map<unsigned, std::uint64_t> counted;
     std::deque<Bits> doorbells;
+    std::deque<Bits> pushed;  ///< orders for dingo_push
     unsigned resets = 0;
     std::uint32_t consumer = 0;  ///< of dingo_admin
     bool admin_enable = false;
@@ -175,12 +180,15 @@ struct Bench {
         dut.aq_idle_i = !command && admin_enable == (dut.aq_enable_o != 0);
         dut.stat_ready_i = dice.percent(willing);
         dut.db_ready_i = doorbells_taken && dice.percent(willing);
+        dut.push_done_i = dut.push_valid_o && dice.percent(willing);
         dut.clk_i = 0;
         dut.eval();
         if (dut.rst_ni != 0) {
             if (dut.stat_valid_o && dut.stat_ready_i && !dut.soft_reset_o) {
                 counted[dut.stat_o >> 16] += dut.stat_o & 0xffff;
             }
+            if (dut.push_valid_o && dut.push_done_i)
+                pushed.push_back(sample(dut.push_o, 0, 65));
             if (dut.db_valid_o && dut.db_ready_i) {
                 doorbells.push_back(sample(dut.db_o, 0, 74));
             }
@@ -345,7 +353,7 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
             met["producer"] += model.producer != producer;
         } else if (what < 75) {
             const std::uint32_t offset =
-                dice.percent(90) ? dice.below(13) * 8 : dice.below(0x2000) * 8;
+                dice.percent(90) ? dice.below(15) * 8 : dice.below(0x2000) * 8;
             if (offset == DINGO_REG_CLOCK) {
                 const std::uint64_t before = bench.now;
                 const std::uint64_t clock = bench.read(offset);
@@ -358,18 +366,26 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
                 ASSERT_EQ(bench.read(offset + 4) >> 32, model.clock_high)
                     << "the halves are of two moments";
             } else {
-                ASSERT_EQ(bench.read(offset), offset < 0x60 ? model.value(offset) : 0)
+                ASSERT_EQ(bench.read(offset), offset < 0x70 ? model.value(offset) : 0)
                     << std::hex << offset;
             }
         } else if (what < 92) {
-            const unsigned page = dice.below(1024);
+            const unsigned page = dice.percent(50) ? dice.below(kPushPages + 8) : dice.below(1024);
             const unsigned slot = dice.percent(90) ? 16 + dice.below(496) : dice.below(512);
-            const std::uint64_t data = dice.any();
+            std::uint64_t data = dice.any();
+            if (dice.percent(50))
+                data = (data & ~0x0f000000ull) | std::uint64_t{DINGO_DB_SQ} << 24;
+            const bool sq = (data >> 24 & 15) == DINGO_DB_SQ;
+            const auto blocks = static_cast<unsigned>(sq ? data >> 28 & 7 : 0);
+            const bool pushes = blocks != 0 && blocks <= DINGO_PUSH_BLOCKS && page < kPushPages &&
+                                !model.memory_doorbells;
             const unsigned strobes = dice.percent(90) ? 0xff : dice.percent(50) ? 0x0f : 0xf0;
             bench.doorbells.clear();
+            bench.pushed.clear();
             bench.doorbell(page * 4096 + slot * 8, data, strobes);
-            if (slot < 16 || strobes != 0xff || model.fatal != 0) {
+            if (slot < 16 || strobes != 0xff || model.fatal != 0 || (blocks != 0 && !pushes)) {
                 ++model.db_dropped;
+                ASSERT_TRUE(bench.pushed.empty());
                 bench.clock();
                 bench.clock();
                 ASSERT_TRUE(bench.doorbells.empty());
@@ -381,6 +397,12 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
                 ASSERT_EQ(bench.doorbells.size(), 1u);
                 ASSERT_EQ(bench.doorbells[0],
                           (Bits{{page, 10}, {data >> 32, 32}, {data & 0xffffffff, 32}}));
+                ASSERT_EQ(bench.pushed.size(), pushes ? 1u : 0u);
+                if (pushes)
+                    ASSERT_EQ(
+                        bench.pushed[0],
+                        (Bits{{page, 6}, {data & 0xffffff, 24}, {data >> 32, 32}, {blocks, 3}}));
+                met["pushed"] += pushes;
             }
         } else if (what < 96) {
             bench.check_outputs();  // the queue has settled
@@ -399,7 +421,9 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
     if (!HasFatalFailure()) {
         bench.check_outputs();
     }
-    for (const char* name : {"reset", "enable", "producer", "doorbell", "fatal"}) {
+    for (const char* name : {"reset", "enable", "producer", "doorbell", "fatal", "pushed"}) {
+        if (name == std::string("pushed") && model.memory_doorbells)
+            continue;
         EXPECT_GT(met[name], 20u) << name << " is not tested";
     }
 }

@@ -92,6 +92,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         }
         const auto used = fills.size() + due.size();
         ASSERT_EQ(dut.spare_o, used < kSpare && !refused);
+        ASSERT_EQ(dut.push_ready_o, !dut.wqe_rsp_valid_i);
         looked_up();
         Fill fill;
         bool room = false, take = false;
@@ -113,6 +114,8 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             blocks.clear();
         if (dut.wqe_rsp_valid_i)
             arrived();
+        else if (dut.push_valid_i)
+            pushed();
         if (pop)
             due.pop_front();
         if (take) {
@@ -141,9 +144,10 @@ class WqeCache : public testing::TestWithParam<unsigned> {
     std::array<rtl::Xmem, 32> rings{};
     unsigned log_sq = 6;
     bool answers = true, wakes = true, looks = false, clears = false, stalls = false,
-         clear_now = false;
+         clear_now = false, pushes = false;
     bool taken = false;      ///< the last fill: accepted
     unsigned reads = 0;      ///< requests to host memory
+    unsigned puts = 0;       ///< blocks that were pushed
     std::deque<Fill> fills;  ///< in order, the oldest in front
     std::deque<Fill> due;    ///< QPs that wait for their turn, with their places
     unsigned clashes = 0, lates = 0, joined = 0, shortened = 0;
@@ -177,6 +181,13 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             look = {random_qp(), random_index()};
             dut.qp_i = static_cast<std::uint8_t>(look.qp);
             dut.index_i = look.index;
+        }
+        if (!dut.push_valid_i || dut.push_ready_o) {
+            dut.push_valid_i = pushes && pick(5) == 0;
+            put = {random_qp(), random_index(), false, random()};
+            rtl::Push push{put.qp, put.index, {}};
+            push.data.fill(pattern(put.line));
+            rtl::drive(dut.push_i, push);
         }
         dut.wqe_rsp_valid_i = answers && !lines.empty() && (!stalls || pick(3) != 0);
         done = false;
@@ -247,6 +258,10 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         for (unsigned i = 0; i < req.lines; ++i)
             lines.push_back({line + i, i + 1U == req.lines, stalls && pick(50) == 0});
     }
+    void pushed() {
+        blocks[line_of(put.qp, put.index)] = put;
+        ++puts;
+    }
     void arrived() {
         const Fill& fill = fills.front();
         const std::uint32_t index = fill.index + block;
@@ -270,7 +285,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
   private:
     bool asking = false, done = false, refused = false, looking = false, found = false;
     Ask asked, look;
-    Block seen;
+    Block seen, put;
     unsigned block = 0;
     std::map<unsigned, Block> blocks;
     std::deque<Fill> unread;
@@ -278,7 +293,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
 };
 
 TEST_P(WqeCache, TakesReadsWakesAndFindsAsTheModelDoes) {
-    stalls = looks = clears = true;
+    stalls = looks = clears = pushes = true;
     unsigned takes = 0;
     for (unsigned i = 0; i < 60'000 && !HasFatalFailure(); ++i) {
         if (i % 3000 == 0) {  // rings of all sizes, none with fills of another size
@@ -300,6 +315,7 @@ TEST_P(WqeCache, TakesReadsWakesAndFindsAsTheModelDoes) {
     }
     settle();
     EXPECT_GT(takes, 3000U);
+    EXPECT_GT(puts, 3000U);
     EXPECT_GT(clashes, 1000U);
     EXPECT_GT(lates, 10U);
     EXPECT_GT(joined, 100U);
