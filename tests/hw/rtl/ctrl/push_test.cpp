@@ -105,9 +105,9 @@ struct Bench {
                 ASSERT_TRUE(taken);
                 dut.s_push_bready_i = 0;
                 if (offset < DINGO_PUSH_BYTES)
-                    for (unsigned i = 0; i < 8; ++i)
-                        if ((strobes >> 8 * i & 0xff) == 0xff)
-                            pages[page][offset / 64][i] = data[i];
+                    for (unsigned n = 0; n < 8; ++n)
+                        if ((strobes >> 8 * n & 0xff) == 0xff)
+                            pages[page][offset / 64][n] = data[n];
                 return;
             }
         }

@@ -398,10 +398,11 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
                 ASSERT_EQ(bench.doorbells[0],
                           (Bits{{page, 10}, {data >> 32, 32}, {data & 0xffffffff, 32}}));
                 ASSERT_EQ(bench.pushed.size(), pushes ? 1u : 0u);
-                if (pushes)
-                    ASSERT_EQ(
-                        bench.pushed[0],
-                        (Bits{{page, 6}, {data & 0xffffff, 24}, {data >> 32, 32}, {blocks, 3}}));
+                if (pushes) {
+                    const Bits order{
+                        {page, 6}, {data & 0xffffff, 24}, {data >> 32, 32}, {blocks, 3}};
+                    ASSERT_EQ(bench.pushed[0], order);
+                }
                 met["pushed"] += pushes;
             }
         } else if (what < 96) {

@@ -185,7 +185,9 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         if (!dut.push_valid_i || dut.push_ready_o) {
             dut.push_valid_i = pushes && pick(5) == 0;
             put = {random_qp(), random_index(), false, random()};
-            rtl::Push push{put.qp, put.index, {}};
+            rtl::Push push;
+            push.qp = static_cast<decltype(push.qp)>(put.qp);
+            push.index = put.index;
             push.data.fill(pattern(put.line));
             rtl::drive(dut.push_i, push);
         }
