@@ -71,6 +71,7 @@ void add_options(CLI::App& app, One& one) {
     flag("--random", load.random, "to a random page of it");
     flag("--both", load.both, "in both directions");
     flag("--inline", load.inlined, "data in the work request");
+    flag("--push", load.pushed, "the work request goes to the card with its doorbell");
     option("--tags", load.timing.tags, "PCIe reads outstanding")->check(CLI::Range(1, 256));
     auto* const file = option("--trace", one.trace.file,
                               "waveforms (VCD) from the first message that counts; needs a build "
@@ -211,11 +212,14 @@ void latencies() {
     std::printf("\n%-24s %16s %16s\n", "latency, ns", "in memory", "completion");
     RtlPair pair(RtlLoad{});
     pair.once(DINGO_WR_WRITE, 64, false);
-    const auto row = [&](const char* name, std::uint8_t opcode, bool inlined) {
-        const auto latency = pair.once(opcode, 64, inlined);
+    const auto row = [&](const char* name, std::uint8_t opcode, bool inlined,
+                         std::uint32_t bytes = 64, bool pushed = false) {
+        const auto latency = pair.once(opcode, bytes, inlined, pushed);
         std::printf("%-24s %16llu %16llu\n", name, static_cast<unsigned long long>(latency.memory),
                     static_cast<unsigned long long>(latency.completion));
     };
+    row("8-byte WRITE, pushed", DINGO_WR_WRITE, true, 8, true);
+    row("8-byte WRITE, inline", DINGO_WR_WRITE, true, 8);
     row("64-byte WRITE, inline", DINGO_WR_WRITE, true);
     row("64-byte WRITE", DINGO_WR_WRITE, false);
     row("64-byte READ", DINGO_WR_READ, false);

@@ -236,6 +236,8 @@ class TestDriver {
     void ring_sq(const TestQp& qp);
     /// Stores blocks to the push page of a doorbell page, 8 bytes at a time.
     void store_push(std::uint32_t page, std::span<const std::byte> blocks);
+    /// post_send() by ring, push page and doorbell; at most PUSH_BLOCKS blocks.
+    std::uint32_t post_pushed(TestQp& qp, const SendWr& wr);
     /// Rings with the number of blocks that lie in the push page.
     void ring_pushed(const TestQp& qp, std::uint32_t blocks);
     /// Raw blocks, for malformed requests.

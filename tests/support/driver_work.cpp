@@ -52,6 +52,14 @@ void TestDriver::store_push(std::uint32_t page, std::span<const std::byte> block
     }
 }
 
+std::uint32_t TestDriver::post_pushed(TestQp& qp, const SendWr& wr) {
+    const std::vector<std::byte> blocks = encode(wr, qp.datagram());
+    const std::uint32_t first = post_blocks(qp, blocks, false);
+    store_push(qp.db_page, blocks);
+    ring_pushed(qp, static_cast<std::uint32_t>(blocks.size() / DINGO_SQ_BLOCK));
+    return first;
+}
+
 void TestDriver::ring_pushed(const TestQp& qp, std::uint32_t blocks) {
     doorbell(qp.db_page,
              word0(DINGO_DB_SQ, qp.qpn) | DINGO_PREP(DINGO_DOORBELL_WORD0_PUSHED_MASK, blocks),

@@ -83,7 +83,10 @@ void RtlPair::post(unsigned card, TwoCards::Connection& link, bool ring) {
         for (unsigned i = 0; i < load_.sges; ++i)
             wr.sges.push_back(regions_[card].local.sge(i * 8192, load_.bytes / load_.sges));
     }
-    cards_.driver(card).post_send(link.qp[card], wr, ring);
+    if (load_.pushed && ring)
+        cards_.driver(card).post_pushed(link.qp[card], wr);
+    else
+        cards_.driver(card).post_send(link.qp[card], wr, ring);
 }
 
 void RtlPair::post_receive(unsigned card, TwoCards::Connection& link) {
@@ -142,12 +145,14 @@ std::uint64_t RtlPair::stream(unsigned count, const std::function<void()>& at_st
     return (now_ - start) / rtl::kCycle;
 }
 
-RtlPair::Latency RtlPair::once(std::uint8_t opcode, std::uint32_t bytes, bool inlined) {
+RtlPair::Latency RtlPair::once(std::uint8_t opcode, std::uint32_t bytes, bool inlined,
+                               bool pushed) {
     Latency latency;
     auto& link = links_.front();
     load_.opcode = opcode;
     load_.bytes = bytes;
     load_.inlined = inlined;
+    load_.pushed = pushed;
     const bool read = opcode == DINGO_WR_READ;
     const Region& target = regions_[read ? 0 : 1];
     const std::uint64_t first = read ? target.local.bus : target.first;

@@ -23,6 +23,7 @@ struct RtlLoad {
     std::uint8_t path_mtu = 5;  ///< 128 << it
     bool both = false;          ///< in both directions
     bool inlined = false;
+    bool pushed = false;  ///< to the card's push page, too
     unsigned sges = 1;
     unsigned list = 1;                ///< requests that a doorbell tells of
     unsigned levels = 0;              ///< of the peer's page list
@@ -46,7 +47,7 @@ class RtlPair {
         Nanoseconds memory = 0;
         Nanoseconds completion = 0;
     };
-    Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined);
+    Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined, bool pushed = false);
 
     /// Waveforms of a card, from now on. @throws std::runtime_error
     void trace(unsigned card, rtl::Trace window, Nanoseconds length);
