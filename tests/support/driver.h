@@ -268,6 +268,7 @@ class TestDriver {
     std::uint64_t scratch_ = 0;  // what QUERY commands write
     unsigned log_depth_ = 0;
     std::uint32_t asq_producer_ = 0;
+    std::uint32_t db_pages_ = 0;  // register DB_PAGES; 0: not read yet
     std::uint32_t acq_consumer_ = 0;
     std::uint16_t next_cmd_id_ = 1;
     std::uint32_t next_cq_ = 0;

@@ -43,8 +43,10 @@ void TestDriver::ring_sq(const TestQp& qp) {
 }
 
 void TestDriver::store_push(std::uint32_t page, std::span<const std::byte> blocks) {
-    const std::uint64_t first =
-        (std::uint64_t{read32(DINGO_REG_DB_PAGES)} + page) * DINGO_DB_PAGE_SIZE;
+    // A read would let the card run on.
+    if (db_pages_ == 0)
+        db_pages_ = read32(DINGO_REG_DB_PAGES);
+    const std::uint64_t first = (std::uint64_t{db_pages_} + page) * DINGO_DB_PAGE_SIZE;
     for (std::size_t at = 0; at < blocks.size(); at += 8) {
         std::uint64_t value = 0;
         std::memcpy(&value, blocks.data() + at, sizeof value);
