@@ -12,8 +12,9 @@ module dingo_req_send (
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
-    input  logic        quick_i,       // its one segment comes with it
+    input  logic        quick_i,       // its one segment or beat of inline data comes with it
     input  rtl_pkg::seg_t        quick_seg_i,
+    input  logic [511:0] quick_data_i,
     // segments and blocks of the WQE; blocks in the next cycle
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
@@ -87,8 +88,13 @@ module dingo_req_send (
           datagram_q <= datagram_i;
           state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
           if (quick_i && txd_i.len != 13'd0) begin
-            seg_valid_q <= 1'b1;
+            seg_valid_q <= !txd_i.inl;
             seg_q <= quick_seg_i;
+            inl_valid_q <= txd_i.inl;
+            inl_q.err <= 1'b0;
+            inl_q.last <= 1'b1;
+            inl_q.bytes <= txd_i.len[6:0];
+            inl_q.data <= quick_data_i;
           end
         end
         SEGS: begin

@@ -249,6 +249,7 @@ module dingo_req_turn (
       .offset_i(off_q),
       .quick_i(quick_o.take),
       .quick_seg_i(quick_seg_i),
+      .quick_data_i(quick_i.data),
       .seg_index_o,
       .seg_i,
       .inl_re_o,
@@ -279,7 +280,7 @@ module dingo_req_turn (
                       (c_q.reads == 5'd0 || near) && (quick_i.on || quick_i.valid || quick_i.rest);
   assign near = rtl_pkg::idx_before(c_q.new_psn, c_q.oldest + READ_SPAN);
   assign quick_ok = quick_i.plain && !(quick_i.wqe.fetch && (uc || c_q.reads >= max_reads));
-  assign quick_last = c_q.next_index + 32'd1 == c_q.producer;
+  assign quick_last = quick_i.wqe.blocks[1] ? c_q.next_index + 32'd2 == c_q.producer : c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
   assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
                     (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
@@ -310,7 +311,7 @@ module dingo_req_turn (
       rec_wr.packets = 24'd1;
       rec_wr.length = quick_i.wqe.length;
       rec_wr.opcode = quick_i.wqe.opcode;
-      rec_wr.blocks = 4'd1;
+      rec_wr.blocks = quick_i.wqe.blocks;
       rec_wr.fetch = quick_i.wqe.fetch;
       rec_wr.signaled = quick_i.wqe.signaled || cfg_q.signal_all;
     end
@@ -366,7 +367,7 @@ module dingo_req_turn (
         if (quick_o.take) begin
           c_q.tail <= c_q.tail + 8'd1;
           c_q.cursor <= c_q.tail + 8'd1;
-          c_q.next_index <= c_q.next_index + 32'd1;
+          c_q.next_index <= c_q.next_index + {28'd0, quick_i.wqe.blocks};
           c_q.new_psn <= c_q.new_psn + 32'd1;
           c_q.send <= c_q.send + 32'd1;
           c_q.sent <= c_q.send + 32'd1;

@@ -59,7 +59,8 @@ module dingo_req_wqes (
   logic [31:0] cache_index, fill_index;
   logic [3:0] fill_limit, quick_fill_limit;
   logic load_re, quick_re, quick_fill, load_fill, quick_mr_valid, walk_mr_valid;
-  logic [31:0] load_index, quick_look, quick_fill_index;
+  logic probe, probe_hit;
+  logic [31:0] probe_index, load_index, quick_look, quick_fill_index;
   rtl_pkg::mr_req_t quick_mr, walk_mr;
   logic ahead, any_fill, spare;
 
@@ -127,12 +128,16 @@ module dingo_req_wqes (
       .take_i(quick_i.take),
       .wqe_o(quick_o.wqe),
       .head_o(quick_o.head),
+      .data_o(quick_o.data),
       .seg_o(quick_seg_o),
       .cache_re_o(quick_re),
       .cache_index_o(quick_look),
       .cache_hit_i(cache_hit),
       .cache_err_i(cache_err),
       .cache_data_i(cache_data),
+      .probe_o(probe),
+      .probe_index_o(probe_index),
+      .probe_hit_i(probe_hit),
       .fill_valid_o(quick_fill),
       .fill_index_o(quick_fill_index),
       .fill_limit_o(quick_fill_limit),
@@ -153,6 +158,9 @@ module dingo_req_wqes (
       .hit_o(cache_hit),
       .err_o(cache_err),
       .data_o(cache_data),
+      .probe_i(probe),
+      .probe_index_i(probe_index),
+      .probe_hit_o(probe_hit),
       .fill_valid_i(any_fill),
       .fill_go_i(ahead_i.go || !ahead),
       .fill_ready_o(fill_ready),

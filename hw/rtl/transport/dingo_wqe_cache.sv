@@ -19,6 +19,10 @@ module dingo_wqe_cache #(
     output logic        hit_o,         // in the next cycle
     output logic        err_o,         // the block could not be read
     output logic [511:0] data_o,
+    // is a block of this QP there? No harm where it says so of one that was forgotten
+    input  logic        probe_i,
+    input  logic [31:0] probe_index_i,
+    output logic        probe_hit_o,   // in the next cycle
     // fills
     input  logic        fill_valid_i,
     input  logic        fill_go_i,     // known late: in this cycle, or it is only looked at
@@ -127,7 +131,32 @@ module dingo_wqe_cache #(
       .rdata_o(data_o)
   );
 
+  // Tags once more, for probes: who forgets begins a generation, since valid_q for a second reader would be large.
+  localparam int unsigned GEN = 4;
+  logic [GEN-1:0] gen_q, probe_gen, probe_gen_q;
+  logic [QP-1:0] probe_qp;
+  logic [31:0] probe_index, probe_index_q;
+  dingo_ram #(
+      .Width(GEN + QP + 32),
+      .LogDepth(LogLines)
+  ) u_probe_tags (
+      .clk_i,
+      .we_i(put),
+      .waddr_i(waddr),
+      .wdata_i({gen_q, put_qp, put_index}),
+      .re_i(probe_i),
+      .raddr_i(line_of(qp_i, probe_index_i[LogLines-1:0])),
+      .rdata_o({probe_gen, probe_qp, probe_index})
+  );
+  assign probe_hit_o = probe_gen == probe_gen_q && probe_qp == qp_read_q && probe_index == probe_index_q;
+
   always_ff @(posedge clk_i) begin
+    if (!rst_ni) gen_q <= GEN'(1);     // memories may begin with zeros
+    else if (clear_i) gen_q <= gen_q + 1'b1;
+    if (probe_i) begin
+      probe_gen_q <= gen_q;
+      probe_index_q <= probe_index_i;
+    end
     if (re_i) begin
       valid_read_q <= valid_q[{raddr[LogLines-1:5], 5'd0}+:32];
       line_read_q <= raddr[4:0];
@@ -347,6 +376,7 @@ module dingo_wqe_cache #(
         end
         block_q <= '0;
       end
+      a_probe: assert (!probe_i || re_i);
       a_limit: assert (!fill_valid_i || (fill_limit_i != '0 && fill_limit_i <= 4'd8));
       a_ring: assert (!fill_valid_i || fill_log_sq_i <= 5'(RING));
       a_used: assert (used_q == {1'b0, new_q - done_q} + {1'b0, due_count});

@@ -2,8 +2,9 @@
 
 /// WQEs that come next in a send queue, looked at ahead of their turn and one behind the other: out of the
 /// cache, checked, their SGE against the memory table. It takes what is plain: SEND or WRITE, with or
-/// without immediate, READ, atomic; one block, one SGE, one packet, no fence. The first that is anything else, or is not in the
-/// cache, ends it: dingo_wqe_load and dingo_sge_walk look at that one.
+/// without immediate, READ, atomic; one block, one SGE, one packet, no fence; of SEND and WRITE also inline data of
+/// one beat, in one block or two. The first that is anything else, or is not in the cache, ends it: dingo_wqe_load
+/// and dingo_sge_walk look at that one.
 module dingo_wqe_quick (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -23,6 +24,7 @@ module dingo_wqe_quick (
     input  logic        take_i,
     output req_pkg::wqe_t       wqe_o,
     output logic [255:0] head_o,       // bytes 16..47
+    output logic [511:0] data_o,       // of wqe_o.inl: its bytes, with others behind them
     output rtl_pkg::seg_t        seg_o,
     // dingo_wqe_cache
     output logic        cache_re_o,
@@ -30,6 +32,9 @@ module dingo_wqe_quick (
     input  logic        cache_hit_i,
     input  logic        cache_err_i,
     input  logic [511:0] cache_data_i,
+    output logic        probe_o,       // with cache_re_o: is a block further on there?
+    output logic [31:0] probe_index_o,
+    input  logic        probe_hit_i,
     output logic        fill_valid_o,  // blocks further on, when they are not on their way; no harm if they do not come
     output logic [31:0] fill_index_o,
     output logic [3:0]  fill_limit_o,
@@ -41,47 +46,64 @@ module dingo_wqe_quick (
   localparam int unsigned LOG = 2;     // WQEs that are looked at
   localparam logic [31:0] AHEAD = 32'd8;
   localparam logic [7:0] FLAGS = 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK | dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK);
-  localparam int unsigned INFO_W = 1 + 8 + 2 + 2 + 32 + 13 + 256;
+  localparam logic [7:0] INLINE = 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK);
+  localparam int unsigned INFO_W = 1 + 8 + 2 + 2 + 2 + 32 + 13 + 256;
 
-  logic on_q, probe_q, look_q, looked_probe_q, mr_valid_q;
+  logic on_q, look_q, mr_valid_q;
   logic [31:0] index_q, probe_index_q;
+  logic further, probed_q;             // the probe is of a block that the host has given away
   logic [LOG:0] held_q;                // looked up and not taken
   logic [2:0] asked_q;                 // answers that are awaited
-  logic re, probe, look, plain, push;
+  logic re, look, plain, push;
   logic fill_valid_q;
   logic [31:0] fill_index_q;
   logic [3:0] fill_limit_q;
   rtl_pkg::mr_req_t mr_q;
   dingo_pkg::wqe_ctrl_t ctrl;
   dingo_pkg::wqe_rdma_t rdma;
-  dingo_pkg::sge_t sge;
+  dingo_pkg::sge_t sge, sge_0, sge_1;
   logic is_send, is_write, is_atomic, is_fetch, fetch, atomic;
+  logic flag_inl, beat, two, fits, gives, short_of;
+  logic block2_q;                      // what is looked up next is the second block of inline data
+  logic [255:0] half_q;                // the data in its first
+  logic push_info, push_data;
 
   assign on_o = on_q;
   assign rest_o = asked_q == '0 && !mr_valid_q;
 
-  // ---------------------------------------------------------------- look-ups: the next WQE, then a block further on
-  assign re = on_q && !stop_i && !probe_q && index_q != producer_i && !held_q[LOG];
-  assign probe = on_q && !stop_i && probe_q;
+  // ---------------------------------------------------------------- look-ups: the next WQE, and a block further on
+  assign re = on_q && !stop_i && index_q != producer_i && !held_q[LOG];
   // Whether it starts or stops is known late: what was looked up for nothing is not looked at.
-  assign cache_re_o = on_q ? probe_q || (index_q != producer_i && !held_q[LOG]) : may_start_i;
-  assign cache_index_o = !on_q ? index_i : probe_q ? probe_index_q : index_q;
-  assign look = look_q && !looked_probe_q;
+  assign cache_re_o = on_q ? index_q != producer_i && !held_q[LOG] : may_start_i;
+  assign cache_index_o = on_q ? index_q : index_i;
+  assign look = look_q;
+  assign probe_o = cache_re_o;
+  assign probe_index_o = cache_index_o + AHEAD;
+  assign further = producer_i - cache_index_o > AHEAD;
 
   // ---------------------------------------------------------------- what was looked up
   assign ctrl = cache_data_i[127:0];
   assign rdma = cache_data_i[255:128];
-  assign sge = is_atomic ? cache_data_i[511:384] : cache_data_i[383:256];
+  assign sge_0 = cache_data_i[383:256];
+  assign sge_1 = cache_data_i[511:384];
+  assign sge = is_atomic ? sge_1 : sge_0;
   assign is_send = ctrl.opcode == dingo_pkg::WR_SEND[7:0] || ctrl.opcode == dingo_pkg::WR_SEND_IMM[7:0];
   assign is_write = ctrl.opcode == dingo_pkg::WR_WRITE[7:0] || ctrl.opcode == dingo_pkg::WR_WRITE_IMM[7:0];
   assign is_atomic = ctrl.opcode == dingo_pkg::WR_CMP_SWAP[7:0] || ctrl.opcode == dingo_pkg::WR_FETCH_ADD[7:0];
   assign is_fetch = is_atomic || ctrl.opcode == dingo_pkg::WR_READ[7:0];
-  assign plain = cache_hit_i && !cache_err_i && ctrl.blocks == 8'd1 && (ctrl.flags & ~FLAGS) == 8'd0 && ctrl.rsvd0 == 16'd0 &&
-                 ctrl.rsvd1 == 32'd0 && ctrl.inline_len == 16'd0 && ctrl.num_sge == 8'd1 &&
-                 ((is_send && rdma == '0) || ((is_write || is_fetch) && rdma.rsvd == 32'd0)) && sge.length != 32'd0 &&
-                 (!is_atomic || sge.length == 32'd8) &&
-                 sge.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
+  assign flag_inl = (ctrl.flags & INLINE) != 8'd0;
+  // Inline data: 1 to 64 bytes, of which 32 are in the first block. index_q is the block behind this one.
+  assign beat = ctrl.inline_len[15:7] == '0 && ctrl.inline_len[6:0] != '0 && !(ctrl.inline_len[6] && ctrl.inline_len[5:0] != '0);
+  assign two = ctrl.inline_len[6] || (ctrl.inline_len[5] && ctrl.inline_len[4:0] != '0);
+  assign short_of = index_q == producer_i;
+  assign fits = is_atomic ? sge_1.length == 32'd8 : sge_0.length != 32'd0 && sge_0.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
+  assign gives = flag_inl ? ctrl.num_sge == 8'd0 && beat && !is_fetch && ctrl.blocks == {6'd0, two, !two} && !(two && short_of)
+                          : ctrl.num_sge == 8'd1 && ctrl.inline_len == 16'd0 && ctrl.blocks == 8'd1 && fits;
+  assign plain = cache_hit_i && !cache_err_i && (ctrl.flags & ~(FLAGS | INLINE)) == 8'd0 && ctrl.rsvd0 == 16'd0 &&
+                 ctrl.rsvd1 == 32'd0 && ((is_send && rdma == '0) || ((is_write || is_fetch) && rdma.rsvd == 32'd0)) && gives;
   assign push = look && on_q && !stop_i;
+  assign push_info = push && !block2_q;
+  assign push_data = push && (block2_q || (flag_inl && !two));
   // For one cycle, taken or not: it must not stand before a fill that somebody waits for.
   assign fill_valid_o = fill_valid_q;
   assign fill_index_o = fill_index_q;
@@ -90,8 +112,8 @@ module dingo_wqe_quick (
   assign mr_o = mr_q;
 
   // ---------------------------------------------------------------- WQEs that wait
-  logic info_valid, info_ready, key_valid, key_ready, ok, signaled, solicited;
-  logic [LOG:0] info_count, key_count;
+  logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, inl, blocks_2, whole, signaled, solicited;
+  logic [LOG:0] info_count, key_count, data_count;
   logic [7:0] opcode;
   logic [31:0] imm;
   logic [12:0] len;
@@ -99,30 +121,38 @@ module dingo_wqe_quick (
   logic clear, key_in;
   assign clear = !rst_ni || stop_i;
   dingo_fifo #(.Width(INFO_W), .LogDepth(LOG)) u_info (
-      .clk_i, .rst_ni(!clear), .valid_i(push), .ready_o(info_ready),
-      .data_i({plain, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
-               (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm, sge.length[12:0], cache_data_i[383:128]}),
-      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, opcode, fetch, atomic, signaled, solicited, imm, len, head_o}),
+      .clk_i, .rst_ni(!clear), .valid_i(push_info), .ready_o(info_ready),
+      .data_i({plain, flag_inl, two, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
+               (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm,
+               flag_inl ? ctrl.inline_len[12:0] : sge.length[12:0], cache_data_i[383:128]}),
+      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, inl, blocks_2, opcode, fetch, atomic, signaled, solicited, imm, len, head_o}),
       .count_o(info_count));
+  // Inline data; not whole: its second block is not there or could not be read.
+  dingo_fifo #(.Width(513), .LogDepth(LOG)) u_data (
+      .clk_i, .rst_ni(!clear), .valid_i(push_data), .ready_o(data_ready),
+      .data_i({!block2_q || (cache_hit_i && !cache_err_i), cache_data_i[255:0], block2_q ? half_q : cache_data_i[511:256]}),
+      .valid_o(data_valid), .ready_i(take_i && ok && inl), .data_o({whole, data_o}), .count_o(data_count));
   // Answers to what was forgotten are nobody's: stop_i takes a while to bring rest_o.
-  logic mine_q;
+  logic mine_q, asks;
   dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG)) u_keys (
-      .clk_i, .rst_ni(!clear), .valid_i(key_in && !(take_i && ok && !key_valid)), .ready_o(key_ready), .data_i(mr_rsp_i),
-      .valid_o(key_valid), .ready_i(take_i && ok), .data_o(key_front), .count_o(key_count));
+      .clk_i, .rst_ni(!clear), .valid_i(key_in && !(take_i && asks && !key_valid)), .ready_o(key_ready), .data_i(mr_rsp_i),
+      .valid_o(key_valid), .ready_i(take_i && asks), .data_o(key_front), .count_o(key_count));
+  assign asks = ok && !inl;
   assign key_in = mr_rsp_valid_i && mine_q && asked_q != '0;
   assign key = key_valid ? key_front : mr_rsp_i;  // it need not wait when nobody is before it
-  assign valid_o = info_valid && (!ok || key_valid || key_in);
-  assign plain_o = ok && key.ok;
+  assign valid_o = info_valid && (!ok || (inl ? data_valid : key_valid || key_in));
+  assign plain_o = ok && (inl ? whole : key.ok);
 
   always_comb begin
     wqe_o = '0;
     wqe_o.opcode = opcode;
-    wqe_o.blocks = 4'd1;
+    wqe_o.blocks = {2'd0, blocks_2, !blocks_2};
+    wqe_o.inl = inl;
     wqe_o.fetch = fetch;
     wqe_o.atomic = atomic;
     wqe_o.signaled = signaled;
     wqe_o.solicited = solicited;
-    wqe_o.num_sge = 4'd1;
+    wqe_o.num_sge = {3'd0, !inl};
     wqe_o.imm = imm;
     wqe_o.length = {19'd0, len};
     seg_o.last = 1'b1;
@@ -133,9 +163,14 @@ module dingo_wqe_quick (
 
   always_ff @(posedge clk_i) begin
     mr_valid_q <= 1'b0;
-    fill_valid_q <= rst_ni && look_q && looked_probe_q && on_q && !stop_i && !cache_hit_i;
+    fill_valid_q <= rst_ni && look && probed_q && on_q && !stop_i && !probe_hit_i;
     fill_index_q <= probe_index_q;
     fill_limit_q <= req_pkg::fill_limit(producer_i - probe_index_q);
+    if (cache_re_o) begin
+      probe_index_q <= probe_index_o;
+      probed_q <= further;
+    end
+    if (push_info) half_q <= cache_data_i[511:256];
     if (look) begin
       mr_q.key <= sge.lkey;
       mr_q.va <= sge.addr;
@@ -148,46 +183,43 @@ module dingo_wqe_quick (
     if (!rst_ni) begin
       on_q <= 1'b0;
       look_q <= 1'b0;
-      probe_q <= 1'b0;
       mine_q <= 1'b0;
+      block2_q <= 1'b0;
       held_q <= '0;
       asked_q <= '0;
     end else begin
-      look_q <= start_i || re || probe;
-      looked_probe_q <= probe;
-      held_q <= held_q + (LOG + 1)'(re) - (LOG + 1)'(take_i);
+      look_q <= start_i || re;
+      held_q <= held_q + (LOG + 1)'(re) - (LOG + 1)'(take_i) - (LOG + 1)'(push && block2_q);
       asked_q <= asked_q + 3'(mr_valid_q) - 3'(mr_rsp_valid_i && asked_q != '0);
       if (re) begin
         index_q <= index_q + 32'd1;
-        probe_index_q <= index_q + AHEAD;
-        probe_q <= producer_i - index_q > AHEAD;
       end
-      if (probe) probe_q <= 1'b0;
-      if (push) begin
-        mr_valid_q <= plain;
+      if (push) block2_q <= 1'b0;
+      if (push_info) begin
+        mr_valid_q <= plain && !flag_inl;
+        block2_q <= flag_inl && two;
         if (!plain) on_q <= 1'b0;
-      end
+      end else if (push && !(cache_hit_i && !cache_err_i)) on_q <= 1'b0;
       if (stop_i) begin
         on_q <= 1'b0;
-        probe_q <= 1'b0;
         look_q <= 1'b0;
         held_q <= '0;
         mr_valid_q <= 1'b0;
         mine_q <= 1'b0;
+        block2_q <= 1'b0;
       end
       if (start_i) begin
         on_q <= 1'b1;
         index_q <= index_i + 32'd1;
-        probe_index_q <= index_i + AHEAD;
-        probe_q <= producer_i - index_i > AHEAD;
         held_q <= (LOG + 1)'(1);
         mine_q <= 1'b1;
+        block2_q <= 1'b0;
       end
       a_start: assert (!start_i || (may_start_i && rest_o && !on_q && !look_q));
       a_take: assert (!take_i || valid_o);
-      a_room: assert ((info_ready || !push) && (key_ready || !key_in));
+      a_room: assert ((info_ready || !push_info) && (data_ready || !push_data) && (key_ready || !key_in));
     end
   end
 
-  wire unused_ok = &{1'b0, info_count, key_count, key, rdma, sge};
+  wire unused_ok = &{1'b0, info_count, key_count, data_count, key, rdma, sge, sge_0, sge_1};
 endmodule

@@ -185,6 +185,7 @@ package req_pkg;
     logic             plain;
     wqe_t             wqe;
     logic [255:0]     head;        // bytes 16..47 of it
+    logic [511:0]     data;        // of wqe.inl
   } quick_answer_t;
   /// The turn and dingo_req_settle: its QP waits for what a key had granted.
   typedef struct packed {

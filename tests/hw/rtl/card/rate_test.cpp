@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](RtlLoad& l) { l.bytes = 8, l.random = true; }),
              500, 27},
         Case{"Inline", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.inlined = true; }),
-             500, 18},
+             500, 4.7},
         Case{"TwoPieces", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.sges = 2; }), 500,
              21},
         Case{"RandomPages",

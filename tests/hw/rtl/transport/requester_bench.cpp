@@ -88,6 +88,8 @@ void RequesterBench::drive() {
 }
 
 void RequesterBench::packet_done() {
+    if (packets.empty())  // a test has seen and cleared them
+        open_ = 0;
     while (open_ < packets.size() && packets[open_].payload.size() == packets[open_].len) {
         packets[open_].whole = true;
         const TestPacket& packet = packets[open_++];

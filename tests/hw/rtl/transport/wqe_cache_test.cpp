@@ -118,6 +118,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             pushed();
         if (pop)
             due.pop_front();
+        generation += dut.clear_i;
         if (take) {
             fills.push_back(fill);
             unread.push_back(fill);
@@ -150,7 +151,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
     unsigned puts = 0;       ///< blocks that were pushed
     std::deque<Fill> fills;  ///< in order, the oldest in front
     std::deque<Fill> due;    ///< QPs that wait for their turn, with their places
-    unsigned clashes = 0, lates = 0, joined = 0, shortened = 0;
+    unsigned clashes = 0, lates = 0, joined = 0, shortened = 0, probe_hits = 0;
 
   private:
     struct Line {
@@ -191,6 +192,9 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             push.data.fill(pattern(put.line));
             rtl::drive(dut.push_i, push);
         }
+        probe.index = random_index();
+        dut.probe_i = dut.re_i && pick(2) == 0;
+        dut.probe_index_i = probe.index;
         dut.wqe_rsp_valid_i = answers && !lines.empty() && (!stalls || pick(3) != 0);
         done = false;
         if (dut.wqe_rsp_valid_i) {
@@ -209,6 +213,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
                 ASSERT_EQ(dut.data_o[5], pattern(seen.line));
             }
         }
+        probed_up();
         looking = dut.re_i;
         if (!looking)
             return;
@@ -216,6 +221,19 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         found = at != blocks.end() && at->second.qp == look.qp && at->second.index == look.index;
         if (found)
             seen = at->second;
+    }
+    /// A probe knows what was read since the sixteenth last time that all was forgotten.
+    void probed_up() {
+        if (probing) {
+            ASSERT_EQ(dut.probe_hit_o, probe_found);
+            probe_hits += probe_found;
+        }
+        probing = dut.probe_i;
+        if (!probing)
+            return;
+        const auto at = tags.find(line_of(look.qp, probe.index));
+        probe_found = at != tags.end() && at->second.qp == look.qp &&
+                      at->second.index == probe.index && (generation - at->second.gen) % 16 == 0;
     }
     void offered(std::size_t used, Fill& fill, bool& room, bool& take) {
         const unsigned ring = 1U << log_sq;
@@ -261,12 +279,14 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             lines.push_back({line + i, i + 1U == req.lines, stalls && pick(50) == 0});
     }
     void pushed() {
+        tags[line_of(put.qp, put.index)] = {put.qp, put.index, generation};
         blocks[line_of(put.qp, put.index)] = put;
         ++puts;
     }
     void arrived() {
         const Fill& fill = fills.front();
         const std::uint32_t index = fill.index + block;
+        tags[line_of(fill.qp, index)] = {fill.qp, index, generation};
         blocks[line_of(fill.qp, index)] = {fill.qp, index, lines.front().err, lines.front().line};
         ++block;
         if (done) {
@@ -285,6 +305,15 @@ class WqeCache : public testing::TestWithParam<unsigned> {
     std::uint32_t base = 0;
 
   private:
+    struct Tag {
+        unsigned qp = 0;
+        std::uint32_t index = 0;
+        unsigned gen = 0;
+    };
+    bool probing = false, probe_found = false;
+    unsigned generation = 0;  ///< times that all was forgotten
+    Tag probe;
+    std::map<unsigned, Tag> tags;
     bool asking = false, done = false, refused = false, looking = false, found = false;
     Ask asked, look;
     Block seen, put;
@@ -322,6 +351,7 @@ TEST_P(WqeCache, TakesReadsWakesAndFindsAsTheModelDoes) {
     EXPECT_GT(lates, 10U);
     EXPECT_GT(joined, 100U);
     EXPECT_GT(shortened, 100U);
+    EXPECT_GT(probe_hits, 100U);
 }
 
 TEST_P(WqeCache, TheSameBlockAskedForTwiceInARowIsReadOnce) {
