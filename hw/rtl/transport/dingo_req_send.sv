@@ -12,7 +12,7 @@ module dingo_req_send (
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
-    input  logic        quick_i,       // its one segment or beat of inline data comes with it
+    input  logic        quick_i,       // its first segment or its beat of inline data comes with it, another one in the next cycle
     input  rtl_pkg::seg_t        quick_seg_i,
     input  logic [511:0] quick_data_i,
     // segments and blocks of the WQE; blocks in the next cycle
@@ -31,11 +31,12 @@ module dingo_req_send (
     input  logic        inl_ready_i,
     output rtl_pkg::beat_t       inl_o
 );
-  typedef enum logic [1:0] {
-    HEAD = 2'd0,
-    SEGS = 2'd1,
-    FIRST = 2'd2,                      // first block of inline data
-    DATA = 2'd3
+  typedef enum logic [2:0] {
+    HEAD = 3'd0,
+    SEGS = 3'd1,
+    FIRST = 3'd2,                      // first block of inline data
+    DATA = 3'd3,
+    SECOND = 3'd4                      // the other segment of one that is quick
   } state_t;
 
   state_t state_q;
@@ -88,6 +89,7 @@ module dingo_req_send (
           datagram_q <= datagram_i;
           state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
           if (quick_i && txd_i.len != 13'd0) begin
+            if (!txd_i.inl && !quick_seg_i.last) state_q <= SECOND;
             seg_valid_q <= !txd_i.inl;
             seg_q <= quick_seg_i;
             inl_valid_q <= txd_i.inl;
@@ -102,6 +104,11 @@ module dingo_req_send (
           seg_q <= seg_i;
           index_q <= index_q + 4'd1;
           if (seg_i.last) state_q <= HEAD;
+        end
+        SECOND: begin
+          seg_valid_q <= 1'b1;
+          seg_q <= quick_seg_i;
+          state_q <= HEAD;
         end
         FIRST: state_q <= DATA;
         default: begin

@@ -2,13 +2,13 @@
 
 /// WQEs that come next in a send queue, looked at ahead of their turn and one behind the other: out of the
 /// cache, checked, their SGE against the memory table. It takes what is plain: SEND or WRITE, with or
-/// without immediate, READ, atomic; one block, one SGE, one packet, no fence; of SEND and WRITE also inline data of
-/// one beat, in one block or two. The first that is anything else, or is not in the cache, ends it: dingo_wqe_load
-/// and dingo_sge_walk look at that one.
+/// without immediate, READ, atomic; one block, one SGE, one packet, no fence; of SEND and WRITE also two SGEs, and
+/// inline data of one beat, in one block or two. The first that is anything else, or is not in the cache, ends it:
+/// dingo_wqe_load and dingo_sge_walk look at that one.
 module dingo_wqe_quick (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        rest_o,        // no answer is awaited: what is asked for now gets its own
+    output logic        rest_o,        // no answer is awaited, no segment: what is asked for now gets its own
     output logic        on_o,          // begun, and not stopped
     input  logic        may_start_i,   // known early: looks up index_i unless it is on
     input  logic        start_i,       // with may_start_i, at rest: from index_i on, which is there
@@ -25,7 +25,7 @@ module dingo_wqe_quick (
     output req_pkg::wqe_t       wqe_o,
     output logic [255:0] head_o,       // bytes 16..47
     output logic [511:0] data_o,       // of wqe_o.inl: its bytes, with others behind them
-    output rtl_pkg::seg_t        seg_o,
+    output rtl_pkg::seg_t        seg_o,        // when it is not the last one, that comes in the cycle behind take_i
     // dingo_wqe_cache
     output logic        cache_re_o,
     output logic [31:0] cache_index_o,
@@ -47,13 +47,13 @@ module dingo_wqe_quick (
   localparam logic [31:0] AHEAD = 32'd8;
   localparam logic [7:0] FLAGS = 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK | dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK);
   localparam logic [7:0] INLINE = 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK);
-  localparam int unsigned INFO_W = 1 + 8 + 2 + 2 + 2 + 32 + 13 + 256;
+  localparam int unsigned INFO_W = 1 + 8 + 2 + 3 + 2 + 32 + 13 + 13 + 256;
 
   logic on_q, look_q, mr_valid_q;
   logic [31:0] index_q, probe_index_q;
   logic further, probed_q;             // the probe is of a block that the host has given away
   logic [LOG:0] held_q;                // looked up and not taken
-  logic [2:0] asked_q;                 // answers that are awaited
+  logic [3:0] asked_q;                 // answers that are awaited
   logic re, look, plain, push;
   logic fill_valid_q;
   logic [31:0] fill_index_q;
@@ -63,16 +63,20 @@ module dingo_wqe_quick (
   dingo_pkg::wqe_rdma_t rdma;
   dingo_pkg::sge_t sge, sge_0, sge_1;
   logic is_send, is_write, is_atomic, is_fetch, fetch, atomic;
-  logic flag_inl, beat, two, fits, gives, short_of;
+  logic flag_inl, beat, two, fits, fits_2, gives, short_of;
   logic block2_q;                      // what is looked up next is the second block of inline data
   logic [255:0] half_q;                // the data in its first
   logic push_info, push_data;
+  logic pair, hold;
+  logic [13:0] total;
+  logic second_q, mr_last_q;           // the second SGE is to be asked for; what is asked for is a WQE's last
+  dingo_pkg::sge_t second_sge_q;
 
   assign on_o = on_q;
-  assign rest_o = asked_q == '0 && !mr_valid_q;
+  assign rest_o = asked_q == '0 && !mr_valid_q && !second_q && !pop_2_q;
 
   // ---------------------------------------------------------------- look-ups: the next WQE, and a block further on
-  assign re = on_q && !stop_i && index_q != producer_i && !held_q[LOG];
+  assign re = on_q && !stop_i && index_q != producer_i && !held_q[LOG] && !hold;
   // Whether it starts or stops is known late: what was looked up for nothing is not looked at.
   assign cache_re_o = on_q ? index_q != producer_i && !held_q[LOG] : may_start_i;
   assign cache_index_o = on_q ? index_q : index_i;
@@ -97,8 +101,14 @@ module dingo_wqe_quick (
   assign two = ctrl.inline_len[6] || (ctrl.inline_len[5] && ctrl.inline_len[4:0] != '0);
   assign short_of = index_q == producer_i;
   assign fits = is_atomic ? sge_1.length == 32'd8 : sge_0.length != 32'd0 && sge_0.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
+  // Two SGEs take two cycles of the memory table: what was looked up behind them is looked up again.
+  assign pair = ctrl.num_sge == 8'd2;
+  assign hold = look && !block2_q && ctrl.num_sge[1];
+  assign total = {1'b0, sge_0.length[12:0]} + (ctrl.num_sge[1] ? {1'b0, sge_1.length[12:0]} : 14'd0);
+  assign fits_2 = !is_fetch && sge_0.length != '0 && sge_1.length != '0 && sge_0.length[31:13] == '0 && sge_1.length[31:13] == '0 &&
+                  total <= {1'b0, rtl_pkg::pmtu_bytes(path_mtu_i)};
   assign gives = flag_inl ? ctrl.num_sge == 8'd0 && beat && !is_fetch && ctrl.blocks == {6'd0, two, !two} && !(two && short_of)
-                          : ctrl.num_sge == 8'd1 && ctrl.inline_len == 16'd0 && ctrl.blocks == 8'd1 && fits;
+                          : ctrl.inline_len == 16'd0 && ctrl.blocks == 8'd1 && (pair ? fits_2 : ctrl.num_sge == 8'd1 && fits);
   assign plain = cache_hit_i && !cache_err_i && (ctrl.flags & ~(FLAGS | INLINE)) == 8'd0 && ctrl.rsvd0 == 16'd0 &&
                  ctrl.rsvd1 == 32'd0 && ((is_send && rdma == '0) || ((is_write || is_fetch) && rdma.rsvd == 32'd0)) && gives;
   assign push = look && on_q && !stop_i;
@@ -112,20 +122,22 @@ module dingo_wqe_quick (
   assign mr_o = mr_q;
 
   // ---------------------------------------------------------------- WQEs that wait
-  logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, inl, blocks_2, whole, signaled, solicited;
-  logic [LOG:0] info_count, key_count, data_count;
+  logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, inl, blocks_2, sges_2, whole, signaled, solicited;
+  logic last, last_valid, last_ready, granted_valid, granted_ready, granted_front, granted, refused_q, pop_2_q;
+  logic [LOG:0] info_count, data_count, granted_count;
+  logic [LOG+1:0] key_count, last_count;
   logic [7:0] opcode;
   logic [31:0] imm;
-  logic [12:0] len;
+  logic [12:0] len, sum, len_2_q;      // of the first SGE; of the message; of the second SGE
   rtl_pkg::mr_rsp_t key, key_front;
   logic clear, key_in;
   assign clear = !rst_ni || stop_i;
   dingo_fifo #(.Width(INFO_W), .LogDepth(LOG)) u_info (
       .clk_i, .rst_ni(!clear), .valid_i(push_info), .ready_o(info_ready),
-      .data_i({plain, flag_inl, two, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
+      .data_i({plain, flag_inl, two, pair, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
                (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm,
-               flag_inl ? ctrl.inline_len[12:0] : sge.length[12:0], cache_data_i[383:128]}),
-      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, inl, blocks_2, opcode, fetch, atomic, signaled, solicited, imm, len, head_o}),
+               sge.length[12:0], flag_inl ? ctrl.inline_len[12:0] : is_atomic ? sge.length[12:0] : total[12:0], cache_data_i[383:128]}),
+      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, inl, blocks_2, sges_2, opcode, fetch, atomic, signaled, solicited, imm, len, sum, head_o}),
       .count_o(info_count));
   // Inline data; not whole: its second block is not there or could not be read.
   dingo_fifo #(.Width(513), .LogDepth(LOG)) u_data (
@@ -134,14 +146,22 @@ module dingo_wqe_quick (
       .valid_o(data_valid), .ready_i(take_i && ok && inl), .data_o({whole, data_o}), .count_o(data_count));
   // Answers to what was forgotten are nobody's: stop_i takes a while to bring rest_o.
   logic mine_q, asks;
-  dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG)) u_keys (
+  dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG + 1)) u_keys (
       .clk_i, .rst_ni(!clear), .valid_i(key_in && !(take_i && asks && !key_valid)), .ready_o(key_ready), .data_i(mr_rsp_i),
-      .valid_o(key_valid), .ready_i(take_i && asks), .data_o(key_front), .count_o(key_count));
+      .valid_o(key_valid), .ready_i((take_i && asks) || pop_2_q), .data_o(key_front), .count_o(key_count));
   assign asks = ok && !inl;
+  // Which answers are the last of their WQE, and with those, whether all of its keys are good.
+  dingo_fifo #(.Width(1), .LogDepth(LOG + 1)) u_last (
+      .clk_i, .rst_ni(!clear), .valid_i(mr_valid_q), .ready_o(last_ready), .data_i(mr_last_q),
+      .valid_o(last_valid), .ready_i(key_in), .data_o(last), .count_o(last_count));
+  dingo_fifo #(.Width(1), .LogDepth(LOG)) u_granted (
+      .clk_i, .rst_ni(!clear), .valid_i(key_in && last && !(take_i && asks && !granted_valid)), .ready_o(granted_ready),
+      .data_i(granted), .valid_o(granted_valid), .ready_i(take_i && asks), .data_o(granted_front), .count_o(granted_count));
+  assign granted = mr_rsp_i.ok && !refused_q;
   assign key_in = mr_rsp_valid_i && mine_q && asked_q != '0;
   assign key = key_valid ? key_front : mr_rsp_i;  // it need not wait when nobody is before it
-  assign valid_o = info_valid && (!ok || (inl ? data_valid : key_valid || key_in));
-  assign plain_o = ok && (inl ? whole : key.ok);
+  assign valid_o = info_valid && !pop_2_q && (!ok || (inl ? data_valid : granted_valid || (key_in && last)));
+  assign plain_o = ok && (inl ? whole : granted_valid ? granted_front : granted);
 
   always_comb begin
     wqe_o = '0;
@@ -152,18 +172,18 @@ module dingo_wqe_quick (
     wqe_o.atomic = atomic;
     wqe_o.signaled = signaled;
     wqe_o.solicited = solicited;
-    wqe_o.num_sge = {3'd0, !inl};
+    wqe_o.num_sge = {2'd0, sges_2, !sges_2 && !inl};
     wqe_o.imm = imm;
-    wqe_o.length = {19'd0, len};
-    seg_o.last = 1'b1;
-    seg_o.len = {19'd0, len};
+    wqe_o.length = {19'd0, sum};
+    seg_o.last = pop_2_q || !sges_2;
+    seg_o.len = {19'd0, pop_2_q ? len_2_q : len};
     seg_o.off = key.off;
     seg_o.mem = key.mem;
   end
 
   always_ff @(posedge clk_i) begin
     mr_valid_q <= 1'b0;
-    fill_valid_q <= rst_ni && look && probed_q && on_q && !stop_i && !probe_hit_i;
+    fill_valid_q <= rst_ni && look && probed_q && on_q && !stop_i && cache_hit_i && !probe_hit_i;
     fill_index_q <= probe_index_q;
     fill_limit_q <= req_pkg::fill_limit(producer_i - probe_index_q);
     if (cache_re_o) begin
@@ -171,11 +191,14 @@ module dingo_wqe_quick (
       probed_q <= further;
     end
     if (push_info) half_q <= cache_data_i[511:256];
-    if (look) begin
-      mr_q.key <= sge.lkey;
-      mr_q.va <= sge.addr;
-      mr_q.len <= sge.length;
-      mr_q.access <= is_fetch ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0;
+    if (push_info) second_sge_q <= sge_1;
+    mr_last_q <= second_q || !pair;
+    len_2_q <= sum - len;
+    if (look || second_q) begin
+      mr_q.key <= second_q ? second_sge_q.lkey : sge.lkey;
+      mr_q.va <= second_q ? second_sge_q.addr : sge.addr;
+      mr_q.len <= second_q ? second_sge_q.length : sge.length;
+      mr_q.access <= is_fetch && !second_q ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
       mr_q.qp <= '0;                   // no window is a local key
@@ -187,10 +210,17 @@ module dingo_wqe_quick (
       block2_q <= 1'b0;
       held_q <= '0;
       asked_q <= '0;
+      second_q <= 1'b0;
+      pop_2_q <= 1'b0;
+      refused_q <= 1'b0;
     end else begin
       look_q <= start_i || re;
       held_q <= held_q + (LOG + 1)'(re) - (LOG + 1)'(take_i) - (LOG + 1)'(push && block2_q);
-      asked_q <= asked_q + 3'(mr_valid_q) - 3'(mr_rsp_valid_i && asked_q != '0);
+      asked_q <= asked_q + 4'(mr_valid_q) - 4'(mr_rsp_valid_i && asked_q != '0);
+      pop_2_q <= take_i && sges_2;
+      second_q <= push_info && plain && pair && !flag_inl;
+      if (second_q) mr_valid_q <= 1'b1;
+      if (key_in) refused_q <= !last && !granted;
       if (re) begin
         index_q <= index_q + 32'd1;
       end
@@ -205,6 +235,8 @@ module dingo_wqe_quick (
         look_q <= 1'b0;
         held_q <= '0;
         mr_valid_q <= 1'b0;
+        second_q <= 1'b0;
+        refused_q <= 1'b0;
         mine_q <= 1'b0;
         block2_q <= 1'b0;
       end
@@ -217,9 +249,12 @@ module dingo_wqe_quick (
       end
       a_start: assert (!start_i || (may_start_i && rest_o && !on_q && !look_q));
       a_take: assert (!take_i || valid_o);
-      a_room: assert ((info_ready || !push_info) && (data_ready || !push_data) && (key_ready || !key_in));
+      a_room: assert ((info_ready || !push_info) && (data_ready || !push_data) && (key_ready || !key_in) && (granted_ready || !key_in) &&
+                      (last_ready || !mr_valid_q));
+      a_last: assert (last_valid || !key_in);
+      a_second: assert (!(second_q && look) && (!pop_2_q || key_valid));
     end
   end
 
-  wire unused_ok = &{1'b0, info_count, key_count, data_count, key, rdma, sge, sge_0, sge_1};
+  wire unused_ok = &{1'b0, info_count, key_count, data_count, last_count, granted_count, key, rdma, sge, sge_0, sge_1};
 endmodule

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Inline", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.inlined = true; }),
              500, 4.7},
         Case{"TwoPieces", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.sges = 2; }), 500,
-             21},
+             6.3},
         Case{"RandomPages",
              with(small(DINGO_WR_WRITE, 16, 32),
                   [](RtlLoad& l) {
