@@ -277,7 +277,7 @@ module dingo_card #(
 
   // Standing still: see docs/reference/rtl.md
   logic halt_tx, halt_rx, halt_db, tx_idle, rx_idle;
-  logic cq_cfg_valid, eq_cfg_valid, forget_valid, etx_cfg_valid, erx_cfg_valid, eth_on;
+  logic cq_cfg_valid, eq_cfg_valid, forget_valid, etx_cfg_valid, erx_cfg_valid, rss_valid;
   rtl_pkg::cq_cfg_t cq_cfg;
   logic cq_info_valid;
   rtl_pkg::cq_info_t cq_info;
@@ -287,9 +287,8 @@ module dingo_card #(
   rtl_pkg::srq_cfg_t srq_cfg;
   rtl_pkg::srqa_req_t srqa;
   rtl_pkg::srq_info_t srq_info;
-  rtl_pkg::xmem_t eth_mem;
-  logic [3:0] eth_log_size;
-  rtl_pkg::cqi_t eth_cq;
+  rtl_pkg::eth_cfg_t eth_cfg;
+  rtl_pkg::rss_t rss;
   logic qpa_valid, qpa_req_done, qpa_rsp_done;
   rtl_pkg::qpa_req_t qpa;
   rtl_pkg::req_info_t req_info;
@@ -314,8 +313,8 @@ module dingo_card #(
       .cq_info_valid_i(cq_info_valid), .cq_info_i(cq_info),
       .srq_valid_o(srq_cfg_valid), .srq_o(srq_cfg), .srqa_valid_o(srqa_valid), .srqa_o(srqa), .srqa_done_i(srqa_done),
       .srq_info_i(srq_info), .eq_valid_o(eq_cfg_valid), .eq_o(eq_cfg), .forget_valid_o(forget_valid), .forget_o(forget),
-      .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_on_o(eth_on), .eth_mem_o(eth_mem),
-      .eth_log_size_o(eth_log_size), .eth_cq_o(eth_cq), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
+      .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_o(eth_cfg),
+      .rss_valid_o(rss_valid), .rss_o(rss), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
       .req_done_i(qpa_req_done), .req_info_i(req_info), .rsp_done_i(qpa_rsp_done), .rsp_info_i(rsp_info),
       .compute_valid_o(compute_valid), .compute_ready_i(compute_ready), .compute_qp_o(compute_qp),
       .compute_kernel_o(compute_kernel), .compute_param_o(compute_param),
@@ -496,10 +495,9 @@ module dingo_card #(
 
   dingo_eth_tx i_eth_tx (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_tx_idle), .xl_flush_i(xl_flush), .port_i(port),
-      .link_i(link), .cfg_valid_i(etx_cfg_valid), .cfg_on_i(eth_on), .cfg_mem_i(eth_mem),
-      .cfg_log_size_i(eth_log_size), .cfg_cq_i(eth_cq), .db_valid_i(etx_db_valid), .db_index_i(o_db.index),
-      .db_bad_o(etx_db_bad), .frame_valid_o(eth_tx_valid), .frame_ready_i(eth_tx_ready), .frame_o(eth_tx),
-      .cqe_valid_o(cqe_valid[2]), .cqe_ready_i(cqe_ready[2]), .cqe_o(cqe_etx), .cq_failed_i(cq_fail_etx),
+      .link_i(link), .cfg_valid_i(etx_cfg_valid), .cfg_i(eth_cfg),
+      .db_valid_i(etx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index), .db_bad_o(etx_db_bad), .frame_valid_o(eth_tx_valid), .frame_ready_i(eth_tx_ready), .frame_o(eth_tx),
+      .cqe_valid_o(cqe_valid[2]), .cqe_ready_i(cqe_ready[2]), .cqe_o(cqe_etx), .cq_failed_i(cq_fail_etx), .cq_failed_ring_i(cq_fail_qp[rtl_pkg::ETH_LOG-1:0]),
       .stat_valid_o(stat_valid[rtl_pkg::STAT_ETX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_ETX]),
       .stat_o(stat[rtl_pkg::STAT_ETX*SW+:SW]), .read_valid_o(read_valid[rtl_pkg::READ_ETX]),
       .read_ready_i(read_ready[rtl_pkg::READ_ETX]), .read_o(read_req[rtl_pkg::READ_ETX*DW+:DW]),
@@ -530,10 +528,10 @@ module dingo_card #(
 
   dingo_eth_rx i_eth_rx (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_rx_idle), .xl_flush_i(xl_flush), .port_i(port),
-      .mac_valid_i(mac_valid), .macs_i(macs), .cfg_valid_i(erx_cfg_valid), .cfg_on_i(eth_on), .cfg_mem_i(eth_mem),
-      .cfg_log_size_i(eth_log_size), .cfg_cq_i(eth_cq), .db_valid_i(erx_db_valid), .db_index_i(o_db.index),
+      .mac_valid_i(mac_valid), .macs_i(macs), .cfg_valid_i(erx_cfg_valid), .cfg_i(eth_cfg), .rss_valid_i(rss_valid),
+      .rss_i(rss), .db_valid_i(erx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index),
       .db_bad_o(erx_db_bad), .frame_valid_i(eth_rx_valid), .frame_ready_o(eth_rx_ready), .frame_i(eth_rx),
-      .cqe_valid_o(cqe_valid[3]), .cqe_ready_i(cqe_ready[3]), .cqe_o(cqe_erx), .cq_failed_i(cq_fail_erx),
+      .cqe_valid_o(cqe_valid[3]), .cqe_ready_i(cqe_ready[3]), .cqe_o(cqe_erx), .cq_failed_i(cq_fail_erx), .cq_failed_ring_i(cq_fail_qp[rtl_pkg::ETH_LOG-1:0]),
       .stat_valid_o(stat_valid[rtl_pkg::STAT_ERX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_ERX]),
       .stat_o(stat[rtl_pkg::STAT_ERX*SW+:SW]), .write_valid_o(write_valid[rtl_pkg::WRITE_ERX]),
       .write_ready_i(write_ready[rtl_pkg::WRITE_ERX]), .write_o(write_req[rtl_pkg::WRITE_ERX*DW+:DW]),

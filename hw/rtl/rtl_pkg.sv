@@ -34,6 +34,7 @@ package rtl_pkg;
   localparam int unsigned GID_LOG = `DINGO_GID_LOG;
   localparam int unsigned MAC_LOG = 4;              // entries of the address table
   localparam int unsigned DB_PAGE_LOG = 10;         // doorbell pages
+  localparam int unsigned ETH_LOG = 2;              // Ethernet rings of each kind
   localparam int unsigned RD_LOG = 4;               // READs outstanding per QP, each direction
   localparam int unsigned REC_LOG = 6;              // send WQEs between first packet and completion, per QP
   localparam int unsigned PD_BITS = 16;
@@ -47,6 +48,7 @@ package rtl_pkg;
   typedef logic [EQ_LOG-1:0] eqi_t;
   typedef logic [SRQ_LOG-1:0] srqi_t;
   typedef logic [RQ_LOG-1:0] rqi_t;                 // a queue of receives: QP index, or with the highest bit SRQ index
+  typedef logic [ETH_LOG-1:0] ethi_t;               // Ethernet ring
   typedef logic [5:0] gen_t;                        // counts what makes a QP's PSNs start afresh
   typedef logic [GID_LOG-1:0] gidi_t;
 
@@ -298,6 +300,20 @@ package rtl_pkg;
     logic [15:0] limit;            // 0: fired, or not set
     logic [31:0] available;        // entries that are posted and not taken
   } srq_info_t;
+
+  // ------------------------------------------------------------------------------------ Ethernet rings
+  typedef struct packed {          // created, or destroyed
+    logic        on;
+    ethi_t       ring;
+    cqi_t        cq;
+    logic [3:0]  log_size;         // descriptors
+    xmem_t       mem;
+  } eth_cfg_t;
+  typedef struct packed {          // SET_RSS
+    logic        on;               // else the card's own hash
+    logic [319:0] key;             // its first byte in bits 7:0
+    logic [127:0] rings;           // entry 0 in bits 1:0
+  } rss_t;
 
   // ------------------------------------------------------------------------------------ doorbells
   typedef struct packed {

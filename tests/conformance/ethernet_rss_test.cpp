@@ -34,6 +34,7 @@ class EthernetRss : public Conformance {
                 d.post_eth(rings[n], buffer, 2048);
             }
         }
+        card.settle();  // every doorbell is there before the first frame
     }
     static dingo_cmd_set_rss command() {
         dingo_cmd_set_rss cmd{};

@@ -410,6 +410,7 @@ TEST_P(Ethernet, SpreadsFlowsOverRingsAndKeepsEachFlowOnOne) {
             d.post_eth(ring, buffer, 2048);
         }
     }
+    card.settle();  // every doorbell is there before the first frame
     std::set<std::uint32_t> used;
     for (std::uint16_t flow = 0; flow < 16; ++flow) {
         std::set<std::uint32_t> of_flow;
@@ -441,6 +442,7 @@ class EthernetFlows : public Ethernet {
                 d.post_eth(ring, buffer, 2048);
             }
         }
+        card.settle();  // every doorbell is there before the first frame
     }
     std::uint32_t ring_of(const FrameBytes& frame) {
         card.receive(frame);

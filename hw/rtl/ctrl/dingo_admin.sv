@@ -64,10 +64,9 @@ module dingo_admin (
     output rtl_pkg::ev_t         forget_o,
     output logic        etx_valid_o,
     output logic        erx_valid_o,
-    output logic        eth_on_o,
-    output rtl_pkg::xmem_t       eth_mem_o,
-    output logic [ 3:0] eth_log_size_o,
-    output rtl_pkg::cqi_t        eth_cq_o,
+    output rtl_pkg::eth_cfg_t    eth_o,
+    output logic        rss_valid_o,
+    output rtl_pkg::rss_t        rss_o,
     // engines: both get every request; done is one cycle, with the answer
     output logic        qpa_valid_o,      // one cycle
     output rtl_pkg::qpa_req_t    qpa_o,
@@ -231,11 +230,13 @@ module dingo_admin (
   rtl_pkg::cqi_t cqi;
   rtl_pkg::eqi_t eqi, cq_eq;
   logic cq_there, cq_used, eq_there, eq_used, send_cq_there, recv_cq_there, has_async, eth_tx, eth_there;
+  rtl_pkg::ethi_t eth_ring;
   dingo_admin_users i_users (
       .clk_i, .rst_ni, .cmd_i(cmd), .qp_i(qp_q), .second_i(cq_second_q), .write_i(state_q == WRITE),
       .write_second_i(state_q == USERS), .cqi_o(cqi), .eqi_o(eqi), .cq_eq_o(cq_eq), .cq_there_o(cq_there),
       .cq_used_o(cq_used), .eq_there_o(eq_there), .eq_used_o(eq_used), .send_cq_there_o(send_cq_there),
-      .recv_cq_there_o(recv_cq_there), .async_o(has_async), .eth_tx_o(eth_tx), .eth_there_o(eth_there)
+      .recv_cq_there_o(recv_cq_there), .async_o(has_async), .eth_tx_o(eth_tx),
+      .eth_ring_o(eth_ring), .eth_there_o(eth_there)
   );
 
   logic srq_there, srq_used, srq_limit_ok, about_srq;
@@ -379,8 +380,8 @@ module dingo_admin (
   end
   rtl_pkg::qp_cfg_t created;
   dingo_admin_entries i_entries (
-      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .srq_i(srq_entry), .mr_o(made), .qp_o(created), .port_o, .gid_o, .cq_o,
-      .eq_o, .eth_mem_o, .eth_log_size_o
+      .cmd_i(cmd), .cqi_i(cqi), .eqi_i(eqi), .cq_eq_i(cq_eq), .eth_ring_i(eth_ring), .srq_i(srq_entry), .mr_o(made), .qp_o(created), .port_o, .gid_o, .cq_o,
+      .eq_o, .eth_o, .rss_o
   );
   logic destroy_qp_now;
   assign destroy_qp_now = state_q == AFTER && op == dingo_pkg::OP_DESTROY_QP;
@@ -418,8 +419,7 @@ module dingo_admin (
   assign eq_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_EQ || op == dingo_pkg::OP_DESTROY_EQ);
   assign etx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && eth_tx;
   assign erx_valid_o = state_q == WRITE && (op == dingo_pkg::OP_CREATE_ETH || op == dingo_pkg::OP_DESTROY_ETH) && !eth_tx;
-  assign eth_on_o = op == dingo_pkg::OP_CREATE_ETH;
-  assign eth_cq_o = cqi;
+  assign rss_valid_o = state_q == WRITE && op == dingo_pkg::OP_SET_RSS;
 
   assign forget_valid_o = state_q == FORGET;
   assign forget_o.kind = op == dingo_pkg::OP_DESTROY_QP ? 8'(dingo_pkg::EV_QP_FATAL)

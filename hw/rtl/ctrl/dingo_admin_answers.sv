@@ -45,7 +45,7 @@ module dingo_admin_answers (
     limits.max_frwr_pages = 32'd512;
     limits.card_counters = dingo_pkg::CARD_COUNTERS;
     limits.qp_counters = dingo_pkg::QP_COUNTERS;
-    limits.max_eth_rings = 32'd1;
+    limits.max_eth_rings = 32'd1 << rtl_pkg::ETH_LOG;
     limits.log_max_eth = 8'(dingo_pkg::MAX_LOG_ETH);
     limits.ack_delay = 8'd15;
     limits.serial = mac;

@@ -67,6 +67,7 @@ module dingo_admin_check (
   dingo_pkg::cmd_query_qp_t qq;
   dingo_pkg::cmd_create_srq_t srq;
   dingo_pkg::cmd_create_eth_t eth;
+  dingo_pkg::cmd_set_rss_t rss;
   dingo_pkg::cmd_set_compute_t sc;
   assign hdr = cmd_i[63:0];
   assign qd = cmd_i[191:0];
@@ -83,6 +84,7 @@ module dingo_admin_check (
   assign qq = cmd_i[191:0];
   assign srq = cmd_i[383:0];
   assign eth = cmd_i[319:0];
+  assign rss = cmd_i[959:0];
   assign sc = cmd_i[255:0];
 
   logic kernel_known;
@@ -140,7 +142,8 @@ module dingo_admin_check (
       // MODIFY and QUERY find every doorbell done that was rung before them.
       dingo_pkg::OP_DESTROY_SRQ, dingo_pkg::OP_MODIFY_SRQ, dingo_pkg::OP_QUERY_SRQ: begin needs = dingo_pkg::CAP_SRQ; halt_o = 1'b1; end
       dingo_pkg::OP_CREATE_ETH: begin size = 8'd40; needs = dingo_pkg::CAP_ETH; halt_o = 1'b1; end
-      dingo_pkg::OP_SET_RSS, dingo_pkg::OP_ATTACH_MCAST, dingo_pkg::OP_DETACH_MCAST: needs = '1;
+      dingo_pkg::OP_SET_RSS: begin size = 8'd120; needs = dingo_pkg::CAP_ETH_RSS; halt_o = 1'b1; end
+      dingo_pkg::OP_ATTACH_MCAST, dingo_pkg::OP_DETACH_MCAST: needs = '1;
       default: known = 1'b0;
     endcase
   end
@@ -294,11 +297,23 @@ module dingo_admin_check (
       end
       dingo_pkg::OP_CREATE_ETH: begin
         `BAD(eth.kind != 8'(dingo_pkg::ETH_TX) && eth.kind != 8'(dingo_pkg::ETH_RX), 32'd8)
-        `BAD(eth.ring != '0, 32'd9)
+        `BAD(eth.ring >= 8'd1 << rtl_pkg::ETH_LOG, 32'd9)
         `BAD(eth.log_size > 8'(dingo_pkg::MAX_LOG_ETH), 32'd10)
         `BAD(eth.rsvd0 != '0, 32'd11)
         `BAD_MEM(bad_ring(eth.mem, 64'd16 << eth.log_size[4:0]), 32'd16)
         `BAD(eth.rsvd1 != '0, 32'd32)
+      end
+      dingo_pkg::OP_SET_RSS: begin
+        `BAD(rss.enable > 8'd1, 32'd8)
+        `BAD(rss.rsvd != '0, 32'd9)
+        `BAD(!rss.enable[0] && rss.key != '0, 32'd16)
+        if (judge_i && !bad) begin
+          for (int i = 63; i >= 0; i--)
+            if (rss.rings[i*8+:8] >= (rss.enable[0] ? 8'd1 << rtl_pkg::ETH_LOG : 8'd1)) begin
+              bad = 1'b1;
+              at = 32'd56 + i;
+            end
+        end
       end
       default: ;
     endcase
@@ -315,7 +330,7 @@ module dingo_admin_check (
 `undef BAD
 `undef BAD_MEM
 
-  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, mod, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, srq.hdr, eth.hdr, qd.hdr, qs.hdr, sp.hdr,
+  wire unused_ok = &{1'b0, strap_i, sm.hdr, sg.hdr, eq.hdr, cq.hdr, mod, sc.hdr, unused_result, mr.hdr, qp.hdr, qq.hdr, srq.hdr, eth.hdr, rss.hdr, qd.hdr, qs.hdr, sp.hdr,
       destroy.hdr, hdr.cmd_id, qd.out_len, qq.qpn, eth.cqn, destroy.id, qp.send_cqn, qp.recv_cqn, qd.out_addr,
       qq.out_addr, qs.out_addr, qs.out_len};
 endmodule

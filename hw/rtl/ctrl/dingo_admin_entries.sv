@@ -7,6 +7,7 @@ module dingo_admin_entries (
     input  rtl_pkg::cqi_t    cqi_i,        // the CQ and EQ that the command is about
     input  rtl_pkg::eqi_t    eqi_i,
     input  rtl_pkg::eqi_t    cq_eq_i,      // EQ of that CQ
+    input  rtl_pkg::ethi_t   eth_ring_i,
     input  rtl_pkg::srq_cfg_t srq_i,       // CREATE_QP: its SRQ, if it names one
     output rtl_pkg::mr_t     mr_o,         // CREATE_MR, REREG_MR; else invalid
     output rtl_pkg::qp_cfg_t qp_o,         // CREATE_QP
@@ -14,8 +15,8 @@ module dingo_admin_entries (
     output rtl_pkg::gid_t    gid_o,
     output rtl_pkg::cq_cfg_t cq_o,
     output rtl_pkg::eq_cfg_t eq_o,
-    output rtl_pkg::xmem_t   eth_mem_o,
-    output logic [3:0]       eth_log_size_o
+    output rtl_pkg::eth_cfg_t eth_o,       // CREATE_ETH, DESTROY_ETH
+    output rtl_pkg::rss_t    rss_o
 );
   dingo_pkg::admin_hdr_t hdr;
   dingo_pkg::cmd_set_port_t port;
@@ -26,6 +27,7 @@ module dingo_admin_entries (
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_create_eth_t eth;
+  dingo_pkg::cmd_set_rss_t rss;
   logic [31:0] op;
   assign hdr = cmd_i[63:0];
   assign port = cmd_i[127:0];
@@ -36,6 +38,7 @@ module dingo_admin_entries (
   assign mr = cmd_i[511:0];
   assign qp = cmd_i[639:0];
   assign eth = cmd_i[319:0];
+  assign rss = cmd_i[959:0];
   assign op = 32'(hdr.opcode);
 
   /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
@@ -132,8 +135,16 @@ module dingo_admin_entries (
     end
   end
 
-  assign eth_mem_o = xmem(eth.mem);
-  assign eth_log_size_o = eth.log_size[3:0];
+  assign eth_o.on = op == dingo_pkg::OP_CREATE_ETH;
+  assign eth_o.ring = eth_ring_i;
+  assign eth_o.cq = cqi_i;
+  assign eth_o.log_size = eth.log_size[3:0];
+  assign eth_o.mem = xmem(eth.mem);
+  assign rss_o.on = rss.enable[0];
+  assign rss_o.key = rss.key;
+  always_comb begin
+    for (int i = 0; i < 64; i++) rss_o.rings[i*2 +: 2] = rss.rings[i*8 +: 2];
+  end
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mod, mr, qp, eth, srq_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, port, gid, eq, cq, mod, mr, qp, eth, rss, srq_i};
 endmodule

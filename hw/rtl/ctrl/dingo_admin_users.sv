@@ -21,7 +21,8 @@ module dingo_admin_users (
     output logic             send_cq_there_o,  // CREATE_QP
     output logic             recv_cq_there_o,
     output logic             async_o,          // some EQ does
-    output logic             eth_tx_o,         // the Ethernet ring is the sending one
+    output logic             eth_tx_o,         // the Ethernet ring is a sending one,
+    output rtl_pkg::ethi_t   eth_ring_o,       // this one
     output logic             eth_there_o
 );
   logic [31:0] op;
@@ -47,8 +48,21 @@ module dingo_admin_users (
   logic [15:0] eq_users_q[0:(1<<rtl_pkg::EQ_LOG)-1];
   rtl_pkg::eqi_t cq_eq_q[0:(1<<rtl_pkg::CQ_LOG)-1];
   logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_async_q;
-  logic async_q, etx_on_q, erx_on_q;
-  rtl_pkg::cqi_t etx_cq_q, erx_cq_q;
+  logic async_q;
+  logic [(2<<rtl_pkg::ETH_LOG)-1:0] eth_on_q;             // Ethernet rings: those that receive, those that send
+  rtl_pkg::cqi_t eth_cq_q[0:(2<<rtl_pkg::ETH_LOG)-1];
+
+  // The Ethernet ring; CREATE_ETH was checked, the id of DESTROY_ETH may be anything
+  logic eth_tx, eth_there, eth_named;
+  rtl_pkg::ethi_t eth_ring;
+  logic [rtl_pkg::ETH_LOG:0] eth_at;
+  logic [31:0] eth_id;
+  assign eth_id = op == dingo_pkg::OP_CREATE_ETH ? {eth.kind, 16'd0, eth.ring} : destroy.id;
+  assign eth_tx = eth_id[31:24] == 8'(dingo_pkg::ETH_TX);
+  assign eth_ring = eth_id[rtl_pkg::ETH_LOG-1:0];
+  assign eth_at = {eth_tx, eth_ring};
+  assign eth_named = (eth_tx || eth_id[31:24] == 8'(dingo_pkg::ETH_RX)) && eth_id[23:0] < 24'd1 << rtl_pkg::ETH_LOG;
+  assign eth_there = eth_named && eth_on_q[eth_at];
 
   // The CQ that the present step is about
   logic [31:0] cq_asked;
@@ -58,7 +72,7 @@ module dingo_admin_users (
       dingo_pkg::OP_CREATE_QP: cq_asked = second_i ? qp.recv_cqn : qp.send_cqn;
       dingo_pkg::OP_DESTROY_QP: cq_asked = second_i ? 32'(qp_i.cfg.recv_cq) : 32'(qp_i.cfg.send_cq);
       dingo_pkg::OP_CREATE_ETH: cq_asked = eth.cqn;
-      dingo_pkg::OP_DESTROY_ETH: cq_asked = destroy.id[25:24] == 2'(dingo_pkg::ETH_TX) ? 32'(etx_cq_q) : 32'(erx_cq_q);
+      dingo_pkg::OP_DESTROY_ETH: cq_asked = 32'(eth_cq_q[eth_at]);
       default: cq_asked = destroy.id;
     endcase
   rtl_pkg::cqi_t cqi;
@@ -77,11 +91,6 @@ module dingo_admin_users (
   assign send_cq_there = qp.send_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.send_cqn[rtl_pkg::CQ_LOG-1:0]];
   assign recv_cq_there = qp.recv_cqn < 32'd1 << rtl_pkg::CQ_LOG && cq_used_q[qp.recv_cqn[rtl_pkg::CQ_LOG-1:0]];
 
-  logic eth_tx, eth_there;
-  assign eth_tx = op == dingo_pkg::OP_CREATE_ETH ? eth.kind == 8'(dingo_pkg::ETH_TX)
-      : destroy.id[31:24] == 8'(dingo_pkg::ETH_TX);
-  assign eth_there = op == dingo_pkg::OP_CREATE_ETH ? (eth_tx ? etx_on_q : erx_on_q)
-      : (destroy.id == {8'(dingo_pkg::ETH_TX), 24'd0} && etx_on_q) || (destroy.id == {8'(dingo_pkg::ETH_RX), 24'd0} && erx_on_q);
 
   assign cqi_o = cqi;
   assign eqi_o = eqi;
@@ -94,6 +103,7 @@ module dingo_admin_users (
   assign recv_cq_there_o = recv_cq_there;
   assign async_o = async_q;
   assign eth_tx_o = eth_tx;
+  assign eth_ring_o = eth_ring;
   assign eth_there_o = eth_there;
 
   logic eth_on;
@@ -101,8 +111,7 @@ module dingo_admin_users (
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       async_q <= 1'b0;
-      etx_on_q <= 1'b0;
-      erx_on_q <= 1'b0;
+      eth_on_q <= '0;
       cq_used_q <= '0;
       eq_used_q <= '0;
       eq_async_q <= '0;
@@ -132,13 +141,8 @@ module dingo_admin_users (
         dingo_pkg::OP_DESTROY_QP: cq_users_q[cqi] <= cq_users - 1'b1;
         dingo_pkg::OP_CREATE_ETH, dingo_pkg::OP_DESTROY_ETH: begin
           cq_users_q[cqi] <= eth_on ? cq_users + 1'b1 : cq_users - 1'b1;
-          if (eth_tx) begin
-            etx_on_q <= eth_on;
-            if (eth_on) etx_cq_q <= cqi;
-          end else begin
-            erx_on_q <= eth_on;
-            if (eth_on) erx_cq_q <= cqi;
-          end
+          eth_on_q[eth_at] <= eth_on;
+          if (eth_on) eth_cq_q[eth_at] <= cqi;
         end
         default: ;
       endcase

@@ -28,7 +28,7 @@ module dingo_cq (
     output logic        req_fail_valid_o,   // always taken
     output logic        rsp_fail_valid_o,
     output rtl_pkg::qpi_t        fail_qp_o,
-    output logic        etx_fail_o,
+    output logic        etx_fail_o,         // the ring with that number
     output logic        erx_fail_o,
     output logic        rsp_done_o,      // one cycle: the responder's oldest entry is in host memory, or was refused
     output logic        comp_valid_o,    // completion events

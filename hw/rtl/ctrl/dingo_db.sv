@@ -47,7 +47,8 @@ module dingo_db (
   localparam int unsigned CqW = rtl_pkg::CQ_LOG;
   localparam int unsigned EqW = rtl_pkg::EQ_LOG;
   localparam int unsigned QueueW = IdxW > CqW ? IdxW : CqW;
-  localparam int unsigned ObjectW = QueueW > EqW ? QueueW : EqW + 1;
+  localparam int unsigned SmallW = EqW + 1 > rtl_pkg::ETH_LOG + 3 ? EqW + 1 : rtl_pkg::ETH_LOG + 3;  // of what shares a quarter of the keys
+  localparam int unsigned ObjectW = QueueW > SmallW ? QueueW : SmallW;
   localparam int unsigned KeyW = ObjectW + 2;
   localparam int unsigned SrqW = rtl_pkg::SRQ_LOG;
 
@@ -90,8 +91,7 @@ module dingo_db (
       dingo_pkg::DB_CQ[3:0]: key_of = {2'd2, object_i};
       dingo_pkg::DB_EQ[3:0]: key_of = {3'd6, object_i[ObjectW-2:0]};
       dingo_pkg::DB_SRQ[3:0]: key_of = {4'd15, (ObjectW - 2)'(object_i[SrqW-1:0])};
-      dingo_pkg::DB_ETH_TX[3:0]: key_of = {3'd7, (ObjectW - 1)'(0)};
-      default: key_of = {3'd7, (ObjectW - 1)'(1)};
+      default: key_of = {3'd7, (ObjectW - 1)'({kind_i == dingo_pkg::DB_ETH_TX[3:0], object_i[rtl_pkg::ETH_LOG-1:0]})};
     endcase
   endfunction
   rtl_pkg::db_word_t word_in;
@@ -191,8 +191,8 @@ module dingo_db (
   assign qp_ok = index_ok && entry_valid && entry_tag == word.object[23:16] && entry_page == db.page;
   assign kernel_page = db.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
 
-  logic ring_zero;  // this card has one Ethernet ring each way
-  assign ring_zero = word.object == '0;
+  logic ring_ok;
+  assign ring_ok = word.object < 24'd1 << rtl_pkg::ETH_LOG;
 
   logic is_sq, is_rq, is_srq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
@@ -200,8 +200,8 @@ module dingo_db (
   assign is_srq = form_ok && srq_on && srq_page == db.page && word.object[23:SrqW] == '0 && kind == dingo_pkg::DB_SRQ[3:0];
   assign is_cq = form_ok && kind == dingo_pkg::DB_CQ[3:0];
   assign is_eq = form_ok && kernel_page && kind == dingo_pkg::DB_EQ[3:0];
-  assign is_etx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_TX[3:0];
-  assign is_erx = form_ok && kernel_page && ring_zero && kind == dingo_pkg::DB_ETH_RX[3:0];
+  assign is_etx = form_ok && kernel_page && ring_ok && kind == dingo_pkg::DB_ETH_TX[3:0];
+  assign is_erx = form_ok && kernel_page && ring_ok && kind == dingo_pkg::DB_ETH_RX[3:0];
   assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_srq || is_etx || is_erx
       || (is_cq && cq_on && cq_page == db.page && word.object[23:CqW] == '0) || (is_eq && word.object[23:EqW] == '0));
 

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A ring of Ethernet descriptors: what the driver has rung, what is done, and the descriptor that is
-/// asked for. Descriptors come by lines of four; a line serves those that had been rung when it was read.
+/// The rings of Ethernet descriptors of one kind: what the driver has rung, what is done, and the descriptor that is
+/// asked for. What a ring has is a word of each memory here; their user works on one ring at a time. Descriptors come
+/// by lines of four, of which each ring keeps one; a line serves those that had been rung when it was read.
 module dingo_eth_ring (
     input  logic     clk_i,
     input  logic     rst_ni,
     output logic     idle_o,            // no memory traffic
     input  logic     xl_flush_i,
     input  logic     cfg_valid_i,       // created or destroyed: begins at index 0
-    input  logic     cfg_on_i,
-    input  rtl_pkg::xmem_t cfg_mem_i,
-    input  logic [3:0] cfg_log_size_i,
-    input  rtl_pkg::cqi_t  cfg_cq_i,
+    input  rtl_pkg::eth_cfg_t cfg_i,
     input  logic     db_valid_i,
+    input  rtl_pkg::ethi_t db_ring_i,
     input  logic [31:0] db_index_i,
     output logic     db_bad_o,
-    input  logic     stop_i,            // takes nothing more until it is created anew
-    output logic     running_o,
+    input  logic     failed_i,          // its CQ took no entry: takes nothing more until it is created anew
+    input  rtl_pkg::ethi_t failed_ring_i,
+    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] running_o,
+    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] work_o,     // has descriptors that are rung and not consumed, and is not parked
+    // the ring that all below is about
+    input  rtl_pkg::ethi_t ring_i,
+    input  logic     park_i,            // no work until its next doorbell
     output rtl_pkg::cqi_t cq_o,
     output logic [12:0] size_o,
     output logic [31:0] consumer_o,
@@ -27,7 +31,7 @@ module dingo_eth_ring (
     input  logic     want_i,
     input  logic [31:0] index_i,
     output logic     desc_valid_o,
-    output logic     desc_err_o,        // instead: the ring could not be read
+    output logic     desc_err_o,        // instead: the ring could not be read, and stops
     output logic [63:0] addr_o,
     output logic [13:0] len_o,
     output logic     eop_o,
@@ -43,6 +47,8 @@ module dingo_eth_ring (
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
+  localparam int unsigned Rings = 1 << rtl_pkg::ETH_LOG;
+
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
     ASK   = 3'd1,   // for the line's bus address
@@ -54,65 +60,91 @@ module dingo_eth_ring (
   state_t state_q;
 
   // ---- configuration and indices
-  logic           on_q, stopped_q;
-  rtl_pkg::xmem_t mem_q;
-  logic [3:0]     log_q;
-  rtl_pkg::cqi_t  cq_q;
-  logic [31:0]    producer_q, consumer_q, held, size;
+  logic [Rings-1:0]   running_q, on_q, work_q, work_d;
+  logic [$bits(cfg_i)-1:0] cfgs [Rings];
+  logic [31:0]        producers [Rings], consumers [Rings];
+  rtl_pkg::eth_cfg_t  cfg, db_cfg;
+  logic [31:0]        producer, consumer, rung, db_consumer, held, size, db_size;
+  logic               db_good, db_here;
 
-  assign size = 32'd1 << log_q;
+  assign cfg = cfgs[ring_i];
+  assign producer = producers[ring_i];
+  assign consumer = consumers[ring_i];
+  assign size = 32'd1 << cfg.log_size;
+  assign db_cfg = cfgs[db_ring_i];
+  assign db_size = 32'd1 << db_cfg.log_size;
+  assign db_consumer = consumers[db_ring_i];
+  assign held = db_index_i - db_consumer;
+  assign db_bad_o = db_valid_i && (!on_q[db_ring_i] || held > db_size || held < producers[db_ring_i] - db_consumer);
+  assign db_good = db_valid_i && !db_bad_o;
+  assign db_here = db_good && db_ring_i == ring_i;
+  assign rung = db_here ? db_index_i : producer;
+  assign running_o = running_q;
+  assign work_o = work_q & running_q;
+  assign cq_o = cfg.cq;
   assign size_o = size[12:0];
-  assign held = db_index_i - consumer_q;
-  assign db_bad_o = db_valid_i && (!on_q || held > size || held < producer_q - consumer_q);
-  assign running_o = on_q && !stopped_q;
-  assign cq_o = cq_q;
-  assign consumer_o = consumer_q;
-  assign producer_o = producer_q;
+  assign consumer_o = consumer;
+  assign producer_o = producer;
 
-  always_ff @(posedge clk_i) begin
-    if (cfg_valid_i) begin
-      on_q <= cfg_on_i;
-      stopped_q <= 1'b0;
-      mem_q <= cfg_mem_i;
-      log_q <= cfg_log_size_i;
-      cq_q <= cfg_cq_i;
-      producer_q <= '0;
-      consumer_q <= '0;
-    end else begin
-      if (stop_i) stopped_q <= 1'b1;
-      if (db_valid_i && !db_bad_o) producer_q <= db_index_i;
-      if (consume_i) consumer_q <= consumer_q + 32'(consume_count_i);
-    end
-    if (!rst_ni) on_q <= 1'b0;
+  always_comb begin
+    work_d = work_q;
+    if (db_good) work_d[db_ring_i] = held != '0;
+    if (consume_i) work_d[ring_i] = rung - consumer != 32'(consume_count_i);
+    if (park_i && !db_here) work_d[ring_i] = 1'b0;
+    if (cfg_valid_i) work_d[cfg_i.ring] = 1'b0;
   end
 
-  // ---- the line that is held
-  logic [511:0] data_q;
-  logic         line_q;
-  logic [29:0]  tag_q;
-  logic [31:0]  upto_q;      // descriptors before this one had been rung
-  logic [31:0]  slot;
+  always_ff @(posedge clk_i) begin
+    work_q <= work_d;
+    if (cfg_valid_i) begin
+      on_q[cfg_i.ring] <= cfg_i.on;
+      running_q[cfg_i.ring] <= cfg_i.on;
+      cfgs[cfg_i.ring] <= cfg_i;
+    end else begin
+      if (failed_i) running_q[failed_ring_i] <= 1'b0;
+      if (state_q == BAD) running_q[ring_i] <= 1'b0;
+    end
+    if (cfg_valid_i) producers[cfg_i.ring] <= '0;
+    else if (db_good) producers[db_ring_i] <= db_index_i;
+    if (cfg_valid_i) consumers[cfg_i.ring] <= '0;
+    else if (consume_i) consumers[ring_i] <= consumer + 32'(consume_count_i);
+    if (!rst_ni) begin
+      on_q <= '0;
+      running_q <= '0;
+      work_q <= '0;
+    end
+  end
+
+  // ---- the lines that are held
+  logic [511:0]     lines [Rings];
+  logic [29:0]      tags [Rings];
+  logic [31:0]      uptos [Rings];      // descriptors before this one had been rung
+  logic [Rings-1:0] line_q;
+  logic [511:0]     line;
+  logic [31:0]      slot;
   localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
   dingo_pkg::eth_desc_t desc;
 
   assign slot = index_i & (size - 32'd1);
-  assign desc_valid_o = want_i && line_q && tag_q == index_i[31:2] && rtl_pkg::idx_before(index_i, upto_q);
+  assign line = lines[ring_i];
+  assign desc_valid_o = want_i && line_q[ring_i] && tags[ring_i] == index_i[31:2] && rtl_pkg::idx_before(index_i, uptos[ring_i]);
   assign desc_err_o = state_q == BAD;
-  assign desc = data_q[{slot[1:0], 7'd0} +: 128];
+  assign desc = line[{slot[1:0], 7'd0} +: 128];
   assign addr_o = desc.addr;
   assign len_o = desc.length[13:0];
   assign eop_o = (desc.flags & EOP) != '0;
   assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.arg, desc.start, desc.flags & ~EOP} == '0;
 
   // ---- fetch
-  logic             req_valid, req_ready, rsp_valid, xl_idle;
+  logic             req_valid, req_ready, rsp_valid, xl_idle, begins;
   rtl_pkg::xl_req_t req;
   rtl_pkg::xl_rsp_t rsp;
   logic [57:0]      bus_q;
 
+  assign begins = state_q == IDLE && want_i && !desc_valid_o;
   assign req_valid = state_q == ASK;
   assign req.off = {28'd0, slot[31:2], 6'd0};
-  assign req.mem = mem_q;
+  assign req.mem = cfg.mem;
   assign desc_valid_req_o = state_q == READ;
   assign desc_o.lines = 4'd1;
   assign desc_o.addr = bus_q;
@@ -127,11 +159,9 @@ module dingo_eth_ring (
 
   always_ff @(posedge clk_i) begin
     case (state_q)
-      IDLE: if (want_i && !desc_valid_o) begin
+      IDLE: if (begins) begin
         state_q <= ASK;
-        tag_q <= index_i[31:2];
-        upto_q <= producer_q;
-        line_q <= 1'b0;
+        line_q[ring_i] <= 1'b0;
       end
       ASK: if (req_ready) state_q <= WAIT;
       WAIT: if (rsp_valid) begin
@@ -141,19 +171,21 @@ module dingo_eth_ring (
       READ: if (desc_ready_i) state_q <= DATA;
       DATA: if (desc_rsp_valid_i) begin
         state_q <= line_rsp_i.err ? BAD : IDLE;
-        line_q <= !line_rsp_i.err;
-        data_q <= line_rsp_i.data;
+        line_q[ring_i] <= !line_rsp_i.err;
       end
       default: state_q <= IDLE;
     endcase
-    if (cfg_valid_i) line_q <= 1'b0;
+    if (begins) tags[ring_i] <= index_i[31:2];
+    if (begins) uptos[ring_i] <= producer;
+    if (state_q == DATA && desc_rsp_valid_i) lines[ring_i] <= line_rsp_i.data;
+    if (cfg_valid_i) line_q[cfg_i.ring] <= 1'b0;
     if (!rst_ni) begin
       state_q <= IDLE;
-      line_q <= 1'b0;
+      line_q <= '0;
     end else begin
-      if (want_i) assert (rtl_pkg::idx_before(index_i, producer_q));
+      if (want_i) assert (rtl_pkg::idx_before(index_i, producer));
       if (cfg_valid_i) assert (state_q == IDLE);
     end
   end
-  wire unused_ok = &{1'b0, rsp, line_rsp_i, slot, size};
+  wire unused_ok = &{1'b0, cfg, db_cfg, rsp, line_rsp_i, slot, size};
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive ring of the Ethernet function: filter, descriptor, frame into memory, completion. One ring,
-/// number 0. Frames wait in a buffer of their own, as a descriptor is chosen by the length of the frame.
+/// Receive rings of the Ethernet function: filter, ring, descriptor, frame into memory, completion. Frames wait in a
+/// buffer of their own, as ring and descriptor are chosen when all before them have theirs.
 /// Standing still for a command it drops what finds no room there: behind it come frames whose way must be free.
 module dingo_eth_rx (
     input  logic     clk_i,
@@ -13,11 +13,11 @@ module dingo_eth_rx (
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
     input  logic     cfg_valid_i,
-    input  logic     cfg_on_i,
-    input  rtl_pkg::xmem_t    cfg_mem_i,
-    input  logic [3:0] cfg_log_size_i,
-    input  rtl_pkg::cqi_t     cfg_cq_i,
+    input  rtl_pkg::eth_cfg_t cfg_i,
+    input  logic     rss_valid_i,      // command
+    input  rtl_pkg::rss_t     rss_i,
     input  logic     db_valid_i,
+    input  rtl_pkg::ethi_t    db_ring_i,
     input  logic [31:0] db_index_i,
     output logic     db_bad_o,
     input  logic     frame_valid_i,
@@ -27,6 +27,7 @@ module dingo_eth_rx (
     input  logic     cqe_ready_i,
     output rtl_pkg::cqe_req_t cqe_o,
     input  logic     cq_failed_i,
+    input  rtl_pkg::ethi_t    cq_failed_ring_i,
     output logic     stat_valid_o,
     input  logic     stat_ready_i,
     output rtl_pkg::stat_t    stat_o,
@@ -61,38 +62,58 @@ module dingo_eth_rx (
     BYTES   = 4'd8,
     GROUP   = 4'd9,
     REFUSED = 4'd10,  // no_buffer, and a completion in error
-    REPORT  = 4'd11
+    REPORT  = 4'd11,
+    FLOW    = 4'd12,  // its hash
+    PICK    = 4'd13,  // the ring, two cycles
+    PICKED  = 4'd14,
+    LOOK    = 4'd15   // whether it has a descriptor
   } state_t;
   state_t state_q;
 
   // ---- frames that came
   logic           f_valid, f_pop, f_send, f_cmd_ready, frames_idle, p_valid, p_ready, lost, lost_ready;
   logic [13:0]    f_len;
-  logic [47:0]    f_mac;
-  logic           f_tagged;
+  logic [655:0]   f_head;
   rtl_pkg::beat_t p;
 
   dingo_eth_frames u_frames (
       .clk_i, .rst_ni, .idle_o(frames_idle), .drop_i(halt_i), .valid_i(frame_valid_i), .ready_o(frame_ready_o),
       .beat_i(frame_i), .lost_o(lost), .lost_ready_i(lost_ready),
       .frame_valid_o(f_valid), .frame_ready_i(f_pop), .send_i(f_send), .cmd_ready_o(f_cmd_ready),
-      .len_o(f_len), .mac_o(f_mac), .tagged_o(f_tagged),
+      .len_o(f_len), .head_o(f_head),
       .valid_o(p_valid), .ready_i(p_ready), .beat_o(p)
   );
 
-  // ---- ring
-  logic          running, ring_idle, d_valid, d_err, d_eop, d_good, consume;
+  // ---- which ring
+  logic [(1<<rtl_pkg::ETH_LOG)-1:0] running, work;
+  logic           begin_flow, flow_done, flow_ip, flow_ports, rss_on;
+  logic [319:0]   key;
+  logic [31:0]    hash;
+  rtl_pkg::ethi_t picked, ring_q;
+
+  dingo_eth_flow u_flow (
+      .clk_i, .rst_ni, .start_i(begin_flow), .head_i(f_head), .len_i(f_len), .key_i(key), .done_o(flow_done),
+      .ip_o(flow_ip), .ports_o(flow_ports), .hash_o(hash)
+  );
+  dingo_eth_rss u_rss (
+      .clk_i, .rst_ni, .set_valid_i(rss_valid_i), .set_i(rss_i), .on_o(rss_on), .key_o(key), .running_i(running),
+      .ip_i(flow_ip), .hash_i(hash), .ring_o(picked)
+  );
+
+  // ---- rings
+  logic          ring_idle, d_valid, d_err, d_eop, d_good, consume;
   rtl_pkg::cqi_t cq;
   logic [12:0]   unused_size;
-  logic [31:0]   consumer, producer;
+  logic [31:0]   consumer, unused_producer;
   logic [63:0]   d_addr, addr_q;
   logic [13:0]   d_len, room_q;
   logic          good_q;
 
   dingo_eth_ring u_ring (
-      .clk_i, .rst_ni, .idle_o(ring_idle), .xl_flush_i, .cfg_valid_i, .cfg_on_i, .cfg_mem_i, .cfg_log_size_i,
-      .cfg_cq_i, .db_valid_i, .db_index_i, .db_bad_o, .stop_i(cq_failed_i || d_err), .running_o(running),
-      .cq_o(cq), .size_o(unused_size), .consumer_o(consumer), .producer_o(producer),
+      .clk_i, .rst_ni, .idle_o(ring_idle), .xl_flush_i, .cfg_valid_i, .cfg_i,
+      .db_valid_i, .db_ring_i, .db_index_i, .db_bad_o, .failed_i(cq_failed_i), .failed_ring_i(cq_failed_ring_i),
+      .running_o(running), .work_o(work), .ring_i(ring_q), .park_i(1'b0),
+      .cq_o(cq), .size_o(unused_size), .consumer_o(consumer), .producer_o(unused_producer),
       .consume_i(consume), .consume_count_i(7'd1),
       .want_i(state_q == FETCH), .index_i(consumer), .desc_valid_o(d_valid), .desc_err_o(d_err),
       .addr_o(d_addr), .len_o(d_len), .eop_o(d_eop), .good_o(d_good),
@@ -104,11 +125,11 @@ module dingo_eth_rx (
   logic in_table, unused_ours, group, wanted, too_long;
 
   dingo_mac_match u_match (
-      .gids_i('0), .mac_valid_i, .macs_i, .valid_i(f_valid), .mac_i(f_mac), .table_o(in_table), .ours_o(unused_ours)
+      .gids_i('0), .mac_valid_i, .macs_i, .valid_i(f_valid), .mac_i(f_head[47:0]), .table_o(in_table), .ours_o(unused_ours)
   );
-  assign group = f_mac[0];
-  assign wanted = port_i.promisc || f_mac == '1 || in_table || (port_i.allmulti && group);
-  assign too_long = 17'(f_len) > 17'(port_i.mtu) + 17'd14 + (f_tagged ? 17'd4 : 17'd0);
+  assign group = f_head[0];
+  assign wanted = port_i.promisc || f_head[47:0] == '1 || in_table || (port_i.allmulti && group);
+  assign too_long = 17'(f_len) > 17'(port_i.mtu) + 17'd14 + (f_head[111:96] == roce_pkg::WIRE_VLAN ? 17'd4 : 17'd0);
 
   // ---- into memory
   logic               scat_valid, scat_ready, done, unused_room, unused_done, scatter_idle, unused_rsp, unused_line_valid, unused_word_valid;
@@ -150,6 +171,7 @@ module dingo_eth_rx (
   logic        group_q, ok_q, own_stat, begin_frame, ask_lost, asked_q, asked_lost_q, stat_done;
 
   assign begin_frame = state_q == IDLE && f_valid && f_cmd_ready && !halt_i;
+  assign begin_flow = begin_frame && f_len >= 14'd14 && wanted && !too_long;
   assign consume = state_q == CHECK && (!good_q || room_q >= f_len);
   assign f_send = state_q == END;
   // The frame leaves the buffer for memory, or is forgotten.
@@ -180,9 +202,12 @@ module dingo_eth_rx (
   always_comb begin
     cqe_o = '0;
     cqe_o.cq = cq;
+    cqe_o.qp = rtl_pkg::qpi_t'(ring_q);
+    if (rss_on) cqe_o.src_qpn = hash;
+    if (rss_on && flow_ip && flow_ports) cqe_o.flags = 8'(dingo_pkg::CQE_FLAGS_HASH_L4_MASK);
     cqe_o.wqe_index = index_q;
     cqe_o.byte_len = ok_q ? 32'(len_q) : '0;
-    cqe_o.qpn_op = {dingo_pkg::WC_ETH_RX[7:0], 24'd0};
+    cqe_o.qpn_op = {dingo_pkg::WC_ETH_RX[7:0], 24'(ring_q)};
     cqe_o.status = ok_q ? dingo_pkg::WCS_SUCCESS[7:0] : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
   end
 
@@ -193,13 +218,22 @@ module dingo_eth_rx (
       IDLE: if (begin_frame) begin
         len_q <= f_len;
         group_q <= group;
-        index_q <= consumer;
         state_q <= DROP;
         if (f_len < 14'd14) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_SHORT);
         else if (!wanted) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_FILTERED);
         else if (too_long) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);
-        else if (!running || producer == consumer) stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
-        else state_q <= FETCH;
+        else state_q <= FLOW;
+      end
+      FLOW: if (flow_done) state_q <= PICK;
+      PICK: state_q <= PICKED;
+      PICKED: begin
+        ring_q <= picked;
+        state_q <= LOOK;
+      end
+      LOOK: begin
+        index_q <= consumer;
+        stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
+        state_q <= work[ring_q] ? FETCH : DROP;
       end
       FETCH: if (d_err) begin
         stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
@@ -233,10 +267,10 @@ module dingo_eth_rx (
       assert (!unused_line_valid && !unused_word_valid && !unused_rsp);
       if (f_pop) assert (f_cmd_ready);
       if (done) assert (state_q == WRITE);
-      if (cfg_valid_i) assert (state_q == IDLE);
+      if (cfg_valid_i || rss_valid_i) assert (state_q == IDLE);
     end
   end
 
   assign idle_o = state_q == IDLE && ring_idle && scatter_idle && !lost && (halt_i || frames_idle);
-  wire unused_ok = &{1'b0, unused_size, unused_ours, unused_room, unused_done, unused_line, unused_word, commit, port_i};
+  wire unused_ok = &{1'b0, unused_size, unused_producer, f_head, unused_ours, unused_room, unused_done, unused_line, unused_word, commit, port_i};
 endmodule

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Transmit ring of the Ethernet function: descriptors, frame, completion. One ring, number 0. A frame is
-/// looked at as a whole before any of it is consumed: descriptors up to EOP, 64 at most.
+/// Transmit rings of the Ethernet function, in turn: descriptors, frame, completion. A frame is looked at as a
+/// whole before any of it is consumed: descriptors up to EOP, 64 at most.
 module dingo_eth_tx (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -10,13 +10,10 @@ module dingo_eth_tx (
     input  logic     xl_flush_i,
     input  rtl_pkg::port_t    port_i,
     input  logic     link_i,
-    // command: the ring is created (valid 1) or destroyed
-    input  logic     cfg_valid_i,
-    input  logic     cfg_on_i,
-    input  rtl_pkg::xmem_t    cfg_mem_i,
-    input  logic [3:0] cfg_log_size_i,
-    input  rtl_pkg::cqi_t     cfg_cq_i,
+    input  logic     cfg_valid_i,     // command
+    input  rtl_pkg::eth_cfg_t cfg_i,
     input  logic     db_valid_i,      // producer index, page is good
+    input  rtl_pkg::ethi_t    db_ring_i,
     input  logic [31:0] db_index_i,
     output logic     db_bad_o,        // in the cycle of db_valid_i: no ring, or an index that it cannot have
     output logic     frame_valid_o,
@@ -26,6 +23,7 @@ module dingo_eth_tx (
     input  logic     cqe_ready_i,
     output rtl_pkg::cqe_req_t cqe_o,
     input  logic     cq_failed_i,     // its CQ took no entry: the ring stops
+    input  rtl_pkg::ethi_t    cq_failed_ring_i,
     output logic     stat_valid_o,
     input  logic     stat_ready_i,
     output rtl_pkg::stat_t    stat_o,
@@ -60,20 +58,23 @@ module dingo_eth_tx (
   } state_t;
   state_t state_q;
 
-  // ---- ring
-  logic          running, ring_idle, want, d_valid, d_err, d_eop, d_good, consume;
+  // ---- rings
+  localparam int unsigned Rings = 1 << rtl_pkg::ETH_LOG;
+  logic [Rings-1:0] work, grant, unused_running;
+  rtl_pkg::ethi_t   next, ring_q;
+  logic          ring_idle, want, d_valid, d_err, d_eop, d_good, consume;
   rtl_pkg::cqi_t cq;
   logic [12:0]   size;
   logic [31:0]   consumer, producer, waiting;
   logic [63:0]   d_addr;
   logic [13:0]   d_len;
   logic [6:0]    count_q, limit;
-  logic [31:0]   tried_q;    // producer index with which the frame was not complete yet
-  logic          tried_valid_q, start;
+  logic          start, incomplete, ring_err_q;
 
   dingo_eth_ring u_ring (
-      .clk_i, .rst_ni, .idle_o(ring_idle), .xl_flush_i, .cfg_valid_i, .cfg_on_i, .cfg_mem_i, .cfg_log_size_i,
-      .cfg_cq_i, .db_valid_i, .db_index_i, .db_bad_o, .stop_i(cq_failed_i || d_err), .running_o(running),
+      .clk_i, .rst_ni, .idle_o(ring_idle), .xl_flush_i, .cfg_valid_i, .cfg_i,
+      .db_valid_i, .db_ring_i, .db_index_i, .db_bad_o, .failed_i(cq_failed_i), .failed_ring_i(cq_failed_ring_i),
+      .running_o(unused_running), .work_o(work), .ring_i(ring_q), .park_i(incomplete),
       .cq_o(cq), .size_o(size), .consumer_o(consumer), .producer_o(producer),
       .consume_i(consume), .consume_count_i(count_q),
       .want_i(want), .index_i(consumer + 32'(count_q)), .desc_valid_o(d_valid), .desc_err_o(d_err),
@@ -84,7 +85,15 @@ module dingo_eth_tx (
 
   assign waiting = producer - consumer;
   assign limit = size > 13'(MaxPieces) ? MaxPieces : size[6:0];
-  assign start = running && waiting != '0 && !(tried_valid_q && tried_q == producer);
+  assign start = state_q == IDLE && work != '0 && !halt_i && !ring_err_q;
+  // The rest has not been rung yet.
+  assign incomplete = want && d_valid && !d_eop && count_q + 7'd1 != limit && 32'(count_q) + 32'd1 == waiting;
+
+  dingo_arb #(.N(Rings)) u_turn (.clk_i, .rst_ni, .req_i(work), .take_i(start), .grant_o(grant));
+  always_comb begin
+    next = '0;
+    for (int i = 0; i < Rings; i++) if (grant[i]) next = next | rtl_pkg::ethi_t'(i);
+  end
   assign want = state_q == FETCH;
 
   // ---- pieces of the frame
@@ -162,7 +171,6 @@ module dingo_eth_tx (
                                           port_i.enabled)) ||
                    (state_q == SEND && passed && g.last);
   // A ring that cannot be read counts its error while nothing else is to be counted.
-  logic ring_err_q;
   assign stat_valid_o = state_q == COUNT || state_q == BYTES || ring_err_q;
   assign stat_done = stat_ready_i && !ring_err_q;
   assign stat_o = ring_err_q || !good_q ? {6'(dingo_pkg::CARD_ETH_TX_ERRORS), 16'd1} :
@@ -173,9 +181,10 @@ module dingo_eth_tx (
   always_comb begin
     cqe_o = '0;
     cqe_o.cq = cq;
+    cqe_o.qp = rtl_pkg::qpi_t'(ring_q);
     cqe_o.wqe_index = last_q;
     cqe_o.byte_len = good_q ? 32'(length_q) : '0;
-    cqe_o.qpn_op = {dingo_pkg::WC_ETH_TX[7:0], 24'd0};
+    cqe_o.qpn_op = {dingo_pkg::WC_ETH_TX[7:0], 24'(ring_q)};
     cqe_o.status = good_q ? dingo_pkg::WCS_SUCCESS[7:0] : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
   end
 
@@ -183,8 +192,9 @@ module dingo_eth_tx (
     if (stat_ready_i) ring_err_q <= 1'b0;
     if (consume) last_q <= consumer + 32'(count_q) - 32'd1;
     case (state_q)
-      IDLE: if (start && !halt_i && !ring_err_q) begin
+      IDLE: if (start) begin
         state_q <= FETCH;
+        ring_q <= next;
         count_q <= '0;
         next_q <= '0;
         length_q <= '0;
@@ -202,14 +212,11 @@ module dingo_eth_tx (
         end else if (count_q + 7'd1 == limit) begin
           good_q <= 1'b0;              // more pieces than this, or than the ring holds
           state_q <= CHECK;
-        end else if (32'(count_q) + 32'd1 == waiting) begin
-          state_q <= IDLE;             // the rest has not been rung yet
-          tried_q <= producer;
-          tried_valid_q <= 1'b1;
+        end else if (incomplete) begin
+          state_q <= IDLE;
         end
       end
       CHECK: begin
-        tried_valid_q <= 1'b0;
         good_q <= !consume;
         state_q <= consume ? COUNT : SEND;
       end
@@ -224,11 +231,9 @@ module dingo_eth_tx (
       BYTES: if (stat_done) state_q <= REPORT;
       default: if (cqe_ready_i) state_q <= IDLE;
     endcase
-    if (cfg_valid_i) tried_valid_q <= 1'b0;
     if (!rst_ni) begin
       state_q <= IDLE;
       ring_err_q <= 1'b0;
-      tried_valid_q <= 1'b0;
     end else begin
       assert (!unused_line_valid);
       if (cfg_valid_i) assert (state_q == IDLE);
@@ -236,6 +241,6 @@ module dingo_eth_tx (
     end
   end
 
-  assign idle_o = state_q == IDLE && ring_idle && gather_idle && !ring_err_q && !(start && !halt_i);
-  wire unused_ok = &{1'b0, unused_read, unused_line, port_i, size};
+  assign idle_o = state_q == IDLE && ring_idle && gather_idle && !ring_err_q && (halt_i || work == '0);
+  wire unused_ok = &{1'b0, unused_running, unused_read, unused_line, port_i, size};
 endmodule

@@ -100,8 +100,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
         const bool kernel =
             type == DINGO_DB_EQ || type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX;
         const unsigned objects = type == DINGO_DB_CQ ? kCqs : type == DINGO_DB_EQ ? kEqs : 4;
-        object_ = type << 24 |
-                  (type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX ? 0 : dice_.below(objects));
+        object_ = type << 24 | dice_.below(objects);
         word0_ = object_;
         index_ = static_cast<std::uint32_t>(dice_.any());
         good_ = dice_.percent(80);

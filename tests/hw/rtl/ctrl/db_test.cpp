@@ -72,9 +72,9 @@ Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps,
         case DINGO_DB_EQ:
             return db.page == 0 ? kEq : kNone;
         case DINGO_DB_ETH_TX:
-            return db.page == 0 && object == 0 ? kEtx : kNone;
+            return db.page == 0 && object < 4 ? kEtx : kNone;
         case DINGO_DB_ETH_RX:
-            return db.page == 0 && object == 0 ? kErx : kNone;
+            return db.page == 0 && object < 4 ? kErx : kNone;
         default:
             return kNone;
     }
@@ -157,7 +157,7 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
             db = {dice.percent(90) ? dice.below(3) : dice.below(1024),
                   static_cast<std::uint32_t>(dice.any()), type << 24 | dice.below(3) << 16 | index};
             if ((type == DINGO_DB_ETH_TX || type == DINGO_DB_ETH_RX) && dice.percent(50)) {
-                db.word0 = type << 24;  // the one ring that there is
+                db.word0 = type << 24 | dice.below(5);  // there are four rings
             }
             if (type == DINGO_DB_SRQ && dice.percent(90))
                 db.word0 = type << 24 | dice.below(kSrqs + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Bench: both rings of the Ethernet function at dingo_host, as the card has them.
+/// Bench: the rings of the Ethernet function at dingo_host, as the card has them.
 module eth_bench (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -11,11 +11,11 @@ module eth_bench (
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
     input  logic [1:0] cfg_valid_i,      // 0 transmit, 1 receive, here and below
-    input  logic     cfg_on_i,
-    input  rtl_pkg::xmem_t cfg_mem_i,
-    input  logic [3:0] cfg_log_size_i,
-    input  rtl_pkg::cqi_t  cfg_cq_i,
+    input  rtl_pkg::eth_cfg_t cfg_i,
+    input  logic     rss_valid_i,
+    input  rtl_pkg::rss_t rss_i,
     input  logic [1:0] db_valid_i,
+    input  rtl_pkg::ethi_t db_ring_i,
     input  logic [31:0] db_index_i,
     output logic [1:0] db_bad_o,
     output logic [1:0] idle_o,
@@ -30,6 +30,7 @@ module eth_bench (
     output rtl_pkg::cqe_req_t tx_cqe_o,
     output rtl_pkg::cqe_req_t rx_cqe_o,
     input  logic [1:0] cq_failed_i,
+    input  rtl_pkg::ethi_t cq_failed_ring_i,
     output logic [1:0] stat_valid_o,
     input  logic [1:0] stat_ready_i,
     output rtl_pkg::stat_t tx_stat_o,
@@ -112,10 +113,10 @@ module eth_bench (
 
   dingo_eth_tx u_tx (
       .clk_i, .rst_ni, .halt_i, .idle_o(idle_o[0]), .xl_flush_i, .port_i, .link_i, .cfg_valid_i(cfg_valid_i[0]),
-      .cfg_on_i, .cfg_mem_i, .cfg_log_size_i, .cfg_cq_i, .db_valid_i(db_valid_i[0]), .db_index_i,
+      .cfg_i, .db_valid_i(db_valid_i[0]), .db_ring_i, .db_index_i,
       .db_bad_o(db_bad_o[0]), .frame_valid_o(out_valid_o), .frame_ready_i(out_ready_i), .frame_o(out_o),
       .cqe_valid_o(cqe_valid_o[0]), .cqe_ready_i(cqe_ready_i[0]), .cqe_o(tx_cqe_o),
-      .cq_failed_i(cq_failed_i[0]), .stat_valid_o(stat_valid_o[0]), .stat_ready_i(stat_ready_i[0]),
+      .cq_failed_i(cq_failed_i[0]), .cq_failed_ring_i, .stat_valid_o(stat_valid_o[0]), .stat_ready_i(stat_ready_i[0]),
       .stat_o(tx_stat_o), .read_valid_o(tx_read_valid), .read_ready_i(read_ready[RD]), .read_o(read),
       .read_rsp_valid_i(read_rsp_valid[RD]), .read_rsp_ready_o(tx_rsp_ready),
       .read_rsp_i(read_rsp[RD*rtl_pkg::BEAT_W +: rtl_pkg::BEAT_W]), .desc_valid_o(tx_desc_valid),
@@ -125,10 +126,10 @@ module eth_bench (
   );
   dingo_eth_rx u_rx (
       .clk_i, .rst_ni, .halt_i, .idle_o(idle_o[1]), .xl_flush_i, .port_i, .mac_valid_i, .macs_i,
-      .cfg_valid_i(cfg_valid_i[1]), .cfg_on_i, .cfg_mem_i, .cfg_log_size_i, .cfg_cq_i,
-      .db_valid_i(db_valid_i[1]), .db_index_i, .db_bad_o(db_bad_o[1]), .frame_valid_i(in_valid_i),
+      .cfg_valid_i(cfg_valid_i[1]), .cfg_i, .rss_valid_i, .rss_i,
+      .db_valid_i(db_valid_i[1]), .db_ring_i, .db_index_i, .db_bad_o(db_bad_o[1]), .frame_valid_i(in_valid_i),
       .frame_ready_o(in_ready_o), .frame_i(in_i), .cqe_valid_o(cqe_valid_o[1]), .cqe_ready_i(cqe_ready_i[1]),
-      .cqe_o(rx_cqe_o), .cq_failed_i(cq_failed_i[1]), .stat_valid_o(stat_valid_o[1]),
+      .cqe_o(rx_cqe_o), .cq_failed_i(cq_failed_i[1]), .cq_failed_ring_i, .stat_valid_o(stat_valid_o[1]),
       .stat_ready_i(stat_ready_i[1]), .stat_o(rx_stat_o), .write_valid_o(rx_write_valid),
       .write_ready_i(write_ready[WR]), .write_o(write), .wdata_valid_o(rx_wdata_valid),
       .wdata_ready_i(wdata_ready[WR]), .wdata_o(wdata), .done_valid_i(done_valid[WR]), .done_err_i(done_err),
