@@ -257,6 +257,55 @@ TEST_P(Ethernet, RingFullOfPiecesWithoutAnEndIsRefused) {
     EXPECT_EQ(card.wire.sent.size(), 1u);
 }
 
+TEST_P(Ethernet, EveryRingSendsItsFramesInOrderAndCompletesWithItsNumber) {
+    std::vector<EthRing> rings = {tx};
+    for (std::uint8_t n = 1; n < d.query_limits().max_eth_rings; ++n) {
+        rings.push_back(d.create_eth(DINGO_ETH_TX, n, cq));
+    }
+    ASSERT_EQ(rings.size(), 4u);
+    for (std::size_t size = 60; size < 66; ++size) {
+        for (EthRing& ring : rings) {
+            d.post_eth(ring, put(frame_to(kPeer, size)), static_cast<std::uint32_t>(size), kEop);
+        }
+    }
+    card.settle();
+    EXPECT_EQ(card.wire.sent.size(), 24u);
+    std::array<std::uint32_t, 4> next{};
+    for (int i = 0; i < 24; ++i) {
+        const auto entry = d.poll_cq(cq);
+        ASSERT_TRUE(entry);
+        ASSERT_LT(cqe_qpn(*entry), 4u);
+        EXPECT_EQ(entry->byte_len, 60 + next[cqe_qpn(*entry)]);
+        EXPECT_EQ(entry->wqe_index, next[cqe_qpn(*entry)]++);
+    }
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_ETH, DINGO_ETH_TX << 24 | 3).status, DINGO_ST_OK + 0u);
+    const auto dropped = stat(DINGO_CARD_DB_DROPPED);
+    d.post_eth(rings[3], put(frame_to(kPeer, 60)), 60, kEop);
+    d.post_eth(rings[2], put(frame_to(kPeer, 60)), 60, kEop);
+    card.settle();
+    EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), dropped + 1);
+    EXPECT_EQ(card.wire.sent.size(), 25u) << "the others go on";
+}
+
+TEST_P(Ethernet, RingsAreThereOnceAndOnlyAsManyAsTheLimitSays) {
+    const auto destroyed = [&](std::uint32_t id) {
+        return d.destroy(DINGO_OP_DESTROY_ETH, id).status + 0u;
+    };
+    EXPECT_EQ(destroyed(DINGO_ETH_TX << 24 | 1), DINGO_ST_BAD_ID + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_RX << 24 | 4), DINGO_ST_BAD_ID + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_RX << 24 | 256), DINGO_ST_BAD_ID + 0u);
+    EXPECT_EQ(destroyed(7u << 24), DINGO_ST_BAD_ID + 0u);
+    d.create_eth(DINGO_ETH_RX, 1, cq);
+    EXPECT_EQ(destroyed(DINGO_ETH_TX << 24 | 1), DINGO_ST_BAD_ID + 0u) << "of the other kind";
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, cq.cqn).status, DINGO_ST_BUSY + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_RX << 24 | 1), DINGO_ST_OK + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_RX << 24 | 1), DINGO_ST_BAD_ID + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_TX << 24), DINGO_ST_OK + 0u);
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, cq.cqn).status, DINGO_ST_BUSY + 0u);
+    EXPECT_EQ(destroyed(DINGO_ETH_RX << 24), DINGO_ST_OK + 0u);
+    EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, cq.cqn).status, DINGO_ST_OK + 0u);
+}
+
 TEST_P(Ethernet, BusyWireKeepsTheFrameAndAsksToBeCalledAgain) {
     card.wire.busy = true;
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
