@@ -9,6 +9,7 @@ module dingo_req_send (
     // order: taken in a cycle with ready
     input  logic        start_i,
     output logic        ready_o,       // and the segments and the WQE are no longer looked at
+    output logic        soon_o,        // or will be in the next cycle: the last segment is looked at now
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
@@ -61,6 +62,7 @@ module dingo_req_send (
   assign idle_o = state_q == HEAD && !txd_valid_q && !seg_valid_q && !inl_valid_q;
   assign go = !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i);
   assign ready_o = state_q == HEAD && go;
+  assign soon_o = go && (state_q == HEAD || (state_q == SEGS && seg_i.last));
   assign seg_index_o = index_q;
   assign block = state_q == DATA ? block_q + 4'd1 : block_q;
   assign inl_re_o = go && (state_q == FIRST || state_q == DATA);

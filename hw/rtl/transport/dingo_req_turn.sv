@@ -106,6 +106,8 @@ module dingo_req_turn (
   logic [12:0] bytes_q;
   logic [31:0] off_q, next_psn_q, rec_next;
   logic last_q;
+  logic [31:0] rest_q, rest_next;      // of the message, with this packet; behind it
+  logic goes_on, free_soon;
   logic placed_q;                      // the segments of the packet are there: it is all of its message
   logic checked_q;                     // regions of the WQE are not paused
   req_pkg::report_t report_q;
@@ -150,6 +152,9 @@ module dingo_req_turn (
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
   assign wqe_round = ({1'b0, answer_i.wqe.length} + {20'd0, pmtu} - 33'd1) >> shift;
   assign wqe_packets = datagram || answer_i.wqe.length == 32'd0 ? 32'd1 : wqe_round[31:0];
+  // The packet behind this one is of the same message, and nothing has to be found out before it.
+  assign goes_on = !last_q && connected && !answer_i.wqe.inl && room_behind;
+  assign rest_next = rest_q - {19'd0, pmtu};
   assign rec_next = r_q.first + {8'd0, r_q.packets};
 
   assign load_state = state_q == RELOAD || state_q == NEW || state_q == FLUSH_LOAD;
@@ -157,7 +162,7 @@ module dingo_req_turn (
   assign loaded = answer_i.load_done || load_seen_q;
   assign ask_o.index = state_q == RELOAD ? r_q.index : c_q.next_index;
   assign walk_state = (state_q == BEGIN && may_check) || state_q == CHECK || state_q == WALK;
-  assign ask_o.walk = walk_state && !walk_seen_q && free_o;
+  assign ask_o.walk = walk_state && !walk_seen_q && (free_o || (state_q == WALK && free_soon));
   assign walked = answer_i.walk_done || walk_seen_q;
   assign ask_o.whole = r_read || (state_q != WALK && !single);
   assign ask_o.offset = state_q == BEGIN ? '0 : off_q;
@@ -244,6 +249,7 @@ module dingo_req_turn (
       .idle_o,
       .start_i(sending || quick_o.take),
       .ready_o(free_o),
+      .soon_o(free_soon),
       .txd_i(txd),
       .datagram_i(datagram),
       .offset_i(off_q),
@@ -267,7 +273,7 @@ module dingo_req_turn (
   );
 
   // ---------------------------------------------------------------- what may come next
-  logic more, may_send, may_begin, quick_next, quick_last, quick_more, quick_ok, flushing, old;
+  logic more, may_send, may_begin, quick_next, quick_last, quick_more, quick_ok, room_behind, flushing, old;
   logic near;
   // The table may say ERR before the step that sees to what had begun, which goes first.
   assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
@@ -282,8 +288,9 @@ module dingo_req_turn (
   assign quick_ok = quick_i.plain && !(quick_i.wqe.fetch && (uc || c_q.reads >= max_reads));
   assign quick_last = quick_i.wqe.blocks[1] ? c_q.next_index + 32'd2 == c_q.producer : c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
-  assign quick_more = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1 &&
-                    (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
+  assign quick_more = room_behind && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1;
+  assign room_behind = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i &&
+                       (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
   assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_ok && free_o && rec_we_ok_i;
   assign quick_o.may_start = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
@@ -499,6 +506,7 @@ module dingo_req_turn (
         end
         PACKET: begin
           off_q <= place_off;
+          rest_q <= rest;
           last_q <= r_last || r_read;
           bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
           if (datagram) bytes_q <= rest[12:0];
@@ -533,7 +541,14 @@ module dingo_req_turn (
           if (connected && c_q.ack_at == NEVER && cfg_q.timeout != 5'd0) c_q.ack_at <= ack_ns;
           if (last_q) c_q.cursor <= c_q.cursor + 8'd1;
           used_q <= used_q + 5'd1;
-          state_q <= NEXT;
+          state_q <= goes_on ? WALK : NEXT;
+          if (goes_on) begin           // as PACKET would find
+            off_q <= off_q + {19'd0, pmtu};
+            rest_q <= rest_next;
+            last_q <= rest_next <= {19'd0, pmtu};
+            bytes_q <= rest_next < {19'd0, pmtu} ? rest_next[12:0] : pmtu;
+            next_psn_q <= next_psn_q + 32'd1;
+          end
         end
 
         // -------------------------------------------------------------------------- flushing

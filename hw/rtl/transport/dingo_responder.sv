@@ -117,9 +117,12 @@ module dingo_responder (
   logic again_next, again_next_q;         // the turn that is chosen; to be loaded: is such a one
   rsp_pkg::nak_t nak_q;
   rsp_pkg::item_t item_q;
-  rsp_pkg::item_t cqe_item_q;             // of the completion in `own`
+  rsp_pkg::item_t cqe_item_q;             // of the completion in `own`, of put_q
   logic item_err_q;
   logic [63:0] item_word_q;               // of an atomic
+  logic put_q;                            // the step chosen before put a READ or atomic into slot put_slot_q
+  logic [3:0] put_slot_q;
+  logic [63:0] put_word_q;
   rtl_pkg::txerr_t txerr_q;
   logic [31:0] db_index_q;
   logic prefetch_q;                       // the RQ moved on
@@ -242,7 +245,7 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- steps of one cycle
   rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
+  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_put, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
   logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
   rtl_pkg::qpi_t next_qp_q, load_qp;
   rsp_pkg::rctx_t quick_ctx;
@@ -259,7 +262,7 @@ module dingo_responder (
       .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
       .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
       .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx),
-      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit),
+      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit), .put_o(quick_put),
       .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
   assign quick = quick_rx || quick_commit || quick_reply || quick_db;
   // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
@@ -340,7 +343,7 @@ module dingo_responder (
       .clk_i, .rst_ni, .go_i(go), .start_i(start && is_turn), .ctx_i(ctx_r), .done_o(tn_done), .ctx_o(tn_ctx),
       .wake_o(tn_wake), .again_o(tn_again), .again_i(again_next_q), .x_i(x_q), .emit_o(tn_emit), .emit_ready_i(emit_ready),
       .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
-      .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done_q), .res_bytes_i(res_bytes),
+      .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done || rd_done_q), .res_bytes_i(res_bytes),
       .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .mr_paused_i(key.paused), .pause_o(pause_push), .open_o(tn_open),
       .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag),
       .cqes_done_i(cqes_q == '0)
@@ -352,10 +355,16 @@ module dingo_responder (
   assign part_exit = is_rx ? rsp_pkg::EXIT_STORE : is_commit ? cm_exit : tn_exit;
 
   // ---------------------------------------------------------------- READs and what leaves
+  // Which READ: that of the commit in work, or of the quick one before, whose context is just being stored.
+  rsp_pkg::item_t rd_item;
+  logic [63:0] rd_word;
+  assign rd_item = put_q ? cqe_item_q : item_q;
+  assign rd_word = put_q ? put_word_q : item_word_q;
   dingo_rsp_reads u_reads (
-      .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new), .find_i(rd_find), .get_i(rd_get),
-      .step_i(rd_step), .slot_i(is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .oldest_i(cm_ctx.rd_next), .psn_i(item_q.psn),
-      .atomic_i(item_q.atomic), .va_i(item_q.atomic ? item_word_q : item_q.va), .rkey_i(item_q.tag), .length_i(item_q.bytes), .msn_i(cm_ctx.msn + 24'd1), .done_o(rd_done),
+      .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new || put_q), .find_i(rd_find), .get_i(rd_get),
+      .step_i(rd_step), .slot_i(put_q ? put_slot_q : is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .oldest_i(cm_ctx.rd_next),
+      .psn_i(rd_item.psn), .atomic_i(rd_item.atomic), .va_i(rd_item.atomic ? rd_word : rd_item.va), .rkey_i(rd_item.tag),
+      .length_i(rd_item.bytes), .msn_i(put_q ? c_q.msn : cm_ctx.msn + 24'd1), .done_o(rd_done),
       .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
   );
 
@@ -455,6 +464,10 @@ module dingo_responder (
       seg_o.mem <= key.mem;
     end
 
+    put_q <= rst_ni && loading && go && quick_put;
+    put_slot_q <= ctx_r.rd_next;
+    put_word_q <= item_word_q;
+    if (rst_ni) a_put: assert (!(put_q && (rd_new || rd_find || rd_get || rd_step)));
     if (go) begin
       case (state_q)
         INIT: begin
@@ -598,5 +611,5 @@ module dingo_responder (
     end
   end
 
-  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, own, db_i.pushed};
+  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, rd_item, own, db_i.pushed};
 endmodule

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Packets that wait for their step. The key of a WRITE of one packet, a READ or an atomic is looked up when the
-/// packet comes in, while steps of others go on: its headers and its QP say all that the table wants to know. For a
+/// packet comes in, while steps of others go on: its headers and its QP say all that the table wants to know. Where a
+/// packet behind the first of a WRITE goes is guessed from the one before it. For a
 /// SEND of one packet dingo_rsp_ahead looks up receive WQE and key.
 module dingo_rsp_intake (
     input  logic             clk_i,
@@ -59,14 +60,44 @@ module dingo_rsp_intake (
   assign op = rxp_i.h.opcode[4:0];
   assign reads = op == roce_pkg::OP_READ_REQUEST;
   assign changes = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
-  assign in_key = connected && (op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0;
+  assign in_key = connected && (((op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0) || guessed);
+  // Where the packet of a WRITE goes that comes next: key and address of the message, by the last bits of its QP. It is a
+  // guess; dingo_rsp_quick compares it with the context, in headers that such a packet does not have.
+  localparam int unsigned LogGuesses = 4;
+  localparam int unsigned GUESS_W = rtl_pkg::QP_LOG + 32 + 64;
+  logic [GUESS_W-1:0] guesses[1 << LogGuesses];
+  logic [(1<<LogGuesses)-1:0] guess_q;
+  logic [LogGuesses-1:0] guess_index;
+  rtl_pkg::qpi_t guess_qp;
+  logic [31:0] guess_key;
+  logic [63:0] guess_va;
+  logic begins, follows, guessed;
+  rtl_pkg::rxp_t rxp;                       // with what was guessed
+  assign guess_index = rxp_i.qp[LogGuesses-1:0];
+  assign {guess_qp, guess_key, guess_va} = guesses[guess_index];
+  assign begins = op == roce_pkg::OP_WRITE_FIRST;
+  assign follows = op == roce_pkg::OP_WRITE_MIDDLE || op == roce_pkg::OP_WRITE_LAST;
+  assign guessed = follows && guess_q[guess_index] && guess_qp == rxp_i.qp && rxp_i.h.len != '0;
+  always_comb begin
+    rxp = rxp_i;
+    if (follows) begin
+      rxp.h.rkey = guess_key;
+      rxp.h.va = guess_va;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) guess_q <= '0;
+    else if (push && connected && begins) guess_q[guess_index] <= 1'b1;
+    if (push && (begins || guessed))
+      guesses[guess_index] <= {rxp_i.qp, rxp.h.rkey, rxp.h.va + {51'd0, rxp_i.h.len}};
+  end
   // An entry of an SRQ is whoever's comes first: no guess.
   assign in_send = connected && !rxp_i.ctx.cfg.has_srq && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
   dingo_fifo #(.Width(RXP_W + 2), .LogDepth(LogPackets)) u_packets (
       .clk_i, .rst_ni,
-      .valid_i(push), .ready_o(in_ready), .data_i({in_send, in_key, rxp_i}),
+      .valid_i(push), .ready_o(in_ready), .data_i({in_send, in_key, rxp}),
       .valid_o(out_valid), .ready_i(pop_i), .data_o({send_o, key_o, rxp_o}), .count_o(count)
   );
   dingo_rsp_ahead u_ahead (
@@ -80,9 +111,9 @@ module dingo_rsp_intake (
     mr_o = '0;
     if (ahead_ask) mr_o = ahead_mr;
     else if (mr_valid_o) begin
-      mr_o.key = rxp_i.h.rkey;
-      mr_o.va = rxp_i.h.va;
-      mr_o.len = rxp_i.h.dma_len;
+      mr_o.key = rxp.h.rkey;
+      mr_o.va = rxp.h.va;
+      mr_o.len = follows ? {19'd0, rxp_i.h.len} : rxp_i.h.dma_len;
       mr_o.access = reads ? dingo_pkg::ACC_REMOTE_READ[5:0] : changes ? dingo_pkg::ACC_REMOTE_ATOMIC[5:0] : dingo_pkg::ACC_REMOTE_WRITE[5:0];
       mr_o.pdn = rxp_i.ctx.cfg.pdn;
       mr_o.privileged = rxp_i.ctx.cfg.privileged;

@@ -31,8 +31,8 @@ module dingo_rsp_keys (
   rtl_pkg::mr_rsp_t rsp_q;
 
   assign ask_o = receive_valid_i || turn_valid_i || wqe_valid_i;
-  assign have_o = have_q;
-  assign rsp_o = rsp_q;
+  assign have_o = have_q || (answer_i && asked_q);
+  assign rsp_o = have_q ? rsp_q : mr_rsp_i;
   assign mr_valid_o = ask_o || intake_valid_i;
   always_comb begin
     mr_o = receive_valid_i ? receive_i : wqe_i;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// The steps that are most of the traffic, each decided in the cycle in which the context comes: a WRITE of
-/// one packet, a READ or an atomic that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
-/// doorbell, the return of an item whose bytes are in memory, a turn in which
+/// one packet or the rest of a longer one, a READ or an atomic that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
+/// doorbell, the return of an item whose bytes are in memory or of such a READ or atomic, a turn in which
 /// nothing but an ACK or NAK is owed. They do what dingo_rsp_receive, _event, _commit and _turn would do;
 /// whatever is not plain goes to those. Combinational.
 module dingo_rsp_quick (
@@ -24,6 +24,7 @@ module dingo_rsp_quick (
     output logic              read_o,        // a READ: it has no payload
     output logic              atomic_o,      // or it is an atomic
     output logic              commit_o,
+    output logic              put_o,         // of a READ or atomic: slot rd_next of ctx_i is its
     output logic              reply_o,
     output logic              db_o,
     output logic              prefetch_o,    // entries of the RQ will be wanted
@@ -35,7 +36,7 @@ module dingo_rsp_quick (
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
   localparam logic [31:0] AHEAD = 32'd16;    // no entry behind these is fetched ahead for what is in front now
-  logic is_rc, is_uc, answers, room, wait_ack, expected, write, read, atomic, fetch, slot_free, send;
+  logic is_rc, is_uc, answers, room, wait_ack, expected, next_psn, write, middle, ends, follows, read, atomic, fetch, slot_free, send;
   logic [4:0] op;
   logic [3:0] slot;
   logic [31:0] cons_next, rq_held, db_held;
@@ -49,9 +50,17 @@ module dingo_rsp_quick (
 
   // What was looked up is a WRITE or SEND of one packet on a connected QP, and longer than nothing.
   // The receive WQE of a UC message that was dropped waits for the next SEND.
-  assign expected = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
-                    && ctx_i.message == rsp_pkg::MSG_NONE && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room
-                    && !(is_uc && ctx_i.held);
+  assign next_psn = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
+                    && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room && !(is_uc && ctx_i.held);
+  assign expected = next_psn && ctx_i.message == rsp_pkg::MSG_NONE;
+  // Of a longer WRITE a packet behind the first, at the place and with the key that dingo_rsp_intake guessed: it
+  // has put them into headers where such a packet has none.
+  assign middle = op == roce_pkg::OP_WRITE_MIDDLE;
+  assign ends = op == roce_pkg::OP_WRITE_LAST;
+  assign follows = next_psn && key_i && ctx_i.message == rsp_pkg::MSG_WRITE && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0
+                   && h_i.rkey == ctx_i.write_rkey && h_i.va == ctx_i.write_va
+                   && ((middle && h_i.len == rtl_pkg::pmtu_bytes(x_i.cfg.path_mtu) && {19'd0, h_i.len} < ctx_i.remaining)
+                       || (ends && {19'd0, h_i.len} == ctx_i.remaining));
   assign op = h_i.opcode[4:0];
   assign write = expected && key_i && op == roce_pkg::OP_WRITE_ONLY && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
   assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
@@ -65,8 +74,9 @@ module dingo_rsp_quick (
   assign fetch = read || atomic;
   assign read_o = read;
   assign atomic_o = atomic;
-  assign rx_o = write || send || fetch;
-  assign commit_o = en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_DATA && !item_err_i && !ctx_i.dead;
+  assign rx_o = write || send || fetch || follows;
+  assign put_o = en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_READ && !item_err_i && !ctx_i.dead && !ctx_i.err && !ctx_i.fatal;
+  assign commit_o = (en_i && step_i == rsp_pkg::STEP_COMMIT && item_i.kind == rsp_pkg::IT_DATA && !item_err_i && !ctx_i.dead) || put_o;
   assign cons_next = ctx_i.rq_cons + 32'd1;
   assign rq_held = ctx_i.rq_prod - ctx_i.rq_cons;
   assign db_held = db_index_i - ctx_i.rq_cons;
@@ -91,13 +101,19 @@ module dingo_rsp_quick (
       item_o.kind = rsp_pkg::IT_DATA;
       item_o.qp = 16'(qp_i);
       item_o.psn = h_i.psn;
-      item_o.write = write;
-      item_o.first = 1'b1;
-      item_o.last = 1'b1;
+      item_o.write = write || follows;
+      item_o.first = !follows;
+      item_o.last = !middle;
       item_o.silent = !is_rc;
       item_o.ack = h_i.ackreq && is_rc;
       item_o.rq_after = ctx_i.rq_cons;
       item_o.bytes = {19'd0, h_i.len};
+    end
+    if (follows) begin
+      item_o.bytes = ctx_i.bytes;
+      ctx_o.write_va = ctx_i.write_va + {51'd0, h_i.len};
+      ctx_o.remaining = ctx_i.remaining - {19'd0, h_i.len};
+      if (ends) ctx_o.message = rsp_pkg::MSG_NONE;
     end
     if (fetch) begin
       ctx_o.rd_inflight = ctx_i.rd_inflight + 5'd1;
@@ -123,21 +139,30 @@ module dingo_rsp_quick (
     if (db_o) ctx_o.rq_prod = db_index_i;
     if (commit_o) begin
       ctx_o.items = ctx_i.items - 8'd1;
-      ctx_o.open = (ctx_i.open || item_i.took) && !item_i.cqe;
+      if (!put_o) ctx_o.open = (ctx_i.open || item_i.took) && !item_i.cqe;
       if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;
-      if (item_i.last) ctx_o.msn = ctx_i.msn + 24'd1;
-      if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
+      if (item_i.last && !put_o) ctx_o.msn = ctx_i.msn + 24'd1;
+      if (put_o) begin                       // its response acknowledges everything before it
+        ctx_o.rd_inflight = ctx_i.rd_inflight - 5'd1;
+        ctx_o.msn = ctx_i.msn + 24'd1;
+        if (ctx_i.reply_syn[7:5] == roce_pkg::AETH_ACK) ctx_o.reply_pending = 1'b0;
+        ctx_o.rd_used[ctx_i.rd_next] = 1'b1;
+        ctx_o.rd_pending[ctx_i.rd_next] = 1'b1;
+        ctx_o.rd_answered[ctx_i.rd_next] = 1'b0;
+        ctx_o.rd_next = {4'd0, ctx_i.rd_next} + 8'd1 == x_i.cfg.max_dest_rd ? 4'd0 : ctx_i.rd_next + 4'd1;
+        wake_o = 1'b1;
+      end else if (item_i.ack && !ctx_i.fatal && !ctx_i.err) begin
         ctx_o.reply_pending = 1'b1;
         ctx_o.reply_syn = roce_pkg::SYN_ACK;
         ctx_o.reply_psn = item_i.psn;
         ctx_o.waited = wait_ack ? ctx_i.waited + 2'd1 : 2'd0;
         wake_o = !wait_ack;
       end
-      emit_o.stat = item_i.first;
-      emit_o.stat_idx = item_i.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
-      emit_o.qstat = item_i.cqe;
+      emit_o.stat = item_i.first || put_o;
+      emit_o.stat_idx = put_o ? (item_i.atomic ? 6'(dingo_pkg::CARD_RX_ATOMIC_REQUESTS) : 6'(dingo_pkg::CARD_RX_READ_REQUESTS)) : item_i.write ? 6'(dingo_pkg::CARD_RX_WRITE_REQUESTS) : 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
+      emit_o.qstat = item_i.cqe && !put_o;
       emit_o.qstat_idx = 4'(dingo_pkg::QP_RECV_CQES);
-      emit_o.cqe = item_i.cqe;
+      emit_o.cqe = item_i.cqe && !put_o;
       emit_o.cqe_status = dingo_pkg::WCS_SUCCESS[7:0];
       emit_o.cqe_verr = dingo_pkg::VERR_NONE[7:0];
       emit_o.cqe_tag = item_i.tag;

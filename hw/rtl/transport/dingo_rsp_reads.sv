@@ -10,7 +10,7 @@ module dingo_rsp_reads (
     input  logic           new_i,            // a READ into `slot_i`, all of it to be answered
     input  logic           find_i,           // a repetition: part of one in `used_i`, the newest first
     input  logic           get_i,            // `slot_i` to res_o
-    input  logic           step_i,           // res_o.next was sent; takes one cycle, no done_o
+    input  logic           step_i,           // res_o.next was sent: the one behind it comes next; takes one cycle, no done_o
     input  logic [3:0]     slot_i,
     input  logic [15:0]    used_i,
     input  logic [3:0]     oldest_i,         // the newest is before it
@@ -98,7 +98,8 @@ module dingo_rsp_reads (
     done_o <= 1'b0;
     case (state_q)
       IDLE:
-      if (new_i) done_o <= 1'b1;
+      if (step_i) r_q.next <= r_q.next + 24'd1;
+      else if (new_i) done_o <= 1'b1;
       else if (find_i) begin
         slot_q <= oldest_i - 4'd1;
         hit_o <= 1'b0;

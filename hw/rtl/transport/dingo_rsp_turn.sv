@@ -80,11 +80,15 @@ module dingo_rsp_turn (
     for (int i = 15; i >= 0; i--) if (pick_from[i]) pick = 4'(i);
   end
 
+  logic got_q;                               // dingo_rsp_reads has that of rd_slot_o: its next packet needs no look
+  logic only;                                // no other READ is to be answered
+  assign only = c_q.rd_pending == 16'd1 << rd_slot_o;
+
   assign done_o = state_q == IDLE;
   assign ctx_o = c_q;
   assign read_o = state_q == TN_GET || state_q == TN_KEY || state_q == TN_KEY_WAIT || state_q == TN_SEND;
   assign send_o = (state_q == TN_SEND || state_q == TN_REPLY) && go_i;
-  assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i;
+  assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i && !got_q;
   assign rd_step_o = state_q == TN_SEND && go_i;
   assign mr_valid_o = state_q == TN_KEY && go_i;
   assign pause_o = state_q == TN_KEY_WAIT && go_i && mr_done_i && mr_paused_i;
@@ -106,6 +110,7 @@ module dingo_rsp_turn (
       if (!again_i) used_q <= '0;
       wake_o <= 1'b0;
       again_o <= 1'b0;
+      got_q <= 1'b0;
       exit_o <= rsp_pkg::EXIT_STORE;
       state_q <= TN_START;
     end else if (go_i) begin
@@ -123,8 +128,10 @@ module dingo_rsp_turn (
               state_q <= TN_FLUSH;
             end
           end else if (is_rc && answers && (c_q.rd_pending != '0 || c_q.reply_pending)) begin
-            if (path_ok_i) state_q <= TN_PICK;
-            else begin                       // our address has gone: the peer hears nothing
+            if (path_ok_i) begin
+              rd_slot_o <= pick;
+              state_q <= TN_NEXT;
+            end else begin                       // our address has gone: the peer hears nothing
               c_q.rd_pending <= '0;
               c_q.reply_pending <= 1'b0;
               if (c_q.fatal) exit_o <= rsp_pkg::EXIT_ERR;
@@ -139,11 +146,12 @@ module dingo_rsp_turn (
             wake_o <= 1'b1;
             again_o <= used_q != '0 && used_q < together;
             state_q <= IDLE;
-          end else state_q <= c_q.rd_pending != '0 ? TN_GET : TN_REPLY;
+          end else state_q <= c_q.rd_pending == '0 ? TN_REPLY : got_q ? TN_KEY : TN_GET;
         end
 
         TN_GET:
         if (rd_done_i) begin
+          got_q <= 1'b1;
           state_q <= res_bytes_i != '0 ? TN_KEY : TN_SEND;
         end
 
@@ -167,12 +175,13 @@ module dingo_rsp_turn (
           if (res_last_i) begin
             c_q.rd_pending[rd_slot_o] <= 1'b0;
             c_q.rd_answered[rd_slot_o] <= 1'b1;
-            state_q <= TN_PICK;
+            state_q <= only && !c_q.reply_pending ? IDLE : TN_PICK;
           end else state_q <= TN_NEXT;
         end
 
         TN_PICK: begin  // C9-110: an earlier one interrupts the one that was being sent
           rd_slot_o <= pick;
+          got_q <= 1'b0;
           state_q <= TN_NEXT;
         end
 
