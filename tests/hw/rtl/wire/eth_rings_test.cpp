@@ -125,6 +125,28 @@ TEST_P(SeveralEthernetRings, AFrameWithoutItsEndHoldsUpNoOtherRing) {
     EXPECT_EQ(out.size(), 2u);
 }
 
+TEST_P(SeveralEthernetRings, ADoorbellCountsInWhateverCycleItComes) {
+    for (int delay = 0; delay < 150; ++delay) {
+        number = static_cast<unsigned>(delay) % kRings;
+        create(kTx, 3);
+        put(kTx, take(64), 64, delay % 2 != 0);
+        const std::uint64_t last = take(64);
+        put(kTx, last, 64, 1);
+        ASSERT_TRUE(ring(kTx, 1));
+        for (int i = 0; i < delay / 2; ++i) {
+            cycle();
+        }
+        ASSERT_TRUE(ring(kTx, 2));
+        settle();
+        ASSERT_FALSE(done[kTx].empty()) << delay;
+        ASSERT_EQ(done[kTx].back().index, 1u) << delay;
+        done[kTx].clear();
+        const Frame& frame = out.back().first;
+        ASSERT_EQ(std::memcmp(&frame[frame.size() - 64], memory.at(last), 64), 0)
+            << "not of the ring that was there before";
+    }
+}
+
 TEST_P(SeveralEthernetRings, ReceiveByKeyAndTable) {
     set_port(1500, true);
     create_all(kRx, 5);
