@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verilator's -Wall on the whole card, at its own size and at the smallest; the widths of packages' types; and how many
-# waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
+# Verilator's -Wall on the whole card, at its own size and at the smallest, and on the adapter to PCIe; the widths of
+# packages' types; and how many waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../../../.." || exit 1
 . scripts/lib/common.sh
@@ -13,14 +13,16 @@ python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
 # Waivers name their reason and their place; more of them want a look.
 waivers_allowed=4
 
-# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error.
+# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error. The card and the adapter to PCIe have packages of their own,
+# of which nothing is unused.
 lint() {
-    local dir=$1 top=$2
+    local dir=$1 top=$2 parts=("$1")
     shift 2
+    if [ "$top" = dingo_pcie ]; then parts=("$dir/lib" "$dir/pcie"); else parts+=(-not -path "*/pcie/*"); fi
     # shellcheck disable=SC2046  # names without blanks
     timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
         "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
-        $(find "$dir" -name '*_pkg.sv' | sort) $(find "$dir" -name 'dingo_*.sv' | sort)
+        $(find "${parts[@]}" -name '*_pkg.sv' | sort) $(find "${parts[@]}" -name 'dingo_*.sv' | sort)
 }
 widths() {
     # shellcheck disable=SC2046  # names without blanks
@@ -42,6 +44,7 @@ refuses() { ! "$@"; }
 
 check 'the card' lint hw/rtl dingo_card
 check 'the card with few objects' lint hw/rtl dingo_card -DDINGO_QP_LOG=4 -DDINGO_CQ_LOG=4 -DDINGO_MR_LOG=4 -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2
+check 'the adapter to PCIe' lint hw/rtl dingo_pcie
 check 'widths of structures' widths hw/rtl
 cp -r hw/rtl "$out/broken"
 sed -i 's/BEAT_W = 521/BEAT_W = 520/' "$out/broken/rtl_pkg.sv"
@@ -49,5 +52,6 @@ check 'a wrong width is found' refuses widths "$out/broken"
 cp hw/rtl/rtl_pkg.sv "$out/broken/"
 sed -i '0,/^endmodule/s//  logic nobody_reads_this;\nendmodule/' "$out/broken/lib/dingo_fifo.sv"
 check 'a signal that nobody uses is found' refuses lint "$out/broken" dingo_card
+check 'and in the adapter' refuses lint "$out/broken" dingo_pcie
 waivers=$(grep -rhc 'lint_off' --include='*.sv' hw/rtl | awk '{ n += $1 } END { print n }')
 check "$waivers waivers, $waivers_allowed allowed" test "$waivers" -le $waivers_allowed

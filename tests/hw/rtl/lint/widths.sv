@@ -23,4 +23,6 @@ module widths;
   `SAME(rsp_pkg, EMIT_W, emit_t)
   `SAME(rsp_pkg, RRES_W, rres_t)
   `SAME(rsp_pkg, SRQ_W, srq_t)
+  if ($bits(pcie_pkg::rq_t) != 128 || $bits(pcie_pkg::cq_t) != 128 || $bits(pcie_pkg::rc_t) != 96 || $bits(pcie_pkg::cc_t) != 96)
+    $error("a descriptor of the PCIe block has not its length");
 endmodule

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Write pieces to packets of the requester stream: a descriptor of four dwords, behind it the bytes from their first
+/// dword on. A line is turned by dwords in two steps, then joined with what is left of the line before. What has
+/// begun comes without a gap: the core takes one for an error.
+module dingo_pcie_mwr (
+    input  logic         clk_i,
+    input  logic         rst_ni,
+    output logic         idle_o,
+    input  logic         mwr_valid_i,
+    output logic         mwr_ready_o,
+    input  pcie_pkg::mwr_t mwr_i,
+    input  logic         line_valid_i,
+    output logic         line_ready_o,
+    input  logic [511:0] line_i,
+    output logic         valid_o,
+    input  logic         ready_i,
+    output pcie_pkg::rqbeat_t beat_o,
+    output logic         answer_o,       // beat_o is a burst's last
+    output logic         skip_answer_o   // pulse: a burst ended without a packet, behind all packets before it
+);
+  // ---------------------------------------------------------------- steps: a line each, and one for what is left
+  logic [3:0] step_q;
+  logic primes, spills, step, last_step, room, quiet, skip;
+  logic [4:0] end_dword;                 // of the packet, in the beat that its last line begins or the next
+  logic [4:0] count;
+
+  // The packet's last dword lies at end + 4 - start of the beat that its last line gives; a spill is one beat more.
+  assign end_dword = {1'b0, mwr_i.dwords[3:0]} + 5'd3;    // mod 16: (4 + dwords - 1)
+  // A line that begins behind dword 4 is not enough for a beat, unless it is all.
+  assign primes = mwr_i.start > 4'd4 && mwr_i.beats != 4'd1;
+  logic [7:0] total, given;              // beats of the packet; those that its lines give
+  assign total = (mwr_i.dwords + 8'd19) >> 4;
+  assign given = {4'd0, mwr_i.beats} - {7'd0, primes};
+  assign spills = total > given;
+  assign room = count < 5'd12;
+  assign quiet = !s1_q && !s2_q && count == '0;
+  assign skip = mwr_valid_i && mwr_i.empty && quiet;
+  assign step = mwr_valid_i && !mwr_i.empty && room;
+  assign last_step = {1'b0, step_q} + 5'd1 == {1'b0, mwr_i.beats} + {4'd0, spills};
+  assign mwr_ready_o = skip || (step && last_step);
+  assign line_ready_o = step && step_q != mwr_i.beats;
+
+  pcie_pkg::rq_t head;
+  always_comb begin
+    head = '0;
+    head.kind = pcie_pkg::MEM_WRITE;
+    head.dwords = {3'd0, mwr_i.dwords};
+    head.dword = {mwr_i.line, mwr_i.start};
+  end
+
+  logic s1_q, s2_q, s1_out_q, s2_out_q, s1_first_q, s2_first_q, s1_last_q, s2_last_q, s1_answer_q, s2_answer_q;
+  logic [4:0] s1_from_q, s2_from_q;      // dwords from here on are of the line, those before of the one before
+  logic [3:0] s1_end_q, s2_end_q, turn, s1_first_be_q, s2_first_be_q, s1_last_be_q, s2_last_be_q;
+  logic [1:0] s1_turn_q;
+  logic [511:0] s1_data_q, s2_data_q, hold_q;
+  logic [127:0] s1_head_q, s2_head_q;
+  logic skip_q;
+
+  assign turn = mwr_i.start - 4'd4;      // dwords by which a line turns down
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      step_q <= '0;
+      s1_q <= 1'b0;
+      s2_q <= 1'b0;
+      skip_q <= 1'b0;
+    end else begin
+      if (step) step_q <= last_step ? '0 : step_q + 1'b1;
+      s1_q <= step;
+      s2_q <= s1_q;
+      skip_q <= skip && mwr_i.answer;
+    end
+    s1_out_q <= !(primes && step_q == '0);
+    s1_first_q <= step_q == {3'd0, primes};
+    s1_last_q <= last_step;
+    s1_answer_q <= last_step && mwr_i.answer;
+    s1_end_q <= last_step ? end_dword[3:0] : 4'd15;
+    s1_first_be_q <= mwr_i.first_be;
+    s1_last_be_q <= mwr_i.last_be;
+    s1_head_q <= head;
+    s1_turn_q <= turn[1:0];
+    s1_from_q <= step_q == mwr_i.beats ? 5'd16 : mwr_i.start <= 4'd4 ? 5'd4 - {1'b0, mwr_i.start}
+                 : mwr_i.beats == 4'd1 ? 5'd0 : 5'd20 - {1'b0, mwr_i.start};
+    s1_data_q <= 512'({line_i, line_i} >> {turn[3:2], 7'd0});
+    s2_out_q <= s1_out_q;
+    s2_first_q <= s1_first_q;
+    s2_last_q <= s1_last_q;
+    s2_answer_q <= s1_answer_q;
+    s2_end_q <= s1_end_q;
+    s2_first_be_q <= s1_first_be_q;
+    s2_last_be_q <= s1_last_be_q;
+    s2_head_q <= s1_head_q;
+    s2_from_q <= s1_from_q;
+    s2_data_q <= 512'({s1_data_q, s1_data_q} >> {s1_turn_q, 5'd0});
+    if (s2_q) hold_q <= s2_data_q;
+  end
+  assign skip_answer_o = skip_q;
+
+  // ---------------------------------------------------------------- beats
+  pcie_pkg::rqbeat_t beat;
+  logic out_room;
+  always_comb begin
+    beat.first = s2_first_q;
+    beat.last = s2_last_q;
+    beat.first_be = s2_first_be_q;
+    beat.last_be = s2_last_be_q;
+    beat.end_dword = s2_end_q;
+    for (int unsigned j = 0; j < 16; j++)
+      beat.data[32*j +: 32] = 5'(j) < s2_from_q ? hold_q[32*j +: 32] : s2_data_q[32*j +: 32];
+    if (s2_first_q) beat.data[127:0] = s2_head_q;
+  end
+
+  dingo_fifo #(.Width(pcie_pkg::RQBEAT_W + 1), .LogDepth(4)) u_out (
+      .clk_i, .rst_ni, .valid_i(s2_q && s2_out_q), .ready_o(out_room), .data_i({s2_answer_q, beat}), .valid_o,
+      .ready_i, .data_o({answer_o, beat_o}), .count_o(count)
+  );
+  assign idle_o = quiet && !skip_q;
+
+  wire unused_ok = &{1'b0, end_dword[4]};
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      if (s2_q && s2_out_q) has_room: assert (out_room);
+      if (step && step_q != mwr_i.beats) line_is_there: assert (line_valid_i);
+    end
+  end
+endmodule

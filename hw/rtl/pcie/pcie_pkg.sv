@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// What AMD's UltraScale+ PCIe block (PCIE4, PCIE4C) puts on its 512-bit streams: descriptors, DW-aligned, no straddle.
+/// Where each field comes from: docs/reference/rtl/pcie.md.
+package pcie_pkg;
+  // 256 reads at most are outstanding; each has a slot of 8 lines of 64 bytes in the reorder buffer.
+  localparam int unsigned TAG_LOG = 8;
+  localparam int unsigned SLOT_LOG = 3;
+  localparam int unsigned SMALL_TAG_LOG = 5;  // without the extended tag field
+  localparam int unsigned ID_W = 7;           // ARID of the card
+  localparam int unsigned RQ_USER_W = 137;
+  localparam int unsigned RC_USER_W = 161;
+  localparam int unsigned CQ_USER_W = 183;
+  localparam int unsigned CC_USER_W = 81;
+
+  typedef logic [TAG_LOG-1:0] tag_t;
+  typedef logic [SLOT_LOG-1:0] pos_t;  // a line of a slot
+
+  localparam logic [3:0] MEM_READ = 4'd0;
+  localparam logic [3:0] MEM_WRITE = 4'd1;
+  localparam logic [3:0] MEM_READ_LOCKED = 4'd7;
+  localparam logic [3:0] FIRST_MESSAGE = 4'd12;  // messages are posted
+
+  localparam logic [2:0] STATUS_SC = 3'd0;
+  localparam logic [2:0] STATUS_UR = 3'd1;
+
+  localparam logic [3:0] ERROR_NONE = 4'd0;
+  localparam logic [3:0] ERROR_MISMATCH = 4'd4;  // another requester's: the tag's own completion still comes
+  localparam logic [3:0] ERROR_TAG = 4'd6;       // nobody's
+
+  typedef struct packed {
+    logic        force_ecrc;
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic        requester_en;   // 0: an endpoint's ID is the core's affair
+    logic [15:0] completer;
+    logic [7:0]  tag;
+    logic [15:0] requester;
+    logic        poisoned;
+    logic [3:0]  kind;
+    logic [10:0] dwords;
+    logic [61:0] dword;          // address
+    logic [1:0]  at;
+  } rq_t;
+
+  typedef struct packed {
+    logic        reserved3;
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic        reserved2;
+    logic [15:0] completer;
+    logic [7:0]  tag;
+    logic [15:0] requester;
+    logic        reserved1;
+    logic        poisoned;
+    logic [2:0]  status;
+    logic [10:0] dwords;         // of this packet
+    logic        reserved0;
+    logic        completed;      // nothing follows for this tag
+    logic        locked;
+    logic [12:0] bytes;          // that the request still waits for, this packet's too
+    logic [3:0]  error;
+    logic [11:0] lower;
+  } rc_t;
+
+  typedef struct packed {
+    logic        reserved1;
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic [5:0]  aperture;       // log2 of the BAR's bytes
+    logic [2:0]  bar;
+    logic [7:0]  target;         // function
+    logic [7:0]  tag;
+    logic [15:0] requester;
+    logic        reserved0;
+    logic [3:0]  kind;
+    logic [10:0] dwords;
+    logic [61:0] dword;
+    logic [1:0]  at;
+  } cq_t;
+
+  typedef struct packed {
+    logic        force_ecrc;
+    logic [2:0]  attr;
+    logic [2:0]  tc;
+    logic        completer_en;   // 0: the core knows the bus number
+    logic [15:0] completer;      // bus, function
+    logic [7:0]  tag;
+    logic [15:0] requester;
+    logic        reserved3;
+    logic        poisoned;
+    logic [2:0]  status;
+    logic [10:0] dwords;
+    logic [1:0]  reserved2;
+    logic        locked;
+    logic [12:0] bytes;
+    logic [5:0]  reserved1;
+    logic [1:0]  at;
+    logic        reserved0;
+    logic [6:0]  lower;
+  } cc_t;
+
+  /// A read that is on its way to the core.
+  typedef struct packed {
+    tag_t        tag;
+    pos_t        len;            // lines - 1
+    logic [57:0] line;
+  } mrd_t;
+  localparam int unsigned MRD_W = $bits(mrd_t);
+
+  /// A write of at most one payload: its bytes have no gap.
+  typedef struct packed {
+    logic        answer;         // the burst ends with it
+    logic        empty;          // no byte is enabled: no TLP
+    logic [3:0]  beats;          // lines that it touches
+    logic [7:0]  dwords;
+    logic [3:0]  first_be;
+    logic [3:0]  last_be;
+    logic [3:0]  start;          // its first dword in its first line
+    logic [57:0] line;
+  } mwr_t;
+  localparam int unsigned MWR_W = $bits(mwr_t);
+
+  /// A beat of the requester stream.
+  typedef struct packed {
+    logic         first;
+    logic         last;
+    logic [3:0]   first_be;      // of the packet, with its first beat
+    logic [3:0]   last_be;
+    logic [3:0]   end_dword;     // the last one of this beat
+    logic [511:0] data;
+  } rqbeat_t;
+  localparam int unsigned RQBEAT_W = $bits(rqbeat_t);
+
+  /// Dwords 0 to n of a beat.
+  function automatic logic [15:0] keep(input logic [3:0] n);
+    keep = 16'hffff >> (4'd15 - n);
+  endfunction
+endpackage

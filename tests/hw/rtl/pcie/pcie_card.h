@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// The card's side of dingo_pcie: an AXI4 master that remembers what each answer must be, and
+// AXI4-Lite slaves. One cycle of everything is cycle().
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pcie_core.h"
+
+namespace dingo::rtl {
+
+struct Lite {
+    unsigned port;  // 0 registers, 1 doorbells
+    unsigned address;
+    std::uint64_t data;
+    unsigned strobes;
+};
+
+class PcieBench {
+  public:
+    explicit PcieBench(const CoreTiming& timing);
+
+    void cycle();
+    /// Until nothing is on its way, or so many cycles.
+    void settle(unsigned most = 50'000);
+
+    void read(unsigned id, std::uint64_t address, unsigned lines) {
+        ars_.push_back({id, address, lines});
+    }
+    /// Bytes [address, address + bytes) of one burst, of which the bus gets only the first `given`.
+    void write(std::uint64_t address, unsigned bytes, unsigned given);
+    void write(std::uint64_t address, unsigned bytes) { write(address, bytes, bytes); }
+    void interrupt(unsigned vector) { vectors_.push_back(vector); }
+
+    [[nodiscard]] bool waits() const { return !ars_.empty() || !aws_.empty(); }
+    /// Bytes of memory that nobody wrote.
+    static std::uint8_t pattern(std::uint64_t address) {
+        return static_cast<std::uint8_t>((address * 0x9e3779b97f4a7c15ull) >> 56);
+    }
+    void fill(std::uint64_t address, unsigned bytes);
+
+    Vdingo_pcie dut;
+    std::unique_ptr<PcieCore> core;
+    std::mt19937 random;
+    std::uint64_t now = 0, first_r = 0, last_r = 0;
+    std::string wrong;
+    unsigned answered = 0, failed = 0, beats = 0, b_seen = 0, card_stall = 0, overtaken = 0;
+    std::vector<Lite> writes;  // of the host
+    std::map<unsigned, std::uint64_t> registers;
+    bool hold_db = false;  // the doorbell port takes nothing
+    std::function<void()> on_b;
+    std::map<std::uint64_t, std::uint8_t> expected;  // what the card's writes leave in memory
+
+  private:
+    struct Ar {
+        unsigned id;
+        std::uint64_t address;
+        unsigned lines;
+    };
+    struct Burst {
+        std::uint64_t address, serial;
+        unsigned lines, next = 0, asked = 0;
+        std::vector<std::array<std::uint8_t, 64>> data;
+        std::vector<bool> bad;
+    };
+    struct W {
+        Line data{};
+        std::uint64_t strobes = 0;
+        bool last = false;
+    };
+    void fault(const std::string& text) {
+        if (wrong.empty()) {
+            wrong = text;
+        }
+    }
+    bool moves() { return random() % 100 >= card_stall; }
+    void asked(std::uint64_t address, unsigned bytes, bool failed_read);
+    void take_answer();
+    void sample();
+    void drive();
+
+    std::deque<Ar> ars_;
+    std::deque<std::uint64_t> aws_;
+    std::deque<W> ws_;
+    std::array<std::deque<Burst>, 128> bursts_;
+    std::deque<std::pair<unsigned, std::uint64_t>>
+        order_;  // bursts whose reads have not all been seen
+    std::uint64_t serial_ = 0, oldest_ = 0;
+    unsigned owed_b_ = 0;
+    struct {
+        bool ar, aw, w, irq;
+    } taken_{};  // of what is offered, in this cycle
+    std::deque<unsigned> vectors_;
+    std::array<bool, 2> have_aw_{}, have_w_{};
+    std::array<Lite, 2> lite_{};
+    std::array<unsigned, 2> owed_lite_b_{}, read_due_{};
+    std::array<unsigned, 2> read_at_{};
+};
+
+}  // namespace dingo::rtl
