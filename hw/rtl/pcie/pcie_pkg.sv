@@ -106,7 +106,7 @@ package pcie_pkg;
     pos_t        len;            // lines - 1
     logic [57:0] line;
   } mrd_t;
-  localparam int unsigned MRD_W = $bits(mrd_t);
+  localparam int unsigned MRD_W = 69;
 
   /// A write of at most one payload: its bytes have no gap.
   typedef struct packed {
@@ -119,7 +119,7 @@ package pcie_pkg;
     logic [3:0]  start;          // its first dword in its first line
     logic [57:0] line;
   } mwr_t;
-  localparam int unsigned MWR_W = $bits(mwr_t);
+  localparam int unsigned MWR_W = 84;
 
   /// A beat of the requester stream.
   typedef struct packed {
@@ -130,7 +130,7 @@ package pcie_pkg;
     logic [3:0]   end_dword;     // the last one of this beat
     logic [511:0] data;
   } rqbeat_t;
-  localparam int unsigned RQBEAT_W = $bits(rqbeat_t);
+  localparam int unsigned RQBEAT_W = 526;
 
   /// Dwords 0 to n of a beat.
   function automatic logic [15:0] keep(input logic [3:0] n);

@@ -58,11 +58,17 @@ sees[mac_guard]="dut_open=open_q dut_cut=cut_q dut_within=within_q dut_lost=lost
 breaks[mac_guard]="hw/rtl/wire/dingo_mac_guard.sv:s/room && core_rst_ni && !cut_q/room \&\& core_rst_ni/
 hw/rtl/wire/dingo_mac_guard.sv:s/lost_q <= drop/lost_q <= !core_rst_ni/"
 
-order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard)
+files[pcie_tags]="hw/rtl/pcie/dingo_pcie_tags.sv" depth[pcie_tags]=16 induct[pcie_tags]=3 flags[pcie_tags]=-noassert
+sees[pcie_tags]="dut_wr=wr_q dut_rd=rd_q dut_out=out_q dut_fill=fill_q dut_all=all_q dut_mem0=mem[0] dut_mem1=mem[1] dut_mem2=mem[2] dut_mem3=mem[3]"
+breaks[pcie_tags]="hw/rtl/pcie/dingo_pcie_tags.sv:s/stop && idle_o/stop/
+hw/rtl/pcie/dingo_pcie_tags.sv:s/valid_o = !fill_q && !stop/valid_o = !fill_q/
+hw/rtl/pcie/dingo_pcie_tags.sv:s/if (taken) rd_q/if (take_i) rd_q/"
+
+order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard pcie_tags)
 
 # compile NAME RTL_DIR: NAME's properties with the sources of RTL_DIR (hw/rtl or a broken copy) as SMT2.
 compile() {
-    local name=$1 dir=$2 list="$2/rtl_pkg.sv" f connects='' pair
+    local name=$1 dir=$2 list="$2/rtl_pkg.sv $2/pcie/pcie_pkg.sv" f connects='' pair
     for f in ${files[$name]}; do list+=" ${f/#hw\/rtl/$dir}"; done
     for pair in ${sees[$name]}; do connects+="connect -set ${pair%%=*} \\dut.${pair#*=}; "; done
     run_yosys -q -e 'implicitly declared|Resizing cell port|is assigned in a block' \

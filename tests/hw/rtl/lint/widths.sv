@@ -23,6 +23,9 @@ module widths;
   `SAME(rsp_pkg, EMIT_W, emit_t)
   `SAME(rsp_pkg, RRES_W, rres_t)
   `SAME(rsp_pkg, SRQ_W, srq_t)
+  `SAME(pcie_pkg, MRD_W, mrd_t)
+  `SAME(pcie_pkg, MWR_W, mwr_t)
+  `SAME(pcie_pkg, RQBEAT_W, rqbeat_t)
   if ($bits(pcie_pkg::rq_t) != 128 || $bits(pcie_pkg::cq_t) != 128 || $bits(pcie_pkg::rc_t) != 96 || $bits(pcie_pkg::cc_t) != 96)
     $error("a descriptor of the PCIe block has not its length");
 endmodule
