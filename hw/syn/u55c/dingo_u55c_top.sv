@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card on an Alveo U55C: dingo_card joined to AMD's PCIe bridge and 100G MAC, which are in the block
-/// design dingo_u55c_shell (shell.tcl). Not run on a board, not yet through Vivado: see README.md.
+/// The card on an Alveo U55C: dingo_card joined to AMD's PCIe block by dingo_pcie (dingo_u55c_pcie) and to the 100G MAC,
+/// which is in the block design dingo_u55c_shell (shell.tcl). Not run on a board, not yet through Vivado: see README.md.
 ///
-/// Clocks: the card and everything on PCIe's side run on the bridge's user clock (250 MHz, core_clk). The MAC
+/// Clocks: the card and everything on PCIe's side run on the block's user clock (250 MHz, core_clk). The MAC
 /// runs on the clocks of its transceivers (322.27 MHz); two FIFOs in the shell are the only way across
 /// for frames. The one that sends holds whole frames, because the MAC does not stand a gap in one. The one that
 /// receives is dingo_rx_cdc: short frames are more beats than 250 MHz take, and then it drops whole ones.
@@ -16,8 +16,7 @@ module dingo_u55c_top (
     output logic [3:0]  qsfp0_tx_p, qsfp0_tx_n,
     output logic        hbm_cattrip
 );
-  logic clk, rst_n;
-  logic [0:0] rst_n_v;
+  logic clk, rst_n, core_rst_n, card_ready;
 
   logic reg_awvalid, reg_awready, reg_wvalid, reg_wready, reg_bvalid, reg_bready, reg_arvalid, reg_arready;
   logic reg_rvalid, reg_rready;
@@ -30,7 +29,7 @@ module dingo_u55c_top (
   logic [63:0] db_wdata, db_rdata;
   logic [7:0] db_wstrb;
   logic arvalid, arready, rvalid, rready, rlast, awvalid, awready, wvalid, wready, wlast, bvalid, bready;
-  logic [6:0] arid, rid, bid;
+  logic [6:0] arid, rid;
   logic [63:0] araddr, awaddr, wstrb;
   logic [7:0] arlen, awlen;
   logic [511:0] rdata, wdata;
@@ -43,7 +42,7 @@ module dingo_u55c_top (
   logic [511:0] mac_data;
   logic [63:0] mac_keep;
   logic [2:0] rx_dropped;
-  logic irq_valid, irq_ack, irq_fail;
+  logic irq_valid, irq_ready;
   logic [5:0] irq_vector;
   logic cmac_clk, cmac_reset, cmac_rx_aligned, cmac_rx_enable, cmac_tx_enable, cmac_tx_send_rfi, cmac_up;
 
@@ -55,7 +54,7 @@ module dingo_u55c_top (
   logic rst_q;
   assign rst_n = rst_q;
   always_ff @(posedge clk) begin
-    rst_q <= rst_n_v[0];
+    rst_q <= core_rst_n;
     up_q  <= {up_q[0], cmac_up};
     if (!rst_q) now_ns_q <= '0;
     else now_ns_q <= now_ns_q + 64'd4;
@@ -76,8 +75,8 @@ module dingo_u55c_top (
 
   dingo_card i_card (
       .clk_i(clk), .rst_ni(rst_n), .strap_i(strap), .now_ns_i(now_ns_q), .wire_up_i(up_q[1]),
-      .idle_o(), .busy_o(), .ready_o(), .timer_valid_o(), .timer_next_o(),
-      .msix_valid_o(irq_valid), .msix_ready_i(irq_ack || irq_fail), .msix_vector_o(irq_vector),
+      .idle_o(), .busy_o(), .ready_o(card_ready), .timer_valid_o(), .timer_next_o(),
+      .msix_valid_o(irq_valid), .msix_ready_i(irq_ready), .msix_vector_o(irq_vector),
       .s_reg_awvalid_i(reg_awvalid), .s_reg_awready_o(reg_awready), .s_reg_awaddr_i(reg_awaddr),
       .s_reg_wvalid_i(reg_wvalid), .s_reg_wready_o(reg_wready), .s_reg_wdata_i(reg_wdata), .s_reg_wstrb_i(reg_wstrb),
       .s_reg_bvalid_o(reg_bvalid), .s_reg_bready_i(reg_bready), .s_reg_arvalid_i(reg_arvalid),
@@ -111,33 +110,38 @@ module dingo_u55c_top (
       .tx_enable_o(cmac_tx_enable), .tx_send_rfi_o(cmac_tx_send_rfi), .up_o(cmac_up)
   );
 
+  dingo_u55c_pcie i_pcie (
+      .refclk_p(pcie_refclk_p), .refclk_n(pcie_refclk_n), .perst_n(pcie_perst_n), .rx_p(pcie_rx_p), .rx_n(pcie_rx_n),
+      .tx_p(pcie_tx_p), .tx_n(pcie_tx_n), .clk, .rst_n(core_rst_n), .card_ready_i(card_ready),
+      .msix_valid_i(irq_valid), .msix_ready_o(irq_ready), .msix_vector_i(irq_vector),
+      .m_reg_awvalid_o(reg_awvalid), .m_reg_awready_i(reg_awready), .m_reg_awaddr_o(reg_awaddr),
+      .m_reg_wvalid_o(reg_wvalid), .m_reg_wready_i(reg_wready), .m_reg_wdata_o(reg_wdata), .m_reg_wstrb_o(reg_wstrb),
+      .m_reg_bvalid_i(reg_bvalid), .m_reg_bready_o(reg_bready), .m_reg_arvalid_o(reg_arvalid),
+      .m_reg_arready_i(reg_arready), .m_reg_araddr_o(reg_araddr), .m_reg_rvalid_i(reg_rvalid),
+      .m_reg_rready_o(reg_rready), .m_reg_rdata_i(reg_rdata),
+      .m_db_awvalid_o(db_awvalid), .m_db_awready_i(db_awready), .m_db_awaddr_o(db_awaddr),
+      .m_db_wvalid_o(db_wvalid), .m_db_wready_i(db_wready), .m_db_wdata_o(db_wdata), .m_db_wstrb_o(db_wstrb),
+      .m_db_bvalid_i(db_bvalid), .m_db_bready_o(db_bready), .m_db_arvalid_o(db_arvalid),
+      .m_db_arready_i(db_arready), .m_db_araddr_o(db_araddr), .m_db_rvalid_i(db_rvalid),
+      .m_db_rready_o(db_rready), .m_db_rdata_i(db_rdata),
+      .s_axi_arvalid_i(arvalid), .s_axi_arready_o(arready), .s_axi_arid_i(arid), .s_axi_araddr_i(araddr),
+      .s_axi_arlen_i(arlen), .s_axi_rvalid_o(rvalid), .s_axi_rready_i(rready), .s_axi_rid_o(rid),
+      .s_axi_rdata_o(rdata), .s_axi_rresp_o(rresp), .s_axi_rlast_o(rlast), .s_axi_awvalid_i(awvalid),
+      .s_axi_awready_o(awready), .s_axi_awaddr_i(awaddr), .s_axi_wvalid_i(wvalid), .s_axi_wready_o(wready),
+      .s_axi_wdata_i(wdata), .s_axi_wstrb_i(wstrb), .s_axi_wlast_i(wlast), .s_axi_bvalid_o(bvalid),
+      .s_axi_bready_i(bready), .s_axi_bresp_o(bresp)
+  );
+
   dingo_u55c_shell i_shell (
-      .pcie_refclk_clk_p(pcie_refclk_p), .pcie_refclk_clk_n(pcie_refclk_n), .pcie_perstn(pcie_perst_n),
-      .pcie_rxp(pcie_rx_p), .pcie_rxn(pcie_rx_n), .pcie_txp(pcie_tx_p), .pcie_txn(pcie_tx_n),
       .qsfp_refclk_clk_p(qsfp0_refclk_p), .qsfp_refclk_clk_n(qsfp0_refclk_n),
       .init_clk_clk_p(clk_100mhz_p), .init_clk_clk_n(clk_100mhz_n),
       .qsfp_grx_p(qsfp0_rx_p), .qsfp_grx_n(qsfp0_rx_n), .qsfp_gtx_p(qsfp0_tx_p), .qsfp_gtx_n(qsfp0_tx_n),
-      .core_clk(clk), .core_rstn(rst_n_v),
-      .m_reg_awaddr(reg_awaddr), .m_reg_araddr(reg_araddr), .m_reg_awvalid(reg_awvalid), .m_reg_wvalid(reg_wvalid),
-      .m_reg_bready(reg_bready), .m_reg_arvalid(reg_arvalid), .m_reg_rready(reg_rready), .m_reg_awready(reg_awready),
-      .m_reg_wready(reg_wready), .m_reg_bvalid(reg_bvalid), .m_reg_arready(reg_arready), .m_reg_rvalid(reg_rvalid),
-      .m_reg_wdata(reg_wdata), .m_reg_wstrb(reg_wstrb), .m_reg_rdata(reg_rdata), .m_reg_bresp(2'b00), .m_reg_rresp(2'b00),
-      .m_db_awaddr(db_awaddr), .m_db_araddr(db_araddr), .m_db_awvalid(db_awvalid), .m_db_wvalid(db_wvalid),
-      .m_db_bready(db_bready), .m_db_arvalid(db_arvalid), .m_db_rready(db_rready), .m_db_awready(db_awready),
-      .m_db_wready(db_wready), .m_db_bvalid(db_bvalid), .m_db_arready(db_arready), .m_db_rvalid(db_rvalid),
-      .m_db_wdata(db_wdata), .m_db_wstrb(db_wstrb), .m_db_rdata(db_rdata), .m_db_bresp(2'b00), .m_db_rresp(2'b00),
-      .s_host_arid(arid), .s_host_awid(7'd0), .s_host_araddr(araddr), .s_host_awaddr(awaddr), .s_host_arlen(arlen),
-      .s_host_awlen(awlen), .s_host_arsize(3'd6), .s_host_awsize(3'd6), .s_host_arburst(2'b01), .s_host_awburst(2'b01),
-      .s_host_arvalid(arvalid), .s_host_awvalid(awvalid), .s_host_wvalid(wvalid), .s_host_wlast(wlast),
-      .s_host_rready(rready), .s_host_bready(bready), .s_host_arready(arready), .s_host_awready(awready),
-      .s_host_wready(wready), .s_host_rvalid(rvalid), .s_host_rlast(rlast), .s_host_bvalid(bvalid),
-      .s_host_wdata(wdata), .s_host_wstrb(wstrb), .s_host_rdata(rdata), .s_host_rid(rid), .s_host_bid(bid),
-      .s_host_rresp(rresp), .s_host_bresp(bresp),
-      .irq_vld(irq_valid), .irq_vec({5'd0, irq_vector}), .irq_ack, .irq_fail,
+      .core_clk(clk), .core_rstn(core_rst_n),
       .s_tx_tvalid(tx_valid), .s_tx_tlast(tx_last), .s_tx_tready(tx_ready), .s_tx_tdata(tx_data), .s_tx_tkeep(tx_keep),
       .s_tx_tuser(tx_user), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
       .m_rx_tuser(mac_user), .m_rx_tdata(mac_data), .m_rx_tkeep(mac_keep),
       .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
   );
-  wire unused_ok = &{1'b0, bid};
+  // The card's bursts have 64-byte beats and stay in their page; writes are of one ID.
+  wire unused_ok = &{1'b0, awlen, db_araddr};
 endmodule

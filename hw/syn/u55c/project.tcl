@@ -22,6 +22,8 @@ add_files -fileset constrs_1 $here/dingo_u55c.xdc
 # The simulation's assertions are for both; checks that only a simulator can do are under this macro.
 set_property verilog_define {SYNTHESIS=1} [current_fileset]
 
+source $here/pcie.tcl
+make_pcie dingo_pcie4c
 source $here/shell.tcl
 make_shell dingo_u55c_shell
 set_property top dingo_u55c_top [current_fileset]

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Ports of AMD's PCIe block (PG213, 512 bits) as pcie.tcl asks for it, those that are used, for lint only: Vivado takes the
+/// real one.
+module dingo_pcie4c (
+    input  logic         sys_clk, sys_clk_gt, sys_reset,
+    input  logic [15:0]  pci_exp_rxp, pci_exp_rxn,
+    output logic [15:0]  pci_exp_txp, pci_exp_txn,
+    output logic         user_clk, user_reset,
+    input  logic         s_axis_rq_tvalid, s_axis_rq_tlast,
+    output logic         s_axis_rq_tready,
+    input  logic [511:0] s_axis_rq_tdata,
+    input  logic [15:0]  s_axis_rq_tkeep,
+    input  logic [136:0] s_axis_rq_tuser,
+    output logic         m_axis_rc_tvalid, m_axis_rc_tlast,
+    input  logic         m_axis_rc_tready,
+    output logic [511:0] m_axis_rc_tdata,
+    output logic [160:0] m_axis_rc_tuser,
+    output logic         m_axis_cq_tvalid, m_axis_cq_tlast,
+    input  logic         m_axis_cq_tready,
+    output logic [511:0] m_axis_cq_tdata,
+    output logic [182:0] m_axis_cq_tuser,
+    input  logic [1:0]   pcie_cq_np_req,
+    input  logic         s_axis_cc_tvalid, s_axis_cc_tlast,
+    output logic         s_axis_cc_tready,
+    input  logic [511:0] s_axis_cc_tdata,
+    input  logic [15:0]  s_axis_cc_tkeep,
+    input  logic [80:0]  s_axis_cc_tuser,
+    output logic [3:0]   pcie_tfc_nph_av,
+    output logic [1:0]   cfg_max_payload,
+    output logic [2:0]   cfg_max_read_req,
+    output logic [3:0]   cfg_interrupt_msix_enable, cfg_interrupt_msix_mask,
+    input  logic [31:0]  cfg_interrupt_msix_data,
+    input  logic [63:0]  cfg_interrupt_msix_address,
+    input  logic         cfg_interrupt_msix_int,
+    output logic [3:0]   cfg_flr_in_process,
+    input  logic [3:0]   cfg_flr_done,
+    input  logic [9:0]   cfg_mgmt_addr,
+    input  logic [7:0]   cfg_mgmt_function_number,
+    input  logic         cfg_mgmt_write, cfg_mgmt_read, cfg_mgmt_debug_access,
+    input  logic [31:0]  cfg_mgmt_write_data,
+    input  logic [3:0]   cfg_mgmt_byte_enable,
+    output logic [31:0]  cfg_mgmt_read_data,
+    output logic         cfg_mgmt_read_write_done,
+    input  logic         cfg_config_space_enable, cfg_link_training_enable, cfg_power_state_change_ack,
+    input  logic         cfg_err_cor_in, cfg_err_uncor_in
+);
+endmodule
