@@ -25,37 +25,46 @@ module dingo_pcie_order (
 
   logic [TagLog-1:0] next[0:Tags-1];      // behind a tag
   logic [TagLog-1:0] tail[0:Ids-1];       // the newest of an ID
-  logic [Ids-1:0] busy_q;                 // an ID has a chain
-  logic [Tags-1:0] linked_q, first_q, done_q;  // `next` counts; it is the first of its chain; its data are there
+  // A flag that one event sets and another takes back is the difference of two bits, one each, so that it lies in
+  // LUT-RAM. Of a tag: somebody is behind it; it is the first of its chain; its data are there. A new one begins anew.
+  logic linked_up[0:Tags-1], linked_down[0:Tags-1];
+  logic first_new[0:Tags-1], first_later[0:Tags-1];
+  logic done_up[0:Tags-1], done_down[0:Tags-1];
+  logic busy_up[0:Ids-1], busy_down[0:Ids-1];  // an ID has a chain; all are cleared after reset
+  logic [pcie_pkg::ID_W:0] sweep_q;
+  logic swept;
 
   // ---------------------------------------------------------------- a new one, at its chain's end
   logic joins, enter;
   logic [TagLog-1:0] newest;
   // The first of a chain leaves: step 1 looks who follows, step 2 makes that one the first.
-  logic leave_q, follow_q;
+  logic leave_q, follow_q, linked;
   logic [6:0] leave_id_q;
   logic [TagLog-1:0] leave_tag_q, follow_tag_q;
 
-  assign new_ready_o = !(leave_q && leave_id_q == new_id_i);
+  assign swept = sweep_q[pcie_pkg::ID_W];
+  assign new_ready_o = swept && !(leave_q && leave_id_q == new_id_i);
   assign enter = new_valid_i && new_ready_o;
-  assign joins = busy_q[new_id_i];
+  assign joins = busy_up[new_id_i] != busy_down[new_id_i];
   assign newest = tail[new_id_i];
+  assign linked = linked_up[leave_tag_q] != linked_down[leave_tag_q];
 
   // ---------------------------------------------------------------- data have come
-  logic come_valid, come_ready, come;
-  logic [TagLog-1:0] come_tag;
-  logic come_room, turn_room, push;
+  logic wait_valid, wait_ready, come_q, come;
+  logic [TagLog-1:0] wait_tag, come_tag_q;
+  logic wait_room, turn_room, push;
   logic [TagLog-1:0] push_tag;
-  logic [TagLog:0] come_count, turn_count;
+  logic [TagLog:0] wait_count, turn_count;
 
-  dingo_fifo #(.Width(TagLog), .LogDepth(TagLog)) u_come (
-      .clk_i, .rst_ni, .valid_i(done_valid_i), .ready_o(come_room), .data_i(done_tag_i), .valid_o(come_valid),
-      .ready_i(come_ready), .data_o(come_tag), .count_o(come_count)
+  dingo_fifo #(.Width(TagLog), .LogDepth(TagLog)) u_wait (
+      .clk_i, .rst_ni, .valid_i(done_valid_i), .ready_o(wait_room), .data_i(done_tag_i), .valid_o(wait_valid),
+      .ready_i(wait_ready), .data_o(wait_tag), .count_o(wait_count)
   );
-  assign come_ready = !follow_q;          // one of both a cycle looks at `first` and `done`
-  assign come = come_valid && come_ready;
-  assign push = follow_q ? done_q[follow_tag_q] : come && first_q[come_tag];
-  assign push_tag = follow_q ? follow_tag_q : come_tag;
+  assign come = come_q && !follow_q;      // one of both a cycle looks at `first` and `done`
+  assign wait_ready = !come_q || come;
+  assign push = follow_q ? done_up[follow_tag_q] != done_down[follow_tag_q]
+                : come_q && first_new[come_tag_q] != first_later[come_tag_q];
+  assign push_tag = follow_q ? follow_tag_q : come_tag_q;
 
   dingo_fifo #(.Width(TagLog), .LogDepth(TagLog)) u_turn (
       .clk_i, .rst_ni, .valid_i(push), .ready_o(turn_room), .data_i(push_tag), .valid_o(turn_valid_o),
@@ -65,38 +74,40 @@ module dingo_pcie_order (
   always_ff @(posedge clk_i) begin
     if (enter) begin
       tail[new_id_i] <= new_tag_i;
-      if (joins) next[newest] <= new_tag_i;
+      if (joins) begin
+        next[newest] <= new_tag_i;
+        linked_up[newest] <= !linked_down[newest];
+      end
+      linked_down[new_tag_i] <= linked_up[new_tag_i];
+      first_new[new_tag_i] <= first_later[new_tag_i] ^ !joins;
+      done_down[new_tag_i] <= done_up[new_tag_i];
     end
+    if (follow_q) first_later[follow_tag_q] <= !first_new[follow_tag_q];
+    if (come) done_up[come_tag_q] <= !done_down[come_tag_q];
+    if (!swept || enter) busy_up[swept ? new_id_i : sweep_q[6:0]] <= swept && !busy_down[new_id_i];
+    if (!swept || (leave_q && !linked))
+      busy_down[swept ? leave_id_q : sweep_q[6:0]] <= swept && busy_up[leave_id_q];
     leave_tag_q <= turn_tag_o;
     leave_id_q <= turn_id_i;
     follow_tag_q <= next[leave_tag_q];
+    if (wait_ready) come_tag_q <= wait_tag;
     if (!rst_ni) begin
-      busy_q <= '0;
-      linked_q <= '0;
-      first_q <= '0;
-      done_q <= '0;
+      sweep_q <= '0;
       leave_q <= 1'b0;
       follow_q <= 1'b0;
+      come_q <= 1'b0;
     end else begin
+      if (!swept) sweep_q <= sweep_q + 1'b1;
       leave_q <= turn_valid_o && turn_ready_i;
-      follow_q <= leave_q && linked_q[leave_tag_q];
-      if (leave_q && !linked_q[leave_tag_q]) busy_q[leave_id_q] <= 1'b0;
-      if (follow_q) first_q[follow_tag_q] <= 1'b1;
-      if (come) done_q[come_tag] <= 1'b1;
-      if (enter) begin
-        busy_q[new_id_i] <= 1'b1;
-        if (joins) linked_q[newest] <= 1'b1;
-        linked_q[new_tag_i] <= 1'b0;
-        first_q[new_tag_i] <= !joins;
-        done_q[new_tag_i] <= 1'b0;
-      end
+      follow_q <= leave_q && linked;
+      if (wait_ready) come_q <= wait_valid;
     end
   end
 
-  wire unused_ok = &{1'b0, come_count, turn_count};
+  wire unused_ok = &{1'b0, wait_count, turn_count};
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      if (done_valid_i) room_to_come: assert (come_room);
+      if (done_valid_i) room_to_wait: assert (wait_room);
       if (push) room_for_turn: assert (turn_room);
     end
   end

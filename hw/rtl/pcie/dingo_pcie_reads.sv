@@ -73,7 +73,6 @@ module dingo_pcie_reads (
   logic [TagLog+SlotLog-1:0] waddr;
   logic [511:0] wdata, line;
   pcie_pkg::tag_t done_tag;
-  logic [Tags-1:0] failed_q;
   logic [6:0] turn_id;
   logic turn_last;
   pcie_pkg::pos_t turn_len, pos_q;
@@ -86,41 +85,54 @@ module dingo_pcie_reads (
   dingo_pcie_order u_order (
       .clk_i, .rst_ni, .new_valid_i(piece_valid && tag_valid && mrd_room), .new_ready_o(order_ready),
       .new_id_i(piece_id), .new_tag_i(tag), .done_valid_i(done), .done_tag_i(done_tag), .turn_valid_o(turn_valid),
-      .turn_ready_i(turn_end), .turn_tag_o(turn_tag), .turn_id_i(turn_id)
+      .turn_ready_i(turn_load), .turn_tag_o(turn_tag), .turn_id_i(turn_id)
   );
 
   // ---------------------------------------------------------------- answers, a line a cycle
-  logic step, room, beat_q, last_q, err_q;
-  logic [6:0] id_q;
+  logic act_q, act_last_q, turn_load, step, room, beat_q, last_q, err_q;  // act: the tag that answers
+  pcie_pkg::tag_t act_tag_q;
+  pcie_pkg::pos_t act_len_q;
+  logic [6:0] act_id_q, id_q;
   logic [2:0] r_count;
   logic err, unused_r_room;
 
   assign {turn_id, turn_last, turn_len} = info[turn_tag];
   assign room = r_count + 3'(beat_q) < 3'd4;
-  assign step = turn_valid && room;
-  assign turn_end = step && pos_q == turn_len;
+  assign step = act_q && room;
+  assign turn_end = step && pos_q == act_len_q;
+  assign turn_load = !act_q || turn_end;
 
   dingo_ram #(.Width(512), .LogDepth(TagLog + SlotLog)) u_lines (
-      .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(wdata), .re_i(step), .raddr_i({turn_tag, pos_q}), .rdata_o(line)
+      .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(wdata), .re_i(step), .raddr_i({act_tag_q, pos_q}), .rdata_o(line)
   );
+
+  // A tag has failed: set where completions come, taken back when it is given anew (see dingo_pcie_order).
+  logic failed_up[0:Tags-1], failed_down[0:Tags-1];
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
+      act_q <= 1'b0;
       pos_q <= '0;
       beat_q <= 1'b0;
       free_q <= 1'b0;
-      failed_q <= '0;
     end else begin
+      if (turn_load) act_q <= turn_valid;
       beat_q <= step;
       free_q <= turn_end;
       if (step) pos_q <= turn_end ? '0 : pos_q + 1'b1;
-      if (fail) failed_q[done_tag] <= 1'b1;
-      if (taken) failed_q[tag] <= 1'b0;
     end
-    free_tag_q <= turn_tag;
-    id_q <= turn_id;
-    last_q <= turn_end && turn_last;
-    err_q <= failed_q[turn_tag];
+    if (fail) failed_up[done_tag] <= !failed_down[done_tag];
+    if (taken) failed_down[tag] <= failed_up[tag];
+    if (turn_load) begin
+      act_tag_q <= turn_tag;
+      act_id_q <= turn_id;
+      act_last_q <= turn_last;
+      act_len_q <= turn_len;
+    end
+    free_tag_q <= act_tag_q;
+    id_q <= act_id_q;
+    last_q <= turn_end && act_last_q;
+    err_q <= failed_up[act_tag_q] != failed_down[act_tag_q];
   end
 
   dingo_fifo #(.Width(521), .LogDepth(2)) u_r (
@@ -129,6 +141,6 @@ module dingo_pcie_reads (
   );
   assign rresp_o = {err, 1'b0};  // SLVERR
   assign fail_o = fail;
-  assign idle_o = tags_idle && !piece_valid && !beat_q && r_count == '0;
+  assign idle_o = tags_idle && !piece_valid && !act_q && !beat_q && r_count == '0;
   wire unused_ok = &{1'b0, mrd_count, unused_r_room};
 endmodule
