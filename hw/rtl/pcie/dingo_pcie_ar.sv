@@ -41,7 +41,7 @@ module dingo_pcie_ar (
       line_q <= araddr_i[63:6];
       left_q <= arlen_i[6:0] + 7'd1;
     end else if (ready_i) begin
-      line_q <= line_q + {54'd0, lines};
+      line_q[5:0] <= line_q[5:0] + {2'd0, lines};  // a burst stays in its page
       left_q <= left_q - {3'd0, lines};
     end
   end

@@ -19,37 +19,49 @@ module dingo_pcie_mwr (
     output logic         answer_o,       // beat_o is a burst's last
     output logic         skip_answer_o   // pulse: a burst ended without a packet, behind all packets before it
 );
-  // ---------------------------------------------------------------- steps: a line each, and one for what is left
-  logic [3:0] step_q;
-  logic primes, spills, step, last_step, room, quiet, skip;
-  logic [4:0] end_dword;                 // of the packet, in the beat that its last line begins or the next
+  // ---------------------------------------------------------------- the piece that is in work
+  logic s1_q, s2_q;                      // a line is being turned
+  logic act_q, load, primes, spills, primes_q, step, last_step, room, quiet, skip;
+  logic [3:0] step_q, last_q;            // steps: a line each, and one for what is left
   logic [4:0] count;
+  logic [7:0] total, given;              // beats of the packet; those that its lines give
+  pcie_pkg::mwr_t piece_q;
 
-  // The packet's last dword lies at end + 4 - start of the beat that its last line gives; a spill is one beat more.
-  assign end_dword = {1'b0, mwr_i.dwords[3:0]} + 5'd3;    // mod 16: (4 + dwords - 1)
   // A line that begins behind dword 4 is not enough for a beat, unless it is all.
   assign primes = mwr_i.start > 4'd4 && mwr_i.beats != 4'd1;
-  logic [7:0] total, given;              // beats of the packet; those that its lines give
   assign total = (mwr_i.dwords + 8'd19) >> 4;
   assign given = {4'd0, mwr_i.beats} - {7'd0, primes};
   assign spills = total > given;
-  assign room = count < 5'd12;
-  assign quiet = !s1_q && !s2_q && count == '0;
+  assign quiet = !act_q && !s1_q && !s2_q && count == '0;
   assign skip = mwr_valid_i && mwr_i.empty && quiet;
-  assign step = mwr_valid_i && !mwr_i.empty && room;
-  assign last_step = {1'b0, step_q} + 5'd1 == {1'b0, mwr_i.beats} + {4'd0, spills};
-  assign mwr_ready_o = skip || (step && last_step);
-  assign line_ready_o = step && step_q != mwr_i.beats;
+  assign load = mwr_valid_i && !mwr_i.empty && (!act_q || last_step);
+  assign mwr_ready_o = skip || load;
+  assign room = count < 5'd12;
+  assign step = act_q && room;
+  assign last_step = step && step_q == last_q;
+  assign line_ready_o = step && step_q != piece_q.beats;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) act_q <= 1'b0;
+    else if (load) act_q <= 1'b1;
+    else if (last_step) act_q <= 1'b0;
+    if (load) begin
+      piece_q <= mwr_i;
+      primes_q <= primes;
+      last_q <= mwr_i.beats - {3'd0, !spills};
+    end
+  end
 
   pcie_pkg::rq_t head;
   always_comb begin
     head = '0;
     head.kind = pcie_pkg::MEM_WRITE;
-    head.dwords = {3'd0, mwr_i.dwords};
-    head.dword = {mwr_i.line, mwr_i.start};
+    head.dwords = {3'd0, piece_q.dwords};
+    head.dword = {piece_q.line, piece_q.start};
   end
 
-  logic s1_q, s2_q, s1_out_q, s2_out_q, s1_first_q, s2_first_q, s1_last_q, s2_last_q, s1_answer_q, s2_answer_q;
+  // ---------------------------------------------------------------- turned
+  logic s1_out_q, s2_out_q, s1_first_q, s2_first_q, s1_last_q, s2_last_q, s1_answer_q, s2_answer_q;
   logic [4:0] s1_from_q, s2_from_q;      // dwords from here on are of the line, those before of the one before
   logic [3:0] s1_end_q, s2_end_q, turn, s1_first_be_q, s2_first_be_q, s1_last_be_q, s2_last_be_q;
   logic [1:0] s1_turn_q;
@@ -57,7 +69,7 @@ module dingo_pcie_mwr (
   logic [127:0] s1_head_q, s2_head_q;
   logic skip_q;
 
-  assign turn = mwr_i.start - 4'd4;      // dwords by which a line turns down
+  assign turn = piece_q.start - 4'd4;      // dwords by which a line turns down
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -71,17 +83,17 @@ module dingo_pcie_mwr (
       s2_q <= s1_q;
       skip_q <= skip && mwr_i.answer;
     end
-    s1_out_q <= !(primes && step_q == '0);
-    s1_first_q <= step_q == {3'd0, primes};
+    s1_out_q <= !(primes_q && step_q == '0);
+    s1_first_q <= step_q == {3'd0, primes_q};
     s1_last_q <= last_step;
-    s1_answer_q <= last_step && mwr_i.answer;
-    s1_end_q <= last_step ? end_dword[3:0] : 4'd15;
-    s1_first_be_q <= mwr_i.first_be;
-    s1_last_be_q <= mwr_i.last_be;
+    s1_answer_q <= last_step && piece_q.answer;
+    s1_end_q <= last_step ? piece_q.dwords[3:0] + 4'd3 : 4'd15;  // behind four dwords
+    s1_first_be_q <= piece_q.first_be;
+    s1_last_be_q <= piece_q.last_be;
     s1_head_q <= head;
     s1_turn_q <= turn[1:0];
-    s1_from_q <= step_q == mwr_i.beats ? 5'd16 : mwr_i.start <= 4'd4 ? 5'd4 - {1'b0, mwr_i.start}
-                 : mwr_i.beats == 4'd1 ? 5'd0 : 5'd20 - {1'b0, mwr_i.start};
+    s1_from_q <= step_q == piece_q.beats ? 5'd16 : piece_q.start <= 4'd4 ? 5'd4 - {1'b0, piece_q.start}
+                 : piece_q.beats == 4'd1 ? 5'd0 : 5'd20 - {1'b0, piece_q.start};
     s1_data_q <= 512'({line_i, line_i} >> {turn[3:2], 7'd0});
     s2_out_q <= s1_out_q;
     s2_first_q <= s1_first_q;
@@ -117,11 +129,11 @@ module dingo_pcie_mwr (
   );
   assign idle_o = quiet && !skip_q;
 
-  wire unused_ok = &{1'b0, end_dword[4]};
+  wire unused_ok = &{1'b0, piece_q.empty};
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       if (s2_q && s2_out_q) has_room: assert (out_room);
-      if (step && step_q != mwr_i.beats) line_is_there: assert (line_valid_i);
+      if (step && step_q != piece_q.beats) line_is_there: assert (line_valid_i);
     end
   end
 endmodule

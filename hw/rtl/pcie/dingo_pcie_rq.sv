@@ -35,17 +35,13 @@ module dingo_pcie_rq (
   logic within_q, free, credit, b_room;
   logic [2:0] ask, grant;                 // write, read, message
   logic [5:0] late_q;                     // read requests of the last cycles, which nph_av_i does not know yet
-  logic [3:0] unknown;
-  logic read_q;                           // one is in the register
+  logic [3:0] unknown_q;                  // how many: those, and one in the register
+  logic read_q, read_taken;
   pcie_pkg::rqbeat_t beat, beat_q;
   logic valid_q, taken;
   logic [6:0] b_count_q;
 
-  always_comb begin
-    unknown = {3'd0, read_q};
-    for (int unsigned i = 0; i < 6; i++) unknown = unknown + {3'd0, late_q[i]};
-  end
-  assign credit = nph_av_i > unknown;
+  assign credit = nph_av_i > unknown_q;
   assign b_room = !b_count_q[6];
   assign ask = {msg_valid_i, mrd_valid_i && credit, mwr_valid_i && b_room};
   assign free = !valid_q || tready_i;
@@ -55,6 +51,7 @@ module dingo_pcie_rq (
   assign mwr_ready_o = free && (within_q || grant[0]);
   assign mrd_ready_o = free && !within_q && grant[1];
   assign msg_ready_o = free && !within_q && grant[2];
+  assign read_taken = mrd_valid_i && mrd_ready_o;
   assign taken = within_q ? mwr_valid_i : grant != '0;
 
   // ---------------------------------------------------------------- the beat
@@ -87,14 +84,16 @@ module dingo_pcie_rq (
       within_q <= 1'b0;
       read_q <= 1'b0;
       late_q <= '0;
+      unknown_q <= '0;
       b_count_q <= '0;
     end else begin
       if (free) begin
         valid_q <= taken;
-        read_q <= mrd_valid_i && mrd_ready_o;
+        read_q <= read_taken;
       end
       if (mwr_valid_i && mwr_ready_o) within_q <= !mwr_i.last;
       late_q <= {late_q[4:0], read_q && tready_i};
+      unknown_q <= unknown_q + {3'd0, read_taken} - {3'd0, late_q[5]};
       b_count_q <= b_count_q + 7'(mwr_valid_i && mwr_ready_o && mwr_answer_i) + 7'(skip_answer_i) - 7'(bvalid_o && bready_i);
     end
     if (free) beat_q <= beat;

@@ -48,7 +48,7 @@ module dingo_pcie_writes (
       b1_q <= take;
     end
     if (awready_o) line_q <= awaddr_i[63:6];
-    else if (take) line_q <= line_q + 1'b1;
+    else if (take) line_q[5:0] <= line_q[5:0] + 1'b1;  // a burst stays in its page
     b1_line_q <= line_q;
     b1_data_q <= wdata_i;
     b1_strb_q <= wstrb_i;
