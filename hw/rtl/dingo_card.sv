@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card: everything between the PCIe bridge and the MAC. On a board AMD's bridge drives the AXI4-Lite
-/// slaves, serves the AXI4 master and sends MSI-X messages (their table is the bridge's); `now_ns_i` is a
+/// The card: everything between PCIe and the MAC. On a board dingo_pcie, or a bridge, drives the AXI4-Lite
+/// slaves, serves the AXI4 master and sends MSI-X messages (their table is there); `now_ns_i` is a
 /// counter of nanoseconds. A function-level reset (CTRL.RESET) resets all but the registers.
 module dingo_card #(
     parameter int unsigned DropWhenFull = 0       // a MAC that does not wait for tready: see dingo_rx_mac

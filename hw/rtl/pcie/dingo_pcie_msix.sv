@@ -30,15 +30,16 @@ module dingo_pcie_msix (
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
     PICK  = 3'd1,
-    ADDR  = 3'd2,
-    DATA  = 3'd3,
-    SEND  = 3'd4
+    CODE  = 3'd2,   // of whom
+    ADDR  = 3'd3,
+    DATA  = 3'd4,
+    SEND  = 3'd5
   } state_t;
   state_t state_q;
 
   logic [31:0] low[0:127];              // an entry: address, then data beside the mask
   logic [31:0] high[0:127];
-  logic [63:0] masked_q, pending_q, ask_q, grant;
+  logic [63:0] masked_q, pending_q, ask_q, grant, grant_q;
   logic [5:0] vector_q, chosen;
   logic [61:0] dword_q;
   logic [31:0] data_q;
@@ -67,12 +68,13 @@ module dingo_pcie_msix (
 
   always_comb begin
     chosen = '0;
-    for (int unsigned i = 0; i < 64; i++) if (grant[i]) chosen |= 6'(i);
+    for (int unsigned i = 0; i < 64; i++) if (grant_q[i]) chosen |= 6'(i);
   end
 
   always_ff @(posedge clk_i) begin
     ask_q <= pending_q & ~masked_q & {64{enable_i && !mask_i}};
-    if (state_q == PICK) vector_q <= chosen;
+    grant_q <= grant;
+    if (state_q == CODE) vector_q <= chosen;
     if (state_q == ADDR && !read_i) dword_q <= entry[63:2];
     if (state_q == DATA && !read_i) data_q <= entry[31:0];
     if (!rst_ni || clear_i) begin
@@ -82,7 +84,8 @@ module dingo_pcie_msix (
     end else begin
       case (state_q)
         IDLE: if (ask_q != '0) state_q <= PICK;
-        PICK: state_q <= ask_q == '0 ? IDLE : ADDR;
+        PICK: state_q <= ask_q == '0 ? IDLE : CODE;
+        CODE: state_q <= ADDR;
         ADDR: if (!read_i) state_q <= DATA;
         DATA: if (!read_i) state_q <= SEND;
         default: if (msg_ready_i || !msg_valid_o) state_q <= IDLE;
