@@ -62,7 +62,7 @@ module dingo_u55c_top (
 
   rtl_pkg::strap_t strap;
   always_comb begin
-    strap.withheld  = '0;
+    strap.withheld  = dingo_pkg::CAP_PUSH;  // dingo_pcie gives BAR2's writes to the doorbells alone
     strap.db_memory = 1'b0;              // doorbells are posted writes here
     strap.mac       = 48'h02_00_00_00_00_01;  // locally administered; a product reads its own from the board
     strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is nobody's, 1 is GSI
@@ -86,6 +86,8 @@ module dingo_u55c_top (
       .s_db_wvalid_i(db_wvalid), .s_db_wready_o(db_wready), .s_db_wdata_i(db_wdata), .s_db_wstrb_i(db_wstrb),
       .s_db_bvalid_o(db_bvalid), .s_db_bready_i(db_bready), .s_db_arvalid_i(db_arvalid),
       .s_db_arready_o(db_arready), .s_db_rvalid_o(db_rvalid), .s_db_rready_i(db_rready), .s_db_rdata_o(db_rdata),
+      .s_push_awvalid_i(1'b0), .s_push_awready_o(), .s_push_awaddr_i('0), .s_push_wvalid_i(1'b0), .s_push_wready_o(),
+      .s_push_wdata_i('0), .s_push_wstrb_i('0), .s_push_bvalid_o(), .s_push_bready_i(1'b1),
       .m_axi_arvalid_o(arvalid), .m_axi_arready_i(arready), .m_axi_arid_o(arid), .m_axi_araddr_o(araddr),
       .m_axi_arlen_o(arlen), .m_axi_rvalid_i(rvalid), .m_axi_rready_o(rready), .m_axi_rid_i(rid),
       .m_axi_rdata_i(rdata), .m_axi_rresp_i(rresp), .m_axi_rlast_i(rlast), .m_axi_awvalid_o(awvalid),
