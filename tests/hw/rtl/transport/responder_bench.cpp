@@ -167,11 +167,11 @@ void Bench::page_ring(unsigned qp) {
 }
 
 void Bench::doorbell(unsigned qp, std::uint32_t index) {
-    doorbells_.push_back({{static_cast<std::uint16_t>(qp), index}, false});
+    doorbells_.push_back({{0, static_cast<std::uint16_t>(qp), index}, false});
 }
 
 void Bench::srq_doorbell(unsigned srq, std::uint32_t index) {
-    doorbells_.push_back({{static_cast<std::uint16_t>(srq), index}, true});
+    doorbells_.push_back({{0, static_cast<std::uint16_t>(srq), index}, true});
 }
 
 void Bench::packet(unsigned qp, rtl::Rxh h, const Bytes& payload) {
