@@ -462,13 +462,16 @@ module dingo_card #(
 
   logic wire_tx_idle, eth_tx_valid, eth_tx_ready, txerr_req_valid, txerr_req_ready, txerr_rsp_valid, txerr_rsp_ready;
   rtl_pkg::beat_t eth_tx, loop;
+  rtl_pkg::eth_csum_t eth_csum;
+  logic eth_offloads;
+  assign eth_offloads = (strap_i.withheld & dingo_pkg::CAP_ETH_OFFLOAD) == '0;
   rtl_pkg::txerr_t txerr;
   logic loop_valid, loop_ready;
 
   dingo_wire_tx i_wire_tx (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .gids_i(gids), .mac_valid_i(mac_valid),
       .macs_i(macs), .txd_valid_i(out_txd_valid), .txd_ready_o(out_txd_ready), .txd_i(txd),
-      .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx),
+      .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx), .eth_csum_i(eth_csum),
       .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready), .rsp_err_valid_o(txerr_rsp_valid),
       .rsp_err_ready_i(txerr_rsp_ready), .err_o(txerr), .loop_valid_o(loop_valid), .loop_ready_i(loop_ready),
       .loop_o(loop), .stat_valid_o(stat_valid[rtl_pkg::STAT_TX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_TX]),
@@ -495,7 +498,7 @@ module dingo_card #(
 
   dingo_eth_tx i_eth_tx (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_tx_idle), .xl_flush_i(xl_flush), .port_i(port),
-      .link_i(link), .cfg_valid_i(etx_cfg_valid), .cfg_i(eth_cfg),
+      .link_i(link), .offloads_i(eth_offloads), .csum_o(eth_csum), .cfg_valid_i(etx_cfg_valid), .cfg_i(eth_cfg),
       .db_valid_i(etx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index), .db_bad_o(etx_db_bad), .frame_valid_o(eth_tx_valid), .frame_ready_i(eth_tx_ready), .frame_o(eth_tx),
       .cqe_valid_o(cqe_valid[2]), .cqe_ready_i(cqe_ready[2]), .cqe_o(cqe_etx), .cq_failed_i(cq_fail_etx), .cq_failed_ring_i(cq_fail_qp[rtl_pkg::ETH_LOG-1:0]),
       .stat_valid_o(stat_valid[rtl_pkg::STAT_ETX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_ETX]),
@@ -527,7 +530,7 @@ module dingo_card #(
   logic eth_rx_idle;
 
   dingo_eth_rx i_eth_rx (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_rx_idle), .xl_flush_i(xl_flush), .port_i(port),
+      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_rx_idle), .xl_flush_i(xl_flush), .port_i(port), .offloads_i(eth_offloads),
       .mac_valid_i(mac_valid), .macs_i(macs), .cfg_valid_i(erx_cfg_valid), .cfg_i(eth_cfg), .rss_valid_i(rss_valid),
       .rss_i(rss), .db_valid_i(erx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index),
       .db_bad_o(erx_db_bad), .frame_valid_i(eth_rx_valid), .frame_ready_o(eth_rx_ready), .frame_i(eth_rx),

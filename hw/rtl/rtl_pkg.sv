@@ -302,6 +302,13 @@ package rtl_pkg;
   } srq_info_t;
 
   // ------------------------------------------------------------------------------------ Ethernet rings
+  typedef struct packed {          // a checksum that a frame gets on its way out
+    logic        on;
+    logic        nonzero;          // where it is 0, all ones
+    logic [13:0] from;             // sum from here, an even place, to the end,
+    logic [13:0] at;               // where it is stored,
+    logic [13:0] length;           // bytes of the frame
+  } eth_csum_t;
   typedef struct packed {          // created, or destroyed
     logic        on;
     ethi_t       ring;

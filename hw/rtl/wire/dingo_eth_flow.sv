@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Which flow a frame belongs to: its addresses, its ports if it has some, and the Toeplitz hash of both, four bytes
-/// a cycle. One VLAN tag is passed over; fragments and what is neither TCP nor UDP count by their addresses.
+/// The headers of a frame: where they are, what they say, their sums, four bytes a cycle; and which flow it is of: the
+/// Toeplitz hash of addresses and ports. One VLAN tag is passed over; fragments and what is neither TCP nor UDP have
+/// no ports.
 module dingo_eth_flow (
     input  logic         clk_i,
     input  logic         rst_ni,
     input  logic         start_i,      // nothing is in work; head_i, len_i and key_i stay until done_o
-    input  logic [655:0] head_i,       // the frame's first bytes, up to the ports behind the longest IPv4 header
-    input  logic [13:0]  len_i,        // what lies behind it in head_i counts for nothing
+    input  logic [687:0] head_i,       // the frame's first bytes, up to 8 behind the longest IPv4 header
+    input  logic [16:0]  len_i,        // what lies behind it in head_i counts for nothing
     input  logic [319:0] key_i,        // its first byte in bits 7:0
     output logic         done_o,       // what follows stays until the next start
     output logic         ip_o,
     output logic         ports_o,      // the hash has them
-    output logic [31:0]  hash_o        // 0 without IP
+    output logic [31:0]  hash_o,       // 0 without IP
+    output logic         tagged_o,
+    output logic         v4_o,         // else IPv6
+    output logic         tcp_o,        // else UDP; both and what follows: of what has ports
+    output logic [6:0]   l4_o,         // where its header begins
+    output logic [16:0]  end_o,        // where the IP packet ends, as its length says
+    output logic         summed_o,     // it is there as a whole, and with checksums of which IPv4's is right
+    output logic [15:0]  base_o,       // sum of the IPv4 header without length, identification and checksum
+    output logic [15:0]  pseudo_o      // sum of the pseudo-header without length
 );
   localparam logic [7:0] Tcp = 8'd6;
   localparam logic [15:0] MoreOrOffset = 16'h3fff;
@@ -29,11 +38,12 @@ module dingo_eth_flow (
   // ---- where the IP header is
   logic         vlan, is4_q, is6_q;
   logic [15:0]  ether_type;
-  logic [13:0]  l3, avail_q;
-  logic [511:0] ip_q;
+  logic [16:0]  l3, avail_q;
+  logic [543:0] ip_q;
+  logic         vlan_q;
   assign vlan = head_i[111:96] == roce_pkg::WIRE_VLAN;
   assign ether_type = vlan ? head_i[143:128] : head_i[111:96];
-  assign l3 = vlan ? 14'd18 : 14'd14;
+  assign l3 = vlan ? 17'd18 : 17'd14;
 
   // ---- addresses and ports
   roce_pkg::ipv4_t ip4;
@@ -41,23 +51,28 @@ module dingo_eth_flow (
   logic [5:0]  ihl;                    // bytes of the IPv4 header
   logic [7:0]  protocol;
   logic        ip, fragment, ports;
-  logic [31:0] ports4;
-  logic [13:0] behind;                 // bytes up to the end of the ports
+  logic [63:0] l4_4;                   // the first 8 bytes behind the IPv4 header
+  logic [15:0] udp_sum, ip_length;
+  logic [16:0] behind;                 // bytes up to the end of the ports
   logic [287:0] text_q;
-  logic [3:0]  words_q;
-  logic        ports_q;
+  logic [3:0]  words_q, steps_q, addresses_q;
+  logic        ports_q, tcp_q, v4_q, sums_q;
+  logic [6:0]  l4_q;
+  logic [16:0] end_q;
 
   assign ip4 = ip_q[159:0];
   assign ip6 = ip_q[319:0];
   assign ihl = {ip4.version_ihl[3:0], 2'd0};
-  assign ip = (is4_q && avail_q >= 14'd20) || (is6_q && avail_q >= 14'd40);
+  assign ip = (is4_q && avail_q >= 17'd20) || (is6_q && avail_q >= 17'd40);
   assign protocol = is4_q ? ip4.protocol : ip6.next_header;
   assign fragment = is4_q && (roce_pkg::be16(ip4.fragment) & MoreOrOffset) != '0;
-  assign behind = is4_q ? 14'(ihl) + 14'd4 : 14'd44;
+  assign behind = is4_q ? 17'(ihl) + 17'd4 : 17'd44;
+  assign ip_length = is4_q ? roce_pkg::be16(ip4.total_length) : roce_pkg::be16(ip6.payload_length);
+  assign udp_sum = is4_q ? l4_4[63:48] : ip_q[383:368];
   assign ports = ip && !fragment && !(is4_q && ihl < 6'd20) && avail_q >= behind && (protocol == Tcp || protocol == roce_pkg::IP_PROTOCOL_UDP);
   always_comb begin
-    ports4 = '0;
-    for (int i = 5; i < 16; i++) if (ip4.version_ihl[3:0] == 4'(i)) ports4 = ports4 | ip_q[i*32 +: 32];
+    l4_4 = '0;
+    for (int i = 5; i < 16; i++) if (ip4.version_ihl[3:0] == 4'(i)) l4_4 = l4_4 | ip_q[i*32 +: 64];
   end
 
   // ---- a word of text, and the 63 bits of the key that it meets
@@ -74,21 +89,47 @@ module dingo_eth_flow (
     for (int i = 0; i < 32; i++) if (word_q[31 - i]) part = part ^ window_q[62 - i -: 32];
   end
 
+  // ---- sums: the IPv4 header's words, and those of the addresses
+  function automatic logic [15:0] fold(input logic [21:0] sum);
+    logic [16:0] once;
+    once = 17'(sum[15:0]) + 17'(sum[21:16]);
+    fold = once[15:0] + 16'(once[16]);
+  endfunction
+  logic [31:0] ip_word, text_word;
+  logic [21:0] base_q, pseudo_q, rest_q;
+  logic [15:0] whole;
+  assign ip_word = {ip_q[7:0], ip_q[15:8], ip_q[23:16], ip_q[31:24]};
+  assign text_word = {text_q[7:0], text_q[15:8], text_q[23:16], text_q[31:24]};
+  assign whole = fold(22'(fold(base_q)) + 22'(fold(rest_q)));
+
   always_ff @(posedge clk_i) begin
-    word_valid_q <= rst_ni && state_q == HASH;
+    word_valid_q <= rst_ni && state_q == HASH && at_q < words_q;
     if (word_valid_q) hash_q <= hash_q ^ part;
     case (state_q)
       IDLE: if (start_i) begin
-        ip_q <= vlan ? head_i[655:144] : head_i[623:112];
+        ip_q <= vlan ? head_i[687:144] : head_i[655:112];
+        vlan_q <= vlan;
         avail_q <= len_i < l3 ? '0 : len_i - l3;
         is4_q <= ether_type == roce_pkg::WIRE_IPV4;
         is6_q <= ether_type == roce_pkg::WIRE_IPV6;
         state_q <= IP;
       end
       IP: begin
-        text_q <= is4_q ? {192'd0, ports4, ip_q[159:96]} : {ip_q[351:320], ip_q[319:64]};
+        text_q <= is4_q ? {192'd0, l4_4[31:0], ip_q[159:96]} : {ip_q[351:320], ip_q[319:64]};
         words_q <= (is4_q ? 4'd2 : 4'd8) + 4'(ports);
+        steps_q <= !is4_q ? 4'd8 + 4'(ports) : ihl < 6'd12 ? 4'd3 : ip4.version_ihl[3:0];
+        addresses_q <= is4_q ? 4'd2 : 4'd8;
         ports_q <= ports;
+        tcp_q <= protocol == Tcp;
+        v4_q <= is4_q;
+        l4_q <= (vlan_q ? 7'd18 : 7'd14) + (is4_q ? 7'(ihl) : 7'd40);
+        end_q <= (vlan_q ? 17'd18 : 17'd14) + (is4_q ? 17'd0 : 17'd40) + 17'(ip_length);
+        sums_q <= ports && 17'(ip_length) + (is4_q ? 17'd0 : 17'd40) <= avail_q &&
+                  17'(ip_length) >= (is4_q ? 17'(ihl) : 17'd0) + (protocol == Tcp ? 17'd20 : 17'd8) &&
+                  (protocol == Tcp || udp_sum != '0);
+        base_q <= '0;
+        rest_q <= 22'(roce_pkg::be16(ip4.total_length)) + 22'(roce_pkg::be16(ip4.id)) + 22'(roce_pkg::be16(ip4.checksum));
+        pseudo_q <= 22'(protocol);
         hash_q <= '0;
         at_q <= '0;
         ip_o <= ip;
@@ -97,13 +138,16 @@ module dingo_eth_flow (
       HASH: begin
         text_q <= text_q >> 32;
         at_q <= at_q + 4'd1;
-        if (at_q + 4'd1 == words_q) state_q <= LAST;
+        ip_q <= ip_q >> 32;
+        base_q <= base_q + (at_q == 4'd1 ? '0 : 22'(ip_word[31:16])) + (at_q == '0 || at_q == 4'd2 ? '0 : 22'(ip_word[15:0]));
+        if (at_q < addresses_q) pseudo_q <= pseudo_q + 22'(text_word[31:16]) + 22'(text_word[15:0]);
+        if (at_q + 4'd1 == steps_q) state_q <= LAST;
       end
       LAST: state_q <= DONE;
       default: state_q <= IDLE;
     endcase
     if (state_q == HASH) begin
-      word_q <= {text_q[7:0], text_q[15:8], text_q[23:16], text_q[31:24]};
+      word_q <= text_word;
       for (int i = 0; i < 9; i++) if (at_q == 4'(i)) window_q <= key[319 - i*32 -: 63];
     end
     if (!rst_ni) state_q <= IDLE;
@@ -113,5 +157,13 @@ module dingo_eth_flow (
   assign done_o = state_q == DONE;
   assign ports_o = ports_q;
   assign hash_o = hash_q;
+  assign tagged_o = vlan_q;
+  assign v4_o = v4_q;
+  assign tcp_o = tcp_q;
+  assign l4_o = l4_q;
+  assign end_o = end_q;
+  assign summed_o = sums_q && (!v4_q || whole == '1);
+  assign base_o = fold(base_q);
+  assign pseudo_o = fold(pseudo_q);
   wire unused_ok = &{1'b0, ip4, ip6, head_i, ip_q, key};
 endmodule

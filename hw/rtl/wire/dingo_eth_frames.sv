@@ -18,7 +18,7 @@ module dingo_eth_frames (
     input  logic           send_i,
     output logic           cmd_ready_o,    // only then frame_ready_i
     output logic [13:0]    len_o,
-    output logic [655:0]   head_o,         // what lies behind len_o is of no frame
+    output logic [687:0]   head_o,         // what lies behind len_o is of no frame
     output logic           valid_o,
     input  logic           ready_i,
     output rtl_pkg::beat_t beat_o
@@ -29,8 +29,8 @@ module dingo_eth_frames (
   logic [LogBeats:0] room;
   logic              start_q, drop_q, lost_room, drop, take, keep, notes_ready, fits, buf_idle, out_last;
   logic [511:0]      low_q;
-  logic [143:0]      high_q;
-  logic [655:0]      head;
+  logic [175:0]      high_q;
+  logic [687:0]      head;
   logic [7:0]        n_q, beats;
   logic [13:0]       len;
   logic [6:0]        out_bytes;
@@ -45,7 +45,7 @@ module dingo_eth_frames (
   assign ready_o = drop ? lost_room : !start_q || fits;
   assign take = valid_i && ready_o;
   assign keep = take && !drop;
-  assign head = {n_q == 8'd1 ? beat_i.data[143:0] : high_q, start_q ? beat_i.data : low_q};
+  assign head = {n_q == 8'd1 ? beat_i.data[175:0] : high_q, start_q ? beat_i.data : low_q};
   assign len = {n_q, 6'd0} + 14'(beat_i.bytes);
 
   always_ff @(posedge clk_i) begin
@@ -53,7 +53,7 @@ module dingo_eth_frames (
       start_q <= beat_i.last;
       drop_q <= drop;
       if (start_q) low_q <= beat_i.data;
-      if (n_q == 8'd1) high_q <= beat_i.data[143:0];
+      if (n_q == 8'd1) high_q <= beat_i.data[175:0];
       n_q <= beat_i.last ? '0 : n_q + 8'd1;
     end
     lost_q <= lost_q + 16'(take && drop && beat_i.last) - 16'(lost_o && lost_ready_i);
@@ -68,7 +68,7 @@ module dingo_eth_frames (
 
   assign lost_o = lost_q != '0;
 
-  dingo_fifo #(.Width(670), .LogDepth(2)) u_notes (
+  dingo_fifo #(.Width(702), .LogDepth(2)) u_notes (
       .clk_i, .rst_ni, .valid_i(keep && beat_i.last), .ready_o(notes_ready), .data_i({len, head}),
       .valid_o(frame_valid_o), .ready_i(frame_ready_i), .data_o({len_o, head_o}), .count_o(held)
   );

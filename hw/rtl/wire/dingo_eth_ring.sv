@@ -32,10 +32,7 @@ module dingo_eth_ring (
     input  logic [31:0] index_i,
     output logic     desc_valid_o,
     output logic     desc_err_o,        // instead: the ring could not be read, and stops
-    output logic [63:0] addr_o,
-    output logic [13:0] len_o,
-    output logic     eop_o,
-    output logic     good_o,            // length in range, nothing set that is reserved
+    output dingo_pkg::eth_desc_t descriptor_o,  // as the driver wrote it
     // dingo_host
     output logic     desc_valid_req_o,
     input  logic     desc_ready_i,
@@ -122,18 +119,12 @@ module dingo_eth_ring (
   logic [Rings-1:0] line_q;
   logic [511:0]     line;
   logic [31:0]      slot;
-  localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
-  dingo_pkg::eth_desc_t desc;
 
   assign slot = index_i & (size - 32'd1);
   assign line = lines[ring_i];
   assign desc_valid_o = want_i && line_q[ring_i] && tags[ring_i] == index_i[31:2] && rtl_pkg::idx_before(index_i, uptos[ring_i]);
   assign desc_err_o = state_q == BAD;
-  assign desc = line[{slot[1:0], 7'd0} +: 128];
-  assign addr_o = desc.addr;
-  assign len_o = desc.length[13:0];
-  assign eop_o = (desc.flags & EOP) != '0;
-  assign good_o = desc.length != '0 && desc.length <= dingo_pkg::MAX_FRAME && {desc.arg, desc.start, desc.flags & ~EOP} == '0;
+  assign descriptor_o = line[{slot[1:0], 7'd0} +: 128];
 
   // ---- fetch
   logic             req_valid, req_ready, rsp_valid, xl_idle, begins;

@@ -10,6 +10,7 @@ module dingo_eth_rx (
     output logic     idle_o,
     input  logic     xl_flush_i,
     input  rtl_pkg::port_t    port_i,
+    input  logic     offloads_i,       // capability ETH_OFFLOAD
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
     input  logic     cfg_valid_i,
@@ -73,7 +74,7 @@ module dingo_eth_rx (
   // ---- frames that came
   logic           f_valid, f_pop, f_send, f_cmd_ready, frames_idle, p_valid, p_ready, lost, lost_ready;
   logic [13:0]    f_len;
-  logic [655:0]   f_head;
+  logic [687:0]   f_head;
   rtl_pkg::beat_t p;
 
   dingo_eth_frames u_frames (
@@ -86,14 +87,18 @@ module dingo_eth_rx (
 
   // ---- which ring
   logic [(1<<rtl_pkg::ETH_LOG)-1:0] running, work;
-  logic           begin_flow, flow_done, flow_ip, flow_ports, rss_on;
+  logic           begin_flow, flow_done, flow_ip, flow_ports, rss_on, summed, unused_tagged, unused_v4, unused_tcp;
+  logic [6:0]     l4;
+  logic [16:0]    packet_end;
+  logic [15:0]    pseudo, unused_base;
   logic [319:0]   key;
   logic [31:0]    hash;
   rtl_pkg::ethi_t picked, ring_q;
 
   dingo_eth_flow u_flow (
-      .clk_i, .rst_ni, .start_i(begin_flow), .head_i(f_head), .len_i(f_len), .key_i(key), .done_o(flow_done),
-      .ip_o(flow_ip), .ports_o(flow_ports), .hash_o(hash)
+      .clk_i, .rst_ni, .start_i(begin_flow), .head_i(f_head), .len_i(17'(f_len)), .key_i(key), .done_o(flow_done),
+      .ip_o(flow_ip), .ports_o(flow_ports), .hash_o(hash), .tagged_o(unused_tagged), .v4_o(unused_v4),
+      .tcp_o(unused_tcp), .l4_o(l4), .end_o(packet_end), .summed_o(summed), .base_o(unused_base), .pseudo_o(pseudo)
   );
   dingo_eth_rss u_rss (
       .clk_i, .rst_ni, .set_valid_i(rss_valid_i), .set_i(rss_i), .on_o(rss_on), .key_o(key), .running_i(running),
@@ -101,12 +106,13 @@ module dingo_eth_rx (
   );
 
   // ---- rings
-  logic          ring_idle, d_valid, d_err, d_eop, d_good, consume;
+  logic          ring_idle, d_valid, d_err, consume;
+  dingo_pkg::eth_desc_t d;
   rtl_pkg::cqi_t cq;
   logic [12:0]   unused_size;
   logic [31:0]   consumer, unused_producer;
-  logic [63:0]   d_addr, addr_q;
-  logic [13:0]   d_len, room_q;
+  logic [63:0]   addr_q;
+  logic [13:0]   room_q;
   logic          good_q;
 
   dingo_eth_ring u_ring (
@@ -116,7 +122,7 @@ module dingo_eth_rx (
       .cq_o(cq), .size_o(unused_size), .consumer_o(consumer), .producer_o(unused_producer),
       .consume_i(consume), .consume_count_i(7'd1),
       .want_i(state_q == FETCH), .index_i(consumer), .desc_valid_o(d_valid), .desc_err_o(d_err),
-      .addr_o(d_addr), .len_o(d_len), .eop_o(d_eop), .good_o(d_good),
+      .descriptor_o(d),
       .desc_valid_req_o(desc_valid_o), .desc_ready_i, .desc_o, .desc_rsp_valid_i,
       .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
@@ -164,6 +170,23 @@ module dingo_eth_rx (
       .line_rsp_valid_i(1'b0), .line_rsp_i
   );
 
+  // ---- checksums, while it goes there
+  logic        sum_done, csum_ok_q, csum_there_q;
+  logic [15:0] sum, full;
+  logic [17:0] sum3;
+  logic [16:0] sum2;
+  dingo_eth_sum u_sum (
+      .clk_i, .rst_ni, .valid_i(p_valid && p_ready), .last_i(p.last), .data_i(p.data), .from_i(14'(l4)),
+      .to_i(packet_end[13:0]), .done_o(sum_done), .sum_o(sum)
+  );
+  assign sum3 = 18'(sum) + 18'(pseudo) + 18'(packet_end[15:0]) - 18'(l4);
+  assign sum2 = 17'(sum3[15:0]) + 17'(sum3[17:16]);
+  assign full = sum2[15:0] + 16'(sum2[16]);
+  always_ff @(posedge clk_i) begin
+    if (sum_done) csum_ok_q <= offloads_i && summed && full == '1;
+    if (sum_done || state_q == IDLE) csum_there_q <= sum_done;
+  end
+
   // ---- frame by frame
   logic [5:0]  stat_q;
   logic [31:0] index_q;
@@ -206,6 +229,7 @@ module dingo_eth_rx (
     if (rss_on) cqe_o.src_qpn = hash;
     if (rss_on && flow_ip && flow_ports) cqe_o.flags = 8'(dingo_pkg::CQE_FLAGS_HASH_L4_MASK);
     cqe_o.wqe_index = index_q;
+    if (ok_q && csum_ok_q) cqe_o.flags = cqe_o.flags | 8'(dingo_pkg::CQE_FLAGS_CSUM_OK_MASK);
     cqe_o.byte_len = ok_q ? 32'(len_q) : '0;
     cqe_o.qpn_op = {dingo_pkg::WC_ETH_RX[7:0], 24'(ring_q)};
     cqe_o.status = ok_q ? dingo_pkg::WCS_SUCCESS[7:0] : dingo_pkg::WCS_LOC_QP_OP_ERR[7:0];
@@ -239,9 +263,9 @@ module dingo_eth_rx (
         stat_q <= 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER);
         state_q <= DROP;
       end else if (d_valid) begin
-        addr_q <= d_addr;
-        room_q <= d_len;
-        good_q <= d_good && !d_eop;
+        addr_q <= d.addr;
+        room_q <= d.length[13:0];
+        good_q <= d.length != '0 && d.length <= dingo_pkg::MAX_FRAME && {d.arg, d.start, d.flags} == '0;
         state_q <= CHECK;
       end
       CHECK: begin
@@ -267,10 +291,11 @@ module dingo_eth_rx (
       assert (!unused_line_valid && !unused_word_valid && !unused_rsp);
       if (f_pop) assert (f_cmd_ready);
       if (done) assert (state_q == WRITE);
+      if (cqe_valid_o && ok_q) assert (csum_there_q);
       if (cfg_valid_i || rss_valid_i) assert (state_q == IDLE);
     end
   end
 
   assign idle_o = state_q == IDLE && ring_idle && scatter_idle && !lost && (halt_i || frames_idle);
-  wire unused_ok = &{1'b0, unused_size, unused_producer, f_head, unused_ours, unused_room, unused_done, unused_line, unused_word, commit, port_i};
+  wire unused_ok = &{1'b0, unused_tagged, unused_v4, unused_tcp, unused_base, packet_end, d, unused_size, unused_producer, f_head, unused_ours, unused_room, unused_done, unused_line, unused_word, commit, port_i};
 endmodule

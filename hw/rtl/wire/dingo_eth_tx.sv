@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Transmit rings of the Ethernet function, in turn: descriptors, frame, completion. A frame is looked at as a
-/// whole before any of it is consumed: descriptors up to EOP, 64 at most.
+/// whole before any of it is consumed: descriptors up to EOP, 64 at most. One that is to be cut (TSO) is consumed with
+/// its last segment; each segment is a turn of its ring, for which the frame's headers are read once more.
 module dingo_eth_tx (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -10,6 +11,7 @@ module dingo_eth_tx (
     input  logic     xl_flush_i,
     input  rtl_pkg::port_t    port_i,
     input  logic     link_i,
+    input  logic     offloads_i,      // capability ETH_OFFLOAD
     input  logic     cfg_valid_i,     // command
     input  rtl_pkg::eth_cfg_t cfg_i,
     input  logic     db_valid_i,      // producer index, page is good
@@ -19,6 +21,7 @@ module dingo_eth_tx (
     output logic     frame_valid_o,
     input  logic     frame_ready_i,
     output rtl_pkg::beat_t    frame_o,
+    output rtl_pkg::eth_csum_t csum_o,         // of the frame, with each of its beats
     output logic     cqe_valid_o,
     input  logic     cqe_ready_i,
     output rtl_pkg::cqe_req_t cqe_o,
@@ -45,16 +48,24 @@ module dingo_eth_tx (
     input  rtl_pkg::rdl_rsp_t line_rsp_i       // of both
 );
   localparam logic [6:0] MaxPieces = 7'd64;
-  localparam logic [19:0] EthernetHeader = 20'd14;
+  localparam logic [22:0] EthernetHeader = 23'd14;
+  localparam logic [16:0] Head = 17'd98;   // bytes up to the end of a TCP header without options
+  localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
+  localparam logic [7:0] CSUM = 8'(dingo_pkg::ETH_DESC_FLAGS_CSUM_MASK);
+  localparam logic [7:0] TSO = 8'(dingo_pkg::ETH_DESC_FLAGS_TSO_MASK);
 
-  typedef enum logic [2:0] {
-    IDLE  = 3'd0,
-    FETCH = 3'd1,   // descriptors of a frame
-    CHECK = 3'd2,   // of the whole frame
-    SEND  = 3'd3,   // pieces are asked for, the frame passes
-    COUNT = 3'd4,   // packets, or errors
-    BYTES = 3'd5,
-    REPORT = 3'd6
+  typedef enum logic [3:0] {
+    IDLE  = 4'd0,
+    FETCH = 4'd1,   // descriptors of a frame
+    CHECK = 4'd2,   // of the whole frame
+    SEND  = 4'd3,   // pieces are asked for, the frame passes
+    COUNT = 4'd4,   // packets, or errors
+    BYTES = 4'd5,
+    REPORT = 4'd6,
+    HEAD  = 4'd7,   // of a frame to be cut is read
+    JUDGE = 4'd8,   // whether it can be
+    CUT   = 4'd9,   // the next segment is made out
+    SIZED = 4'd10   // and may be sent, or not
   } state_t;
   state_t state_q;
 
@@ -63,11 +74,10 @@ module dingo_eth_tx (
   logic [Rings-1:0] work, grant, unused_running;
   rtl_pkg::ethi_t   next, ring_q;
   logic          ring_idle, want, d_valid, d_err, d_eop, d_good, consume;
+  dingo_pkg::eth_desc_t d;
   rtl_pkg::cqi_t cq;
   logic [12:0]   size;
   logic [31:0]   consumer, producer, waiting;
-  logic [63:0]   d_addr;
-  logic [13:0]   d_len;
   logic [6:0]    count_q, limit;
   logic          start, incomplete, ring_err_q;
 
@@ -77,8 +87,7 @@ module dingo_eth_tx (
       .running_o(unused_running), .work_o(work), .ring_i(ring_q), .park_i(incomplete),
       .cq_o(cq), .size_o(size), .consumer_o(consumer), .producer_o(producer),
       .consume_i(consume), .consume_count_i(count_q),
-      .want_i(want), .index_i(consumer + 32'(count_q)), .desc_valid_o(d_valid), .desc_err_o(d_err),
-      .addr_o(d_addr), .len_o(d_len), .eop_o(d_eop), .good_o(d_good),
+      .want_i(want), .index_i(consumer + 32'(count_q)), .desc_valid_o(d_valid), .desc_err_o(d_err), .descriptor_o(d),
       .desc_valid_req_o(desc_valid_o), .desc_ready_i, .desc_o, .desc_rsp_valid_i,
       .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );
@@ -96,27 +105,65 @@ module dingo_eth_tx (
   end
   assign want = state_q == FETCH;
 
+  // ---- what the first descriptor asks for
+  logic        csum_q, tso_q, cutting_q, tso;
+  logic [8:0]  start_q;
+  logic [15:0] arg_q;
+  logic [7:0]  asked;
+  logic [31:0] longest;
+  assign d_eop = (d.flags & EOP) != '0;
+  assign asked = d.flags & (CSUM | TSO);
+  assign tso = count_q == '0 ? (d.flags & TSO) != '0 : tso_q;
+  assign longest = tso ? dingo_pkg::MAX_TSO : dingo_pkg::MAX_FRAME;
+  assign d_good = d.length != '0 && d.length <= longest && (d.flags & ~(EOP | CSUM | TSO)) == '0 &&
+                  (asked == '0 ? {d.arg, d.start} == '0 : count_q == '0 && offloads_i && asked != (CSUM | TSO));
+
   // ---- pieces of the frame
   typedef struct packed {
-    logic [13:0] len;
+    logic [16:0] len;
     logic [63:0] addr;
   } piece_t;
-  localparam int unsigned PieceW = 78;
-  logic [PieceW-1:0] pieces [64];
+  localparam int unsigned PieceW = 81;
+  logic [PieceW-1:0] pieces [64*Rings];
   piece_t piece, piece_in;
-  logic [6:0]  next_q;
-  logic [19:0] length_q, length, most;
+  logic [22:0] length_q, most;
   logic        good_q;
 
-  assign piece = pieces[next_q[5:0]];
-  assign piece_in.len = d_len;
-  assign piece_in.addr = d_addr;
-  assign length = length_q + 20'(d_len);
-  assign most = 20'(port_i.mtu) + EthernetHeader + 20'd4;
+  assign piece_in.len = d.length[16:0];
+  assign piece_in.addr = d.addr;
+  assign most = tso_q ? 23'(dingo_pkg::MAX_TSO) : 23'(port_i.mtu) + EthernetHeader + 23'd4;
 
   always_ff @(posedge clk_i) begin
-    if (want && d_valid) pieces[count_q[5:0]] <= piece_in;
+    if (want && d_valid) pieces[{ring_q, count_q[5:0]}] <= piece_in;
   end
+
+  // ---- a walk over them: so many bytes from here; of a segment the headers, then its payload from elsewhere
+  logic [6:0]  at_q;
+  logic [16:0] skip_q, left_q, rest, some, head_bytes;
+  logic [16:0] payload_q;               // comes behind what is left
+  logic        seg_last, seg_taken;
+  assign piece = pieces[{ring_q, at_q[5:0]}];
+  assign rest = piece.len - skip_q;
+  assign some = rest < left_q ? rest : left_q;
+  assign seg_last = some == left_q && payload_q == '0;
+  assign head_bytes = length_q < 23'(Head) ? length_q[16:0] : Head;
+
+  // ---- frames that are cut
+  logic [Rings-1:0] under_way;
+  logic        judged, cut_good, next_valid, cut_tagged, cut_last, cut_begun, judging_q, asking_q, cut_sent, cut_end, second_q;
+  logic [16:0] cut_length, cut_skip, cut_bytes;
+  logic [6:0]  cut_count, cut_piece, cut_l4;
+  logic [7:0]  cut_headers;
+  logic [511:0] cut_data;
+  dingo_eth_cut u_cut (
+      .clk_i, .rst_ni, .forget_i(cfg_valid_i), .forget_ring_i(cfg_i.ring), .under_way_o(under_way), .ring_i(ring_q),
+      .head_valid_i(state_q == HEAD && g_valid), .head_second_i(second_q), .head_i(g.data), .judge_i(judging_q),
+      .length_i(length_q[16:0]), .count_i(count_q), .start_i(start_q), .mss_i(arg_q), .judged_o(judged), .good_o(cut_good),
+      .length_o(cut_length), .count_o(cut_count), .piece_o(cut_piece), .skip_o(cut_skip), .begun_o(cut_begun),
+      .next_i(asking_q), .next_valid_o(next_valid), .bytes_o(cut_bytes), .headers_o(cut_headers), .tagged_o(cut_tagged),
+      .l4_o(cut_l4), .last_o(cut_last), .sent_i(cut_sent), .piece_i(at_q), .skip_i(skip_q), .end_i(cut_end),
+      .second_i(second_q), .data_i(g.data), .data_o(cut_data)
+  );
 
   // ---- their bytes
   logic           seg_valid, seg_ready, g_valid, g_ready, gather_idle, unused_read, unused_line_valid;
@@ -124,12 +171,13 @@ module dingo_eth_tx (
   rtl_pkg::beat_t g;
   rtl_pkg::rdl_req_t unused_line;
 
-  assign seg_valid = state_q == SEND && next_q != count_q;
+  assign seg_valid = (state_q == SEND || state_q == HEAD) && left_q != '0;
+  assign seg_taken = seg_valid && seg_ready;
   always_comb begin                    // a bus address: no list, no offset
     seg = '0;
-    seg.last = next_q + 7'd1 == count_q;
-    seg.len = 32'(piece.len);
-    seg.mem.addr = piece.addr;
+    seg.last = seg_last;
+    seg.len = 32'(some);
+    seg.mem.addr = piece.addr + 64'(skip_q);
   end
 
   // The addresses in descriptors are bus addresses: no list is ever read.
@@ -142,40 +190,68 @@ module dingo_eth_tx (
   );
 
   // A frame without tag may be four bytes shorter only, and that shows in its first beat.
-  logic first_q, tag_q, has_tag, too_long, bad, passed;
+  logic first_q, patch_q, tag_q, has_tag, too_long, bad, passed, taken;
 
   assign has_tag = first_q ? g.data[111:96] == roce_pkg::WIRE_VLAN : tag_q;
-  assign too_long = !has_tag && length_q > most - 20'd4;
+  assign too_long = !cutting_q && !has_tag && length_q > most - 23'd4;
   assign bad = g.err || too_long;
-  assign frame_valid_o = g_valid;
-  assign g_ready = frame_ready_i;
+  assign frame_valid_o = g_valid && state_q == SEND;
+  assign g_ready = state_q == HEAD || (state_q == SEND && frame_ready_i);
+  assign taken = g_valid && g_ready;
   assign frame_o.err = g.last && bad;
   assign frame_o.last = g.last;
   assign frame_o.bytes = g.bytes;
-  assign frame_o.data = g.data;
-  assign passed = g_valid && frame_ready_i;
+  assign frame_o.data = patch_q ? cut_data : g.data;
+  assign passed = frame_valid_o && frame_ready_i;
 
   always_ff @(posedge clk_i) begin
-    if (passed) begin
+    if (taken) begin
       first_q <= g.last;
+      second_q <= first_q && !g.last;
+      patch_q <= cutting_q && first_q && !g.last;
       tag_q <= has_tag;
     end
-    if (!rst_ni) first_q <= 1'b1;
+    if (state_q == SIZED) patch_q <= 1'b1;   // the first two beats of a segment
+    if (!rst_ni) begin
+      first_q <= 1'b1;
+      second_q <= 1'b0;
+    end
+    if (!rst_ni || state_q == CHECK) patch_q <= 1'b0;
   end
 
   // ---- frame by frame
-  logic       stat_done;
+  logic        stat_done, fits, up, sent, csum_fits, frame_end;
   logic [31:0] last_q;
+  logic [15:0] bytes_q;                 // of the frame or segment on the wire
+  logic        more_q;                  // segments follow
 
-  assign consume = (state_q == CHECK && !(good_q && length_q >= EthernetHeader && length_q <= most && link_i &&
-                                          port_i.enabled)) ||
-                   (state_q == SEND && passed && g.last);
+  assign up = link_i && port_i.enabled;
+  assign csum_fits = start_q >= 9'd14 && 23'(start_q) + 23'(arg_q) + 23'd2 <= length_q;
+  assign fits = good_q && length_q >= EthernetHeader && length_q <= most && up && (!csum_q || csum_fits);
+  assign sent = state_q == SEND && passed && g.last;
+  // The frame is over: refused, or the last of it has passed.
+  assign frame_end = (state_q == CHECK && !fits) || (state_q == HEAD && taken && g.last && g.err) ||
+                     (state_q == JUDGE && judged && !cut_good) || (state_q == SIZED && !cut_fits) ||
+                     (sent && (bad || !cutting_q || cut_last));
+  logic cut_fits;
+  assign cut_fits = up && cut_bytes <= 17'(port_i.mtu) + 17'd14 + (cut_tagged ? 17'd4 : 17'd0);
+  assign cut_sent = sent && cutting_q && !bad;
+  assign cut_end = cutting_q && frame_end;
+  assign consume = frame_end;
+
+  always_comb begin
+    csum_o.on = csum_q || cutting_q;
+    csum_o.nonzero = csum_q;
+    csum_o.from = cutting_q ? 14'(cut_l4) : 14'(start_q);
+    csum_o.at = cutting_q ? 14'(cut_l4) + 14'd16 : 14'(start_q) + arg_q[13:0];
+    csum_o.length = bytes_q[13:0];
+  end
   // A ring that cannot be read counts its error while nothing else is to be counted.
   assign stat_valid_o = state_q == COUNT || state_q == BYTES || ring_err_q;
   assign stat_done = stat_ready_i && !ring_err_q;
   assign stat_o = ring_err_q || !good_q ? {6'(dingo_pkg::CARD_ETH_TX_ERRORS), 16'd1} :
                   state_q == COUNT ? {6'(dingo_pkg::CARD_ETH_TX_PACKETS), 16'd1} :
-                                     {6'(dingo_pkg::CARD_ETH_TX_BYTES), length_q[15:0]};
+                                     {6'(dingo_pkg::CARD_ETH_TX_BYTES), bytes_q};
   assign cqe_valid_o = state_q == REPORT;
 
   always_comb begin
@@ -190,15 +266,20 @@ module dingo_eth_tx (
 
   always_ff @(posedge clk_i) begin
     if (stat_ready_i) ring_err_q <= 1'b0;
+    judging_q <= 1'b0;
+    asking_q <= 1'b0;
     if (consume) last_q <= consumer + 32'(count_q) - 32'd1;
     case (state_q)
       IDLE: if (start) begin
-        state_q <= FETCH;
+        state_q <= under_way[next] ? CUT : FETCH;
+        cutting_q <= under_way[next];
+        asking_q <= under_way[next];
         ring_q <= next;
         count_q <= '0;
-        next_q <= '0;
         length_q <= '0;
         good_q <= 1'b1;
+        csum_q <= 1'b0;
+        more_q <= 1'b0;
       end
       FETCH: if (d_err) begin
         state_q <= IDLE;
@@ -206,7 +287,13 @@ module dingo_eth_tx (
       end else if (d_valid) begin
         count_q <= count_q + 7'd1;
         good_q <= good_q && d_good;
-        length_q <= length;
+        length_q <= length_q + 23'(d.length[16:0]);
+        if (count_q == '0) begin
+          csum_q <= (d.flags & CSUM) != '0;
+          tso_q <= (d.flags & TSO) != '0;
+          start_q <= {d.start, 1'b0};
+          arg_q <= d.arg;
+        end
         if (d_eop) begin
           state_q <= CHECK;
         end else if (count_q + 7'd1 == limit) begin
@@ -217,27 +304,74 @@ module dingo_eth_tx (
         end
       end
       CHECK: begin
-        good_q <= !consume;
-        state_q <= consume ? COUNT : SEND;
+        good_q <= fits;
+        bytes_q <= length_q[15:0];
+        at_q <= '0;
+        skip_q <= '0;
+        left_q <= tso_q ? head_bytes : length_q[16:0];
+        payload_q <= '0;
+        state_q <= !fits ? COUNT : tso_q ? HEAD : SEND;
       end
-      SEND: begin
-        if (seg_valid && seg_ready) next_q <= next_q + 7'd1;
-        if (passed && g.last) begin
-          good_q <= !bad;
-          state_q <= COUNT;
-        end
+      HEAD: if (taken && g.last) begin
+        good_q <= !g.err;
+        judging_q <= !g.err;
+        state_q <= g.err ? COUNT : JUDGE;
+      end
+      JUDGE: if (judged) begin
+        good_q <= cut_good;
+        cutting_q <= cut_good;
+        asking_q <= cut_good;
+        state_q <= cut_good ? CUT : COUNT;
+      end
+      CUT: begin                       // begun, or begun now
+        count_q <= cut_count;
+        length_q <= 23'(cut_length);
+        if (next_valid) state_q <= SIZED;
+      end
+      SIZED: begin
+        good_q <= cut_fits;
+        bytes_q <= cut_bytes[15:0];
+        at_q <= '0;
+        skip_q <= '0;
+        left_q <= 17'(cut_headers);
+        payload_q <= cut_bytes - 17'(cut_headers);
+        state_q <= cut_fits ? SEND : COUNT;
+      end
+      SEND: if (sent) begin
+        good_q <= !bad;
+        more_q <= cutting_q && !bad && !cut_last;
+        state_q <= COUNT;
       end
       COUNT: if (stat_done) state_q <= good_q ? BYTES : REPORT;
-      BYTES: if (stat_done) state_q <= REPORT;
+      BYTES: if (stat_done) state_q <= more_q ? IDLE : REPORT;
       default: if (cqe_ready_i) state_q <= IDLE;
     endcase
+    if (seg_taken) begin
+      left_q <= left_q - some;
+      skip_q <= skip_q + some;
+      if (some == rest) begin
+        at_q <= at_q + 7'd1;
+        skip_q <= '0;
+      end
+      if (some == left_q && payload_q != '0) begin   // the headers are ordered
+        left_q <= payload_q;
+        payload_q <= '0;
+        if (cut_begun) begin
+          at_q <= cut_piece;
+          skip_q <= cut_skip;
+        end
+      end
+    end
     if (!rst_ni) begin
       state_q <= IDLE;
       ring_err_q <= 1'b0;
+      judging_q <= 1'b0;
+      asking_q <= 1'b0;
+      cutting_q <= 1'b0;
     end else begin
       assert (!unused_line_valid);
       if (cfg_valid_i) assert (state_q == IDLE);
-      if (passed) assert (state_q == SEND);
+      if (g_valid) assert (state_q == SEND || state_q == HEAD);
     end
   end
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames of the Ethernet function on their way out: stored whole, with length and destination noted.
+/// Frames of the Ethernet function on their way out: stored whole, with length and destination noted, and the checksum
+/// that is filled in when they leave. Behind a frame with one, the next waits until it is known.
 module dingo_tx_eth #(
     parameter int unsigned LogBeats = 9
 ) (
@@ -13,6 +14,7 @@ module dingo_tx_eth #(
     input  logic           valid_i,
     output logic           ready_o,
     input  rtl_pkg::beat_t beat_i,
+    input  rtl_pkg::eth_csum_t csum_i,     // with every beat of its frame
     // a whole frame waits; ready with send_i: its beats come out, else it is forgotten
     output logic           frame_valid_o,
     input  logic           frame_ready_i,
@@ -32,14 +34,23 @@ module dingo_tx_eth #(
   logic              valid1_q, last1_q, err1_q, first1_q;
   logic [6:0]        bytes1_q;
   logic [511:0]      data1_q;
-  logic [7:0]        n_q;
+  logic [7:0]        n_q, beats_q;
   logic [2:0]        held;
-  logic [1:0]        unused_out;
+  logic              out_last, wait_q, sum_done, whole, note;
+  rtl_pkg::eth_csum_t csum1_q;
+  logic [15:0]       sum, csum;
+  logic              e_csum, out_csum;
+  logic [13:0]       e_at, out_at;
+  logic [15:0]       e_value, out_value;
+  logic [7:0]        out_n_q;
+  logic [511:0]      b_data;
 
   // The first stage may hold a beat that is not in the count of notes yet: keep one place.
-  assign ready_o = free != '0 && notes_ready && !(held[1:0] == 2'd3 && valid1_q);
+  assign ready_o = free != '0 && notes_ready && !(held[1:0] == 2'd3 && valid1_q) && !wait_q && !(whole && csum1_q.on);
   assign take = valid_i && ready_o;
-  assign idle_o = !busy_q && !valid1_q && held == '0;
+  assign idle_o = !busy_q && !valid1_q && !wait_q && held == '0;
+  assign whole = valid1_q && last1_q;
+  assign note = wait_q ? sum_done : whole && !csum1_q.on;
 
   always_ff @(posedge clk_i) begin
     valid1_q <= take && rst_ni;
@@ -49,6 +60,7 @@ module dingo_tx_eth #(
       last1_q <= beat_i.last;
       err1_q <= beat_i.err;
       first1_q <= first_q;
+      csum1_q <= csum_i;
       first_q <= beat_i.last;
       busy_q <= !beat_i.last;
     end
@@ -56,7 +68,12 @@ module dingo_tx_eth #(
       n_q <= last1_q ? '0 : n_q + 8'd1;
       if (first1_q) was_ours_q <= ours && !data1_q[0];
     end
+    if (whole && csum1_q.on) begin
+      wait_q <= 1'b1;
+      beats_q <= n_q + 8'd1;
+    end else if (sum_done) wait_q <= 1'b0;
     if (!rst_ni) begin
+      wait_q <= 1'b0;
       first_q <= 1'b1;
       busy_q <= 1'b0;
       n_q <= '0;
@@ -67,19 +84,41 @@ module dingo_tx_eth #(
       .gids_i, .mac_valid_i, .macs_i, .valid_i(valid1_q && first1_q), .mac_i(data1_q[47:0]), .table_o(in_table), .ours_o(ours)
   );
 
-  dingo_fifo #(.Width(17), .LogDepth(2)) u_notes (
-      .clk_i, .rst_ni, .valid_i(valid1_q && last1_q), .ready_o(notes_ready),
-      .data_i({err1_q, first1_q ? ours && !data1_q[0] : was_ours_q, n_q + 8'd1, bytes1_q}),
-      .valid_o(frame_valid_o), .ready_i(frame_ready_i), .data_o({err_o, ours_o, beats_o, bytes_o}),
+  // ---- its checksum: from and length of csum1_q are those of the frame until its note is written
+  dingo_eth_sum u_sum (
+      .clk_i, .rst_ni, .valid_i(valid1_q && csum1_q.on), .last_i(last1_q), .data_i(data1_q), .from_i(csum1_q.from), .to_i(csum1_q.length),
+      .done_o(sum_done), .sum_o(sum)
+  );
+  assign csum = sum == '1 && csum1_q.nonzero ? '1 : ~sum;
+
+  dingo_fifo #(.Width(48), .LogDepth(2)) u_notes (
+      .clk_i, .rst_ni, .valid_i(note), .ready_o(notes_ready),
+      .data_i({csum1_q.on, csum1_q.at, csum, err1_q, !wait_q && first1_q ? ours && !data1_q[0] : was_ours_q,
+               wait_q ? beats_q : n_q + 8'd1, bytes1_q}),
+      .valid_o(frame_valid_o), .ready_i(frame_ready_i),
+      .data_o({e_csum, e_at, e_value, err_o, ours_o, beats_o, bytes_o}),
       .count_o(held)
   );
 
-  dingo_frame_buf #(.LogBeats(LogBeats)) u_buf (
+  dingo_frame_buf #(.LogBeats(LogBeats), .TagWidth(31)) u_buf (
       .clk_i, .rst_ni, .alloc_i(take), .room_o(free), .we_i(valid1_q), .data_i(data1_q),
       .cmd_valid_i(frame_ready_i), .cmd_ready_o, .cmd_beats_i(beats_o), .cmd_first_i(8'd0),
-      .cmd_count_i(send_i ? beats_o : 8'd0), .cmd_tag_i(1'b0),
-      .valid_o, .ready_i, .data_o, .last_o(unused_out[0]), .tag_o(unused_out[1]), .idle_o(buf_idle_o)
+      .cmd_count_i(send_i ? beats_o : 8'd0), .cmd_tag_i({e_csum, e_at, e_value}),
+      .valid_o, .ready_i, .data_o(b_data), .last_o(out_last), .tag_o({out_csum, out_at, out_value}), .idle_o(buf_idle_o)
   );
+  always_ff @(posedge clk_i) begin
+    if (valid_o && ready_i) out_n_q <= out_last ? '0 : out_n_q + 8'd1;
+    if (!rst_ni) out_n_q <= '0;
+  end
+  logic [13:0] low_at;                     // of its second byte
+  assign low_at = out_at + 14'd1;
+  always_comb begin
+    data_o = b_data;
+    for (int i = 0; i < 64; i++) begin
+      if (out_csum && out_at == {out_n_q, 6'(i)}) data_o[i*8 +: 8] = out_value[15:8];
+      if (out_csum && low_at == {out_n_q, 6'(i)}) data_o[i*8 +: 8] = out_value[7:0];
+    end
+  end
 
-  wire unused_ok = &{1'b0, in_table, unused_out};
+  wire unused_ok = &{1'b0, in_table};
 endmodule

@@ -22,6 +22,7 @@ module dingo_wire_tx (
     input  logic   eth_valid_i,                             // whole frames
     output logic   eth_ready_o,
     input  rtl_pkg::beat_t  eth_i,
+    input  rtl_pkg::eth_csum_t eth_csum_i,
     output logic   req_err_valid_o,                         // to the requester, responder
     input  logic   req_err_ready_i,
     output logic   rsp_err_valid_o,
@@ -143,7 +144,7 @@ module dingo_wire_tx (
 
   dingo_tx_eth #(.LogBeats(LogBeats)) u_eth (
       .clk_i, .rst_ni, .idle_o(in_idle), .gids_i, .mac_valid_i, .macs_i,
-      .valid_i(eth_valid_i), .ready_o(eth_ready_o), .beat_i(eth_i),
+      .valid_i(eth_valid_i), .ready_o(eth_ready_o), .beat_i(eth_i), .csum_i(eth_csum_i),
       .frame_valid_o(e_valid), .frame_ready_i(eth_cmd), .send_i(eth_send), .cmd_ready_o(eth_cmd_ready),
       .err_o(e_err), .ours_o(e_ours), .beats_o(e_beats), .bytes_o(e_bytes),
       .valid_o(eth_valid), .ready_i(eth_ready), .data_o(eth_data), .buf_idle_o(eth_buf_idle)

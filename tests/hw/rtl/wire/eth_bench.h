@@ -26,6 +26,7 @@ struct Completion {
     unsigned ring = 0;
     std::uint32_t hash = 0;
     bool ports = false;
+    bool csum_ok = false;
     auto operator<=>(const Completion&) const = default;
 };
 
@@ -35,6 +36,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
         slave = std::make_unique<AxiSlave>(memory.slave(axi_pins(dut), GetParam()));
         dut.halt_i = dut.xl_flush_i = dut.cfg_valid_i = dut.db_valid_i = dut.cq_failed_i = 0;
         dut.rss_valid_i = 0;
+        dut.offloads_i = 0;
         dut.mac_valid_i = 0;
         for (unsigned i = 0; i < kMacs; ++i) {
             put_bytes(&dut.macs_i[0], i * 48, addresses.macs[i].bytes);
@@ -107,6 +109,11 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
             frame_.insert(frame_.end(), from, from + beat.bytes);
             EXPECT_FALSE(beat.err && !beat.last);
             if (beat.last) {
+                const EthCsum csum = EthCsum::of(dut.csum_o);
+                EXPECT_TRUE(!csum.on || beat.err || csum.length == frame_.size());
+                if (!beat.err) {
+                    csum.fill_in(frame_);  // as dingo_wire_tx does
+                }
                 out.push_back({frame_, beat.err});
                 frame_.clear();
             }
@@ -116,8 +123,11 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
                 Fields f(r == kTx ? &dut.tx_cqe_o[0] : &dut.rx_cqe_o[0]);
                 Completion c;
                 const auto flags = f.get(8);
-                EXPECT_EQ(flags & ~std::uint64_t{DINGO_CQE_FLAGS_HASH_L4_MASK}, 0u);
-                c.ports = flags != 0;
+                EXPECT_EQ(flags & ~std::uint64_t{DINGO_CQE_FLAGS_HASH_L4_MASK |
+                                                 DINGO_CQE_FLAGS_CSUM_OK_MASK},
+                          0u);
+                c.ports = (flags & DINGO_CQE_FLAGS_HASH_L4_MASK) != 0;
+                c.csum_ok = (flags & DINGO_CQE_FLAGS_CSUM_OK_MASK) != 0;
                 EXPECT_EQ(f.get(16 + 8), 0u);  // VLAN, verr
                 c.status = static_cast<unsigned>(f.get(8));
                 c.hash = static_cast<std::uint32_t>(f.get(32));
@@ -202,7 +212,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
     }
     /// The next descriptor; not yet rung.
     void put(Ring r, std::uint64_t addr, std::uint32_t length, unsigned flags = 0,
-             unsigned reserved = 0) {
+             unsigned reserved = 0) {  // half the start, the argument
         const std::uint64_t at =
             base[r][number] + 16 * (producer[r][number]++ & ((1u << log[r][number]) - 1));
         memory.put64(at, addr);

@@ -22,6 +22,8 @@ module eth_bench (
     output logic     out_valid_o,
     input  logic     out_ready_i,
     output rtl_pkg::beat_t out_o,
+    output rtl_pkg::eth_csum_t csum_o,
+    input  logic     offloads_i,
     input  logic     in_valid_i,
     output logic     in_ready_o,
     input  rtl_pkg::beat_t in_i,
@@ -114,7 +116,7 @@ module eth_bench (
   dingo_eth_tx u_tx (
       .clk_i, .rst_ni, .halt_i, .idle_o(idle_o[0]), .xl_flush_i, .port_i, .link_i, .cfg_valid_i(cfg_valid_i[0]),
       .cfg_i, .db_valid_i(db_valid_i[0]), .db_ring_i, .db_index_i,
-      .db_bad_o(db_bad_o[0]), .frame_valid_o(out_valid_o), .frame_ready_i(out_ready_i), .frame_o(out_o),
+      .db_bad_o(db_bad_o[0]), .frame_valid_o(out_valid_o), .frame_ready_i(out_ready_i), .frame_o(out_o), .csum_o, .offloads_i,
       .cqe_valid_o(cqe_valid_o[0]), .cqe_ready_i(cqe_ready_i[0]), .cqe_o(tx_cqe_o),
       .cq_failed_i(cq_failed_i[0]), .cq_failed_ring_i, .stat_valid_o(stat_valid_o[0]), .stat_ready_i(stat_ready_i[0]),
       .stat_o(tx_stat_o), .read_valid_o(tx_read_valid), .read_ready_i(read_ready[RD]), .read_o(read),
@@ -125,7 +127,7 @@ module eth_bench (
       .line_rsp_valid_i(line_rsp_valid[XTX]), .line_rsp_i(line_rsp)
   );
   dingo_eth_rx u_rx (
-      .clk_i, .rst_ni, .halt_i, .idle_o(idle_o[1]), .xl_flush_i, .port_i, .mac_valid_i, .macs_i,
+      .clk_i, .rst_ni, .halt_i, .idle_o(idle_o[1]), .xl_flush_i, .port_i, .offloads_i, .mac_valid_i, .macs_i,
       .cfg_valid_i(cfg_valid_i[1]), .cfg_i, .rss_valid_i, .rss_i,
       .db_valid_i(db_valid_i[1]), .db_ring_i, .db_index_i, .db_bad_o(db_bad_o[1]), .frame_valid_i(in_valid_i),
       .frame_ready_o(in_ready_o), .frame_i(in_i), .cqe_valid_o(cqe_valid_o[1]), .cqe_ready_i(cqe_ready_i[1]),

@@ -13,6 +13,12 @@ struct Flow {
     bool ip = false;
     bool ports = false;
     std::uint32_t hash = 0;
+    // of what has ports
+    bool v4 = false, tcp = false, tagged = false;
+    std::size_t l3 = 0, l4 = 0, end = 0;
+    bool summed = false;       ///< whole, with checksums, of which IPv4's is right
+    std::uint32_t base = 0;    ///< sum of the IPv4 header without length, identification, checksum
+    std::uint32_t pseudo = 0;  ///< of the pseudo-header without length
 };
 
 /// Bit i of the text, if it is one, adds bits i to i + 31 of the key.
@@ -54,6 +60,25 @@ inline Flow flow_of(const Frame& frame, const RssKey& key) {
         text.insert(text.end(), ports.begin(), ports.end());
     }
     flow.hash = toeplitz(text, key);
+    flow.v4 = v4;
+    flow.tcp = protocol == 6;
+    flow.tagged = l3 == 18;
+    flow.l3 = l3;
+    flow.l4 = l3 + header;
+    flow.end = v4 ? l3 + type_at(l3 + 2) : flow.l4 + type_at(l3 + 4);
+    flow.pseudo = internet_sum(addresses, 0, addresses.size(), protocol);
+    const std::size_t least = flow.l4 + (flow.tcp ? 20 : 8);
+    flow.summed = flow.ports && flow.end <= frame.size() && flow.end >= least &&
+                  (flow.tcp || type_at(flow.l4 + 6) != 0);
+    if (v4 && flow.ports) {
+        Frame rest(frame.begin() + static_cast<std::ptrdiff_t>(l3),
+                   frame.begin() + static_cast<std::ptrdiff_t>(flow.l4));
+        flow.summed = flow.summed && internet_sum(rest, 0, rest.size()) == 0xffff;
+        for (const std::size_t changes : {2u, 4u, 10u}) {
+            put_be16(rest, changes, 0);
+        }
+        flow.base = internet_sum(rest, 0, rest.size());
+    }
     return flow;
 }
 
@@ -89,5 +114,58 @@ inline Frame random_flow(Random& random) {
     }
     return frame;
 }
+
+/// An IP packet of TCP or UDP, of which all checksums are right.
+struct IpFrame {
+    bool v4 = true, tagged = false, tcp = true;
+    std::size_t ip_options = 0, tcp_options = 0;  ///< bytes, of IPv4 and TCP
+    std::size_t payload = 100;
+
+    [[nodiscard]] std::size_t l3() const { return tagged ? 18 : 14; }
+    [[nodiscard]] std::size_t l4() const { return l3() + (v4 ? 20 + ip_options : 40); }
+    [[nodiscard]] std::size_t headers() const { return l4() + (tcp ? 20 + tcp_options : 8); }
+    static IpFrame any(Random& random) {
+        return {random() % 2 == 0, random() % 2 == 0,
+                random() % 4 != 0, random() % 11 * 4 * (random() % 2),
+                random() % 11 * 4, random() % 300};
+    }
+    [[nodiscard]] Frame make(Random& random) const {
+        Frame f = random_bytes(random, headers() + payload);
+        if (tagged) {
+            put_be16(f, 12, 0x8100);
+        }
+        put_be16(f, l3() - 2, v4 ? 0x0800 : 0x86dd);
+        const auto protocol = static_cast<std::byte>(tcp ? 6 : 17);
+        if (v4) {
+            f[l3()] = static_cast<std::byte>(0x45 + ip_options / 4);
+            put_be16(f, l3() + 2, static_cast<std::uint32_t>(f.size() - l3()));
+            put_be16(f, l3() + 6, 0x4000);
+            f[l3() + 9] = protocol;
+        } else {
+            put_be16(f, l3() + 4, static_cast<std::uint32_t>(f.size() - l4()));
+            f[l3() + 6] = protocol;
+        }
+        if (tcp) {
+            f[l4() + 12] = static_cast<std::byte>((5 + tcp_options / 4) << 4);
+        }
+        make_right(f);
+        return f;
+    }
+    [[nodiscard]] std::size_t checksum() const { return l4() + (tcp ? 16 : 6); }
+    [[nodiscard]] std::uint32_t pseudo(const Frame& f) const {
+        return flow_of(f, RssKey{}).pseudo + static_cast<std::uint32_t>(f.size() - l4());
+    }
+    void make_right(Frame& f) const {
+        if (v4) {
+            put_be16(f, l3() + 10, 0);
+            put_be16(f, l3() + 10, ~internet_sum(f, l3(), l4()));
+        }
+        put_be16(f, checksum(), 0);
+        put_be16(f, checksum(), ~internet_sum(f, l4(), f.size(), pseudo(f)));
+        if (!tcp && be16_at(f, checksum()) == 0) {
+            put_be16(f, checksum(), 0xffff);
+        }
+    }
+};
 
 }  // namespace dingo::rtl

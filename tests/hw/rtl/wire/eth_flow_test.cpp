@@ -31,11 +31,11 @@ class EthFlow : public testing::Test {
     }
     /// Cycles until the answer is there, which must be that of the frame.
     unsigned check(const Frame& frame) {
-        for (unsigned w = 0; w < 656 / 32 + 1; ++w) {
+        for (unsigned w = 0; w < 688 / 32 + 1; ++w) {
             dut.head_i[w] = static_cast<std::uint32_t>(random());
         }
-        dut.head_i[20] &= 0xffff;
-        std::memcpy(&dut.head_i[0], frame.data(), std::min<std::size_t>(frame.size(), 82));
+        dut.head_i[21] &= 0xffff;
+        std::memcpy(&dut.head_i[0], frame.data(), std::min<std::size_t>(frame.size(), 86));
         dut.len_i = static_cast<std::uint16_t>(frame.size());
         dut.start_i = 1;
         unsigned cycles = 0;
@@ -47,7 +47,19 @@ class EthFlow : public testing::Test {
         EXPECT_EQ(dut.hash_o, want.hash);
         if (want.ip) {
             EXPECT_EQ(dut.ports_o != 0, want.ports);
+            EXPECT_EQ(dut.tagged_o != 0, want.tagged);
+            EXPECT_EQ(dut.v4_o != 0, want.v4);
         }
+        if (want.ports) {
+            EXPECT_EQ(dut.tcp_o != 0, want.tcp);
+            EXPECT_EQ(dut.l4_o, want.l4);
+            EXPECT_EQ(dut.end_o, want.end);
+            EXPECT_EQ(dut.pseudo_o, want.pseudo);
+            if (want.v4) {
+                EXPECT_EQ(dut.base_o, want.base);
+            }
+        }
+        EXPECT_EQ(want.ip && dut.summed_o, want.summed);
         cycle();
         EXPECT_EQ(dut.hash_o, want.hash) << "it stays";
         return cycles;
@@ -78,14 +90,51 @@ TEST_F(EthFlow, HashesRandomHeadersAsBitByBit) {
     EXPECT_GT(options, 500u);
 }
 
+TEST_F(EthFlow, KnowsWhatHasChecksumsAndWhoseIpv4HeaderIsRight) {
+    unsigned right = 0, wrong = 0;
+    for (int i = 0; i < 20'000 && !HasFailure(); ++i) {
+        const IpFrame kind = IpFrame::any(random);
+        Frame frame = kind.make(random);
+        switch (random() % 8) {
+            case 0:
+                frame[kind.l3() + random() % 40] ^= static_cast<std::byte>(1u << random() % 8);
+                break;
+            case 1:
+                frame.resize(frame.size() + random() % 9);
+                break;
+            case 2:
+                frame.resize(frame.size() -
+                             random() % std::min<std::size_t>(frame.size() - 14, 40));
+                break;
+            case 3:
+                put_be16(frame, kind.checksum(), 0);
+                break;
+            case 4:  // the length says less
+                put_be16(frame, kind.l3() + (kind.v4 ? 2 : 4), random() % 100);
+                if (kind.v4) {
+                    put_be16(frame, kind.l3() + 10, 0);
+                    put_be16(frame, kind.l3() + 10, ~internet_sum(frame, kind.l3(), kind.l4()));
+                }
+                break;
+            default:
+                break;
+        }
+        check(frame);
+        ++(flow_of(frame, key).summed ? right : wrong);
+    }
+    EXPECT_GT(right, 5000u);
+    EXPECT_GT(wrong, 3000u);
+}
+
 TEST_F(EthFlow, TakesAsManyCyclesAsThePageSays) {
     Frame frame(90, std::byte{0});
     EXPECT_EQ(check(frame), 2u) << "no IP";
     frame[12] = std::byte{8};
     frame[14] = std::byte{0x45};
-    EXPECT_EQ(check(frame), 5u) << "IPv4, addresses";
+    EXPECT_EQ(check(frame), 8u) << "IPv4, a header of five words";
     frame[23] = std::byte{17};
-    EXPECT_EQ(check(frame), 6u);
+    frame[14] = std::byte{0x4f};
+    EXPECT_EQ(check(frame), 18u) << "with the most options";
     frame[12] = std::byte{0x86};
     frame[13] = std::byte{0xdd};
     EXPECT_EQ(check(frame), 11u) << "IPv6, addresses";

@@ -69,6 +69,47 @@ inline void put_beat(std::uint32_t* beat, std::span<const std::byte> bytes, std:
     beat[16] = static_cast<std::uint32_t>(n) | (last ? 1u << 7 : 0) | (last && err ? 1u << 8 : 0);
 }
 
+/// One's complement sum of [from, to), which begins at an even place, folded.
+inline std::uint32_t internet_sum(std::span<const std::byte> frame, std::size_t from,
+                                  std::size_t to, std::uint32_t sum = 0) {
+    for (std::size_t i = from; i < to; ++i) {
+        sum += std::to_integer<std::uint32_t>(frame[i]) << (i % 2 == 0 ? 8 : 0);
+    }
+    while (sum > 0xffff) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return sum;
+}
+inline std::uint32_t be16_at(std::span<const std::byte> frame, std::size_t at) {
+    return std::to_integer<std::uint32_t>(frame[at]) << 8 |
+           std::to_integer<std::uint32_t>(frame[at + 1]);
+}
+inline void put_be16(std::span<std::byte> frame, std::size_t at, std::uint32_t value) {
+    frame[at] = static_cast<std::byte>(value >> 8);
+    frame[at + 1] = static_cast<std::byte>(value);
+}
+
+/// eth_csum_t: a checksum that a frame gets on its way out.
+struct EthCsum {
+    bool on = false, nonzero = false;
+    std::size_t from = 0, at = 0, length = 0;
+
+    [[nodiscard]] std::uint64_t bits() const {
+        return length | std::uint64_t{at} << 14 | std::uint64_t{from} << 28 |
+               std::uint64_t{nonzero} << 42 | std::uint64_t{on} << 43;
+    }
+    static EthCsum of(std::uint64_t bits) {
+        return {(bits >> 43 & 1) != 0, (bits >> 42 & 1) != 0, bits >> 28 & 0x3fff,
+                bits >> 14 & 0x3fff, bits & 0x3fff};
+    }
+    void fill_in(std::span<std::byte> frame) const {
+        if (on) {
+            const std::uint32_t sum = ~internet_sum(frame, from, frame.size()) & 0xffff;
+            put_be16(frame, at, sum == 0 && nonzero ? 0xffff : sum);
+        }
+    }
+};
+
 struct BeatView {
     explicit BeatView(const std::uint32_t* beat)
         : bytes(beat[16] & 0x7f), last((beat[16] >> 7 & 1) != 0), err((beat[16] >> 8 & 1) != 0) {}

@@ -169,10 +169,22 @@ class WireTx : public testing::TestWithParam<Stalls> {
         std::memcpy(frame.data(), dmac.bytes.data(), 6);
         frame[12] = std::byte{0x88};
         frame[13] = std::byte{0xb5};
+        EthCsum csum;
+        if (len >= 16 && random() % 2 == 0) {
+            csum = {true, random() % 2 == 0, 0, 0, len};
+            csum.from = 14 + random() % (len - 15) / 2 * 2;
+            csum.at = csum.from + random() % (len - 1 - csum.from);
+            if (csum.at % 2 == 0 && random() % 3 == 0) {  // a sum of all ones
+                put_be16(frame, csum.at, 0);
+                put_be16(frame, csum.at, ~internet_sum(frame, csum.from, len));
+            }
+        }
+        ethernet_csums.push_back(csum);
+        ethernet.push_back({frame, err});
+        csum.fill_in(frame);
         if (!err && dut.link_i) {
             expected_ethernet.push_back({frame, addresses.ours(dmac) && !dmac.is_multicast(), 0});
         }
-        ethernet.push_back({frame, err});
     }
 
     /// Runs until everything that was added is through.
@@ -199,6 +211,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             }
             dut.eth_valid_i = eth_up;
             if (eth_up) {
+                dut.eth_csum_i = ethernet_csums.front().bits();
                 put_beat(&dut.eth_i[0], ethernet.front().first, eth_at, ethernet.front().second,
                          random);
             }
@@ -231,7 +244,11 @@ class WireTx : public testing::TestWithParam<Stalls> {
                 }
             };
             advance(payload_up, dut.payload_ready_o, payload, payload_at);
+            const std::size_t frames = ethernet.size();
             advance(eth_up, dut.eth_ready_o, ethernet, eth_at);
+            if (ethernet.size() != frames) {
+                ethernet_csums.pop_front();
+            }
             if (mac_open_ && stalls.in != 0) {
                 EXPECT_TRUE(dut.m_axis_tvalid_o) << "a gap in a frame on the wire";
             }
@@ -311,6 +328,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
     Random random{7};
     std::deque<Packet> packets;
     std::deque<std::pair<Frame, bool>> ethernet;
+    std::deque<EthCsum> ethernet_csums;
     std::deque<Sent> expected, expected_ethernet;
     std::deque<Report> reports;
     std::array<std::uint64_t, 64> card{};
