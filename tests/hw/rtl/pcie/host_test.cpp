@@ -264,6 +264,53 @@ TEST_P(Host, Interrupts) {
     EXPECT_EQ(bench.wrong, "");
 }
 
+/// A message that waits for the stream is taken back when its vector is masked, and the host may
+/// read the table while a message is made.
+TEST_P(Host, InterruptsAndTheHostMeet) {
+    std::map<std::uint64_t, unsigned> messages;
+    bench.core->on_write = [&](std::uint64_t address, unsigned) {
+        ++messages[address];
+        if (address >= kMessage) {
+            EXPECT_EQ(bench.core->byte(address), (address - kMessage) / 4);
+        }
+    };
+    for (unsigned v = 0; v < 64; ++v) {
+        bench.core->ask(
+            write(0, 0x8000 + 16 * v,
+                  {static_cast<std::uint32_t>(kMessage) + 4 * v, kMessage >> 32, v, 0}));
+    }
+    bench.settle();
+    bench.core->hold_rq = true;
+    bench.write(0x1000, 512);
+    for (unsigned i = 0; i < 400; ++i) {
+        if (i == 200) {
+            bench.interrupt(7);
+        }
+        bench.cycle();
+    }
+    bench.core->ask(write(0, 0x800c + 16 * 7, {1}));
+    for (unsigned i = 0; i < 200; ++i) {
+        bench.cycle();
+    }
+    bench.core->hold_rq = false;
+    bench.settle();
+    EXPECT_EQ(messages[kMessage + 4 * 7], 0u);
+    EXPECT_EQ(word(0xc000), 1u << 7);
+    bench.core->ask(write(0, 0x800c + 16 * 7, {0}));
+    bench.settle();
+    EXPECT_EQ(messages[kMessage + 4 * 7], 1u);
+    for (unsigned i = 0; i < 300; ++i) {
+        bench.interrupt(i % 64);
+        bench.core->ask(read(i % 256, 0x8000 + 8 * (bench.random() % 128), 8));
+        for (unsigned j = bench.random() % 12; j != 0; --j) {
+            bench.cycle();
+        }
+    }
+    bench.settle();
+    EXPECT_EQ(bench.wrong, "");
+    EXPECT_EQ(messages.size(), 66u) << "64 vectors, and the write in two packets";
+}
+
 /// CTRL.RESET is written; the core is told when nothing is on its way and the card is ready again.
 TEST_P(Host, FunctionLevelReset) {
     for (unsigned round = 0; round < 3; ++round) {
@@ -289,6 +336,13 @@ TEST_P(Host, FunctionLevelReset) {
         EXPECT_EQ(bench.writes[0].address & ~7u, DINGO_REG_CTRL & ~7u);
         EXPECT_EQ(bench.writes[0].data >> 32, DINGO_CTRL_RESET_MASK);
         EXPECT_EQ(bench.writes[0].strobes, 0xf0u);
+        bench.dut.card_ready_i = 1;
+        for (unsigned i = 0; i < 300; ++i) {
+            bench.cycle();
+            ASSERT_FALSE(bench.dut.cfg_flr_done_o)
+                << "reads are on their way, though the card is ready";
+        }
+        bench.dut.card_ready_i = 0;
         bench.core->hold_completions = false;
         bench.settle();
         EXPECT_FALSE(bench.dut.cfg_flr_done_o) << "the card is not ready";

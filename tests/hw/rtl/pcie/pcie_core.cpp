@@ -273,7 +273,7 @@ void PcieCore::sample() {
 }
 
 void PcieCore::drive() {
-    dut_.rq_tready_i = moves();
+    dut_.rq_tready_i = moves() && !hold_rq;
     dut_.cc_tready_i = moves() && !hold_cc;
     late_ = {late_[1], late_[2], timing.credits == 15 ? 15 : timing.credits - used_};
     dut_.tfc_nph_av_i = static_cast<std::uint8_t>(late_[0]);

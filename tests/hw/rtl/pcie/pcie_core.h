@@ -71,6 +71,7 @@ class PcieCore {
     [[nodiscard]] bool idle() const { return reads_.empty() && requests_.empty() && cq_.empty(); }
     std::size_t most_reads = 0, splits = 0, mixed = 0;
     bool hold_completions = false;
+    bool hold_rq = false;  ///< the core takes no request
     bool hold_cc = false;  ///< the core takes no answer
 
   private:
