@@ -29,17 +29,18 @@ module dingo_pcie_msix (
 );
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    PICK  = 3'd1,
-    CODE  = 3'd2,   // of whom
-    ADDR  = 3'd3,
-    DATA  = 3'd4,
-    SEND  = 3'd5
+    LOOK  = 3'd1,   // who has a turn: those behind the last one, or all
+    PICK  = 3'd2,   // the first of them
+    CODE  = 3'd3,   // its number
+    ADDR  = 3'd4,
+    DATA  = 3'd5,
+    SEND  = 3'd6
   } state_t;
   state_t state_q;
 
   logic [31:0] low[0:127];              // an entry: address, then data beside the mask
   logic [31:0] high[0:127];
-  logic [63:0] masked_q, pending_q, ask_q, grant, grant_q;
+  logic [63:0] masked_q, pending_q, ask_q, behind_q, turn_q, grant_q;
   logic [5:0] vector_q, chosen;
   logic [61:0] dword_q;
   logic [31:0] data_q;
@@ -64,8 +65,6 @@ module dingo_pcie_msix (
   assign rdata_o = rdata_q;
 
   // ---------------------------------------------------------------- whose turn
-  dingo_arb #(.N(64)) u_arb (.clk_i, .rst_ni, .req_i(ask_q), .take_i(state_q == PICK), .grant_o(grant));
-
   always_comb begin
     chosen = '0;
     for (int unsigned i = 0; i < 64; i++) if (grant_q[i]) chosen |= 6'(i);
@@ -73,18 +72,22 @@ module dingo_pcie_msix (
 
   always_ff @(posedge clk_i) begin
     ask_q <= pending_q & ~masked_q & {64{enable_i && !mask_i}};
-    grant_q <= grant;
+    if (state_q == LOOK) turn_q <= (ask_q & behind_q) != '0 ? ask_q & behind_q : ask_q;
+    grant_q <= turn_q & (~turn_q + 1'b1);
     if (state_q == CODE) vector_q <= chosen;
     if (state_q == ADDR && !read_i) dword_q <= entry[63:2];
     if (state_q == DATA && !read_i) data_q <= entry[31:0];
     if (!rst_ni || clear_i) begin
       state_q <= IDLE;
+      behind_q <= '0;
       masked_q <= '1;
       pending_q <= '0;
     end else begin
+      if (state_q == CODE) behind_q <= ~(grant_q | (grant_q - 1'b1));
       case (state_q)
-        IDLE: if (ask_q != '0) state_q <= PICK;
-        PICK: state_q <= ask_q == '0 ? IDLE : CODE;
+        IDLE: if (ask_q != '0) state_q <= LOOK;
+        LOOK: state_q <= ask_q == '0 ? IDLE : PICK;
+        PICK: state_q <= CODE;
         CODE: state_q <= ADDR;
         ADDR: if (!read_i) state_q <= DATA;
         DATA: if (!read_i) state_q <= SEND;

@@ -229,13 +229,13 @@ void PcieBench::drive() {
     }
     dut.m_reg_awready_i = !have_aw_[0] && moves();
     dut.m_reg_wready_i = !have_w_[0] && moves();
-    dut.m_reg_bvalid_i = owed_lite_b_[0] && (dut.m_reg_bvalid_i || moves());
+    dut.m_reg_bvalid_i = owed_lite_b_[0] && !hold_lite_b && (dut.m_reg_bvalid_i || moves());
     dut.m_reg_arready_i = moves();
     dut.m_reg_rvalid_i = read_due_[0] == 1;
     dut.m_reg_rdata_i = registers[read_at_[0] & ~7u];
-    dut.m_db_awready_i = !have_aw_[1] && !hold_db && moves();
-    dut.m_db_wready_i = !have_w_[1] && !hold_db && moves();
-    dut.m_db_bvalid_i = owed_lite_b_[1] && (dut.m_db_bvalid_i || moves());
+    dut.m_db_awready_i = !have_aw_[1] && moves();
+    dut.m_db_wready_i = !have_w_[1] && moves();
+    dut.m_db_bvalid_i = owed_lite_b_[1] && !hold_lite_b && (dut.m_db_bvalid_i || moves());
     dut.m_db_arready_i = moves();
     dut.m_db_rvalid_i = read_due_[1] == 1;
     dut.m_db_rdata_i = 0x0123'4567'89ab'cdef;

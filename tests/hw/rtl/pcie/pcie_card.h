@@ -42,6 +42,8 @@ class PcieBench {
     void write(std::uint64_t address, unsigned bytes) { write(address, bytes, bytes); }
     void interrupt(unsigned vector) { vectors_.push_back(vector); }
 
+    /// An interrupt has not been taken.
+    [[nodiscard]] bool rings() const { return !vectors_.empty(); }
     [[nodiscard]] bool waits() const { return !ars_.empty() || !aws_.empty(); }
     /// Bytes of memory that nobody wrote.
     static std::uint8_t pattern(std::uint64_t address) {
@@ -57,7 +59,7 @@ class PcieBench {
     unsigned answered = 0, failed = 0, beats = 0, b_seen = 0, card_stall = 0, overtaken = 0;
     std::vector<Lite> writes;  // of the host
     std::map<unsigned, std::uint64_t> registers;
-    bool hold_db = false;  // the doorbell port takes nothing
+    bool hold_lite_b = false;  // the doorbell port takes nothing
     std::function<void()> on_b;
     std::map<std::uint64_t, std::uint8_t> expected;  // what the card's writes leave in memory
 
