@@ -141,8 +141,10 @@ void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
 
 bool ShmPeer::map(int memory, bool ours) {
     struct stat st {};
-    if (::fstat(memory, &st) != 0 || st.st_size != static_cast<off_t>(kMemoryBytes) ||
-        (::fcntl(memory, F_GET_SEALS) & F_SEAL_SHRINK) == 0)
+    const int seals = ::fcntl(memory, F_GET_SEALS);
+    // Only files in memory have seals: others may be asked for for ever (FUSE).
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(memory, &st) != 0 ||
+        st.st_size != static_cast<off_t>(kMemoryBytes))
         return false;
     auto mapped = map_memory(memory);
     if (mapped == nullptr)

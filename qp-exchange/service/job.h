@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the registry remembers of jobs and clients. Internal to the registry's files.
 #pragma once
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -152,7 +154,7 @@ struct KeyWait {
     ClientId client = 0;
     uint32_t request = 0;
     bool get = false;
-    std::unordered_set<std::string> missing;  ///< each listed in Job::key_waits
+    std::set<std::string> missing;            ///< each listed in Job::key_waits
     size_t bytes = 0;                         ///< what it costs
 };
 
@@ -220,11 +222,12 @@ struct Job {
     uint32_t ever = 0;  ///< ranks that were taken at least once
     RankSet here_ranks, failed_ranks, ever_ranks;
     std::unordered_set<ClientId> exchanging;  ///< members with an exchange that is not complete
-    std::unordered_map<std::string, uint32_t> names;
+    // Of what clients name: names that collide in a hash would be quadratic.
+    std::map<std::string, uint32_t> names;
 
-    std::unordered_map<std::string, std::shared_ptr<Shared>> store;
+    std::map<std::string, std::shared_ptr<Shared>> store;
     Tally store_bytes;
-    std::unordered_map<std::string, std::unordered_set<std::shared_ptr<KeyWait>>> key_waits;
+    std::map<std::string, std::unordered_set<std::shared_ptr<KeyWait>>> key_waits;
     Tally wait_bytes;
 
     Collectives collectives;

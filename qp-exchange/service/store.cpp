@@ -97,7 +97,7 @@ void Registry::get(Client& client, const Message& m) {
 
 void Registry::wait(Client& client, const Message& m) {
     Job& job = job_of(client);
-    std::unordered_set<std::string> missing;
+    std::set<std::string> missing;
     for (std::string_view key : m.keys) {
         check_key(key);
         if (std::string name(key); !job.store.contains(name)) {
@@ -113,7 +113,7 @@ void Registry::wait(Client& client, const Message& m) {
     start_wait(client, m, std::move(missing), false);
 }
 
-void Registry::start_wait(Client& client, const Message& m, std::unordered_set<std::string> missing,
+void Registry::start_wait(Client& client, const Message& m, std::set<std::string> missing,
                           bool get) {
     may_wait(client);
     size_t bytes = sizeof(KeyWait);

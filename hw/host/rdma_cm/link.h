@@ -39,7 +39,8 @@ template <typename T>
 T request_of(std::span<const std::byte> body) {
     T value;
     std::memset(&value, 0, sizeof value);
-    std::memcpy(&value, body.data(), std::min(body.size(), sizeof value));
+    if (!body.empty())
+        std::memcpy(&value, body.data(), std::min(body.size(), sizeof value));
     return value;
 }
 

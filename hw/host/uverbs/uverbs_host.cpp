@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/log.h"
+
 namespace dingo::uverbs {
 namespace {
 
@@ -47,7 +49,12 @@ UverbsHost::UverbsHost(const UverbsHostOptions& options, CardDirectory& director
     attachment_.set_sysfs(
         [this](const std::string& path) { return Sysfs::counter(path, driver_.card_counters()); });
     attachment_.on_port_event = [this](int /*event*/) {
-        sysfs_.update(driver_.query_port(), driver_.gids());
+        try {
+            sysfs_.update(driver_.query_port(), driver_.gids());
+        } catch (const std::exception& error) {
+            // The file system is full, or somebody has cleaned it: cards and clients go on.
+            log::warn("{}: files of /sys are as before: {}", options_.name, error.what());
+        }
     };
 }
 

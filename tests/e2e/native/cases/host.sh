@@ -144,3 +144,13 @@ shared=$(card_pid alpha)
 "$dingo" card stop beta >/dev/null
 for _ in $(seq 600); do [ -e "/proc/$shared" ] || break; sleep 0.05; done # until its parent has seen it
 truth 'the process ends with its last card' "$shared runs on" [ ! -e "/proc/$shared" ]
+# A full file system, or one that somebody has cleaned, ends no card.
+start_card alpha --one-process
+start_card beta --one-process
+rm -rf "$DINGO_RUN/alpha/sys"
+"$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/alpha/control" link down >/dev/null
+"$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/alpha/control" link up >/dev/null
+truth 'files of /sys are gone: the cards go on' "$("$dingo" card list)" \
+    [ "$("$dingo" --json card list | json '[c["name"] for c in s if c["state"] == "dead"]')" = "[]" ]
+server_card=beta client_card=beta
+pair 'files of /sys are gone: the other card serves on' "$check" "$check A" 'every byte right' 18600
