@@ -15,11 +15,11 @@ namespace {
 using namespace dingo::rtl;
 constexpr std::uint64_t kMac = 0x020000abcdef;
 constexpr std::uint32_t kMbps = 100'000;
-constexpr std::uint64_t kCaps = DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_ATOMIC | DINGO_CAP_UD |
-                                DINGO_CAP_TIMESTAMP | DINGO_CAP_ETH | DINGO_CAP_COMPUTE |
-                                DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR | DINGO_CAP_SRQ |
-                                DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR |
-                                DINGO_CAP_CQ_MODERATION | DINGO_CAP_PAUSE_MR;
+constexpr std::uint64_t kCaps =
+    DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_ATOMIC | DINGO_CAP_UD | DINGO_CAP_TIMESTAMP |
+    DINGO_CAP_ETH | DINGO_CAP_COMPUTE | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR | DINGO_CAP_SRQ |
+    DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_CQ_MODERATION |
+    DINGO_CAP_PAUSE_MR | DINGO_CAP_ETH_RSS | DINGO_CAP_ETH_OFFLOAD;
 
 constexpr unsigned kPushPages = 64;
 
