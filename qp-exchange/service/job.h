@@ -154,8 +154,8 @@ struct KeyWait {
     ClientId client = 0;
     uint32_t request = 0;
     bool get = false;
-    std::set<std::string> missing;            ///< each listed in Job::key_waits
-    size_t bytes = 0;                         ///< what it costs
+    std::set<std::string> missing;  ///< each listed in Job::key_waits
+    size_t bytes = 0;               ///< what it costs
 };
 
 /// A barrier or gathering that some have entered.

@@ -125,8 +125,7 @@ class Registry {
     void erase(Client& client, const Message& m);
     void store(Job& job, std::string_view key, View value);
     void key_appeared(Job& job, const std::string& key);
-    void start_wait(Client& client, const Message& m, std::set<std::string> missing,
-                    bool get);
+    void start_wait(Client& client, const Message& m, std::set<std::string> missing, bool get);
     void end_wait(Client& client, const std::shared_ptr<KeyWait>& wait);
     void drop_wait(Client& client, uint32_t request);
     void may_wait(const Client& client);
