@@ -104,4 +104,5 @@ single 'a smaller card: UC is refused' A 'ibv_uc_pingpong -g $(gid 4) 2>&1 | gre
 single 'a smaller card: SRQ is refused' A 'ibv_srq_pingpong -g $(gid 4) 2>&1 | grep -i SRQ' "[Cc]ouldn.t create SRQ"
 install_program local_transfer && single 'a smaller card: no compute slot' A 'local_transfer 2>&1 | grep -i supported' 'Operation not supported'
 no_complaint 'a smaller card'
+shut_down
 . tests/e2e/vm/cases/push.sh
