@@ -50,8 +50,8 @@ module dingo_card #(
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
-    // AXI4-Lite of 512 bits, push pages of BAR_DB. A write here is answered before one of s_db begins that came later on PCIe,
-    // and the other way round.
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. Writes here and to s_db keep PCIe's order: one begins when the one before
+    // it has been answered.
     input  logic            s_push_awvalid_i,
     output logic            s_push_awready_o,
     input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,
