@@ -376,6 +376,30 @@ void dingo_qmem_free(struct dingo_qmem *qmem)
 	kfree(qmem);
 }
 
+/* A page of a BAR becomes mappable with the first queue that needs it: *@priv
+ * is its entry from then on. Sets @offset for mmap().
+ */
+static int dingo_db_page_map(struct dingo_ucontext *uc, void **priv,
+			     enum dingo_mmap_kind kind, phys_addr_t phys,
+			     u64 *offset)
+{
+	struct dingo_mmap *map;
+
+	mutex_lock(&uc->db.lock);
+	map = *priv;
+	if (!map) {
+		map = dingo_mmap_page(uc, kind, phys,
+				      uc->db.dev->caps & DINGO_CAP_DB_MEMORY);
+		if (!IS_ERR(map))
+			*priv = map;
+	}
+	mutex_unlock(&uc->db.lock);
+	if (IS_ERR(map))
+		return PTR_ERR(map);
+	*offset = rdma_user_mmap_get_offset(&map->rdma);
+	return 0;
+}
+
 /**
  * dingo_ring_map_fill() - tell a process where its queue is
  * @uc: the process's context
@@ -391,27 +415,17 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 			struct dingo_db *db, u8 log_size, u8 log_stride,
 			struct dingo_ring_map *map)
 {
-	struct dingo_db_page *page = db->page;
-	struct dingo_mmap *io;
+	u64 db_offset;
+	int err;
 
-	/* The first queue of a page makes it mappable. */
-	mutex_lock(&uc->db.lock);
-	if (!page->priv) {
-		io = dingo_mmap_page(uc, DINGO_MMAP_IO, page->phys,
-				     uc->db.dev->caps & DINGO_CAP_DB_MEMORY);
-		if (IS_ERR(io)) {
-			mutex_unlock(&uc->db.lock);
-			return PTR_ERR(io);
-		}
-		page->priv = io;
-	}
-	io = page->priv;
-	mutex_unlock(&uc->db.lock);
-
+	err = dingo_db_page_map(uc, &db->page->priv, DINGO_MMAP_IO,
+				db->page->phys, &db_offset);
+	if (err)
+		return err;
 	*map = (struct dingo_ring_map){
 		.ring_mmap = rdma_user_mmap_get_offset(&qmem->map.rdma),
 		.ring_bytes = qmem->ring.bytes,
-		.db_mmap = rdma_user_mmap_get_offset(&io->rdma),
+		.db_mmap = db_offset,
 		.db_slot = db->slot,
 		.log_size = log_size,
 		.log_stride = log_stride,
@@ -429,24 +443,9 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
  */
 int dingo_push_map(struct dingo_ucontext *uc, struct dingo_db *db, u64 *offset)
 {
-	struct dingo_db_page *page = db->page;
-	struct dingo_mmap *push = NULL;
-
 	*offset = 0;
-	if (!page->push_phys)
+	if (!db->page->push_phys)
 		return 0;
-	mutex_lock(&uc->db.lock);
-	if (!page->push_priv) {
-		push = dingo_mmap_page(uc, DINGO_MMAP_PUSH, page->push_phys,
-				       false);
-		if (!IS_ERR(push))
-			page->push_priv = push;
-	} else {
-		push = page->push_priv;
-	}
-	mutex_unlock(&uc->db.lock);
-	if (IS_ERR(push))
-		return PTR_ERR(push);
-	*offset = rdma_user_mmap_get_offset(&push->rdma);
-	return 0;
+	return dingo_db_page_map(uc, &db->page->push_priv, DINGO_MMAP_PUSH,
+				 db->page->push_phys, offset);
 }
