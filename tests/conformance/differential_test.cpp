@@ -23,7 +23,7 @@ class Against {
 };
 
 TEST_P(Differential, SameOutcomeOnACleanWire) {
-    for (unsigned seed = 1; seed <= repeats(100, 30); ++seed)
+    for (unsigned seed = 1; seed <= repeats(30, 30); ++seed)
         ASSERT_NO_FATAL_FAILURE(Against(engine()).same({.seed = seed}));
 }
 
@@ -35,7 +35,7 @@ TEST_P(Differential, SameOutcomeWhenPortsWait) {
 
 TEST_P(Differential, SameBytesFromTheComputeKernels) {
     ENGINE_NEEDS(COMPUTE);
-    for (unsigned seed = 1; seed <= repeats(60, 20); ++seed)
+    for (unsigned seed = 1; seed <= repeats(20, 20); ++seed)
         ASSERT_NO_FATAL_FAILURE(Against(engine()).same({.seed = 5000 + seed,
                                                         .loss = seed % 2 == 0,
                                                         .compute = true,
@@ -43,13 +43,13 @@ TEST_P(Differential, SameBytesFromTheComputeKernels) {
 }
 
 TEST_P(Differential, SameDataAndCompletionsUnderLoss) {
-    for (unsigned seed = 1; seed <= repeats(100, 20); ++seed)
+    for (unsigned seed = 1; seed <= repeats(30, 20); ++seed)
         ASSERT_NO_FATAL_FAILURE(
             Against(engine()).same({.seed = 2000 + seed, .loss = true, .stalls = seed % 2 * 30}));
 }
 
 TEST_P(Differential, SameErrorsForTheSameMistakes) {
-    for (unsigned seed = 1; seed <= repeats(150, 40); ++seed)
+    for (unsigned seed = 1; seed <= repeats(40, 40); ++seed)
         ASSERT_NO_FATAL_FAILURE(Against(engine()).same(
             {.seed = 3000 + seed, .batches = 2, .mistake = true, .stalls = seed % 2 * 30}));
 }

@@ -10,8 +10,9 @@ namespace dingo::conformance {
 
 CONFORMANCE_SUITE(Equality);
 
-/// Scenarios with and without faults and mistakes.
-constexpr unsigned kScenarios = kSanitized ? 40 : 250;
+/// Scenarios with and without faults and mistakes, and those of each other test.
+constexpr unsigned kScenarios = kSanitized ? 40 : 90;
+constexpr unsigned kOthers = kSanitized ? 8 : 50;
 
 TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
     const auto engines = test::register_engines();
@@ -34,7 +35,7 @@ TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
 }
 
 TEST_P(Equality, DirectMemoryPointersChangeNothing) {
-    for (unsigned seed = 1000; seed < 1000 + repeats(kScenarios / 5, 10); ++seed) {
+    for (unsigned seed = 1000; seed < 1000 + repeats(kOthers, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = seed % 2 == 0;
@@ -45,7 +46,7 @@ TEST_P(Equality, DirectMemoryPointersChangeNothing) {
 }
 
 TEST_P(Equality, WithoutMistakesEverythingSucceeds) {
-    for (unsigned seed = 2000; seed < 2000 + repeats(kScenarios / 5, 10); ++seed) {
+    for (unsigned seed = 2000; seed < 2000 + repeats(kOthers, 10); ++seed) {
         ScenarioOptions options;
         options.seed = seed;
         options.mistakes = false;
