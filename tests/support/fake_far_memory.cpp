@@ -15,6 +15,7 @@ FarMemory::Access FakeFarMemory::read(Stream stream, std::uint64_t message, std:
     State& s = streams_[stream];
     if (s.message != message) {
         s.message = message;
+        began.emplace_back(message, addr);
         s.pieces.clear();
     }
     auto [at, added] = s.pieces.try_emplace(addr);

@@ -35,6 +35,11 @@ class FakeFarMemory final : public FarMemory {
     bool broken = false;
     /// What was fetched need not be copied.
     bool refers = false;
+    /// Takes so many prefetch(); `prefetched` has their messages and addresses, `began` the message
+    /// and address of each first read().
+    unsigned prefetches = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> prefetched;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> began;
     unsigned referred = 0;     ///< so often it was not
     unsigned held_writes = 0;  ///< calls of write_held()
 
@@ -54,6 +59,13 @@ class FakeFarMemory final : public FarMemory {
                 std::uint64_t ahead) override;
     bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                std::uint64_t ahead, Elsewhere& where) override;
+    bool prefetch(Stream /*stream*/, std::uint64_t message, std::uint64_t addr,
+                  std::uint64_t /*bytes*/) override {
+        if (prefetched.size() == prefetches)
+            return false;
+        prefetched.emplace_back(message, addr);
+        return true;
+    }
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
     Access write_held(Stream stream, std::uint64_t addr, std::span<const std::byte> src,
                       const Held& held) override {

@@ -42,11 +42,57 @@ void FarReads::drop_used() {
 }
 
 void FarReads::begin(std::uint64_t message) {
-    if (message != message_) {
-        message_ = message;
-        pieces_.clear();
-        bytes_ = 0;
+    if (message == message_) {
+        return;
     }
+    message_ = message;
+    pieces_.clear();
+    bytes_ = 0;
+    // A repetition is of a message that came before all of these.
+    if (std::ranges::find(coming_, message, &Coming::message) == coming_.end()) {
+        return;
+    }
+    while (coming_.front().message != message) {
+        take_coming();
+    }
+    for (auto& piece : take_coming()) {
+        bytes_ += piece->length;
+        pieces_.push_back(std::move(piece));
+    }
+}
+
+std::vector<std::shared_ptr<FetchedPiece>> FarReads::take_coming() {
+    std::vector<std::shared_ptr<FetchedPiece>> pieces = std::move(coming_.front().pieces);
+    coming_.pop_front();
+    for (const auto& piece : pieces) {
+        coming_bytes_ -= piece->length;
+    }
+    return pieces;
+}
+
+bool FarReads::prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes,
+                        const Fetch& fetch) {
+    const bool is_new = coming_.empty() || coming_.back().message != message;
+    if (coming_bytes_ >= kMostComingBytes || (is_new && coming_.size() >= kMostComing) ||
+        (!is_new && coming_.back().pieces.size() >= kMostPieces)) {
+        return false;
+    }
+    if (!is_new && std::ranges::any_of(coming_.back().pieces,
+                                       [addr](const auto& p) { return p->addr == addr; })) {
+        return true;
+    }
+    auto piece = std::make_shared<FetchedPiece>();
+    piece->addr = addr;
+    piece->length = std::min(bytes, kPiece);
+    if (!fetch(piece, 0)) {
+        return false;
+    }
+    coming_bytes_ += piece->length;
+    if (is_new) {
+        coming_.push_back({.message = message, .pieces = {}});
+    }
+    coming_.back().pieces.push_back(std::move(piece));
+    return true;
 }
 
 void FarReads::fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch) {
@@ -122,17 +168,22 @@ Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::
 }
 
 bool FarReads::is_fetching() const {
-    return std::ranges::any_of(
-        pieces_, [](const auto& p) { return p->state.load() == FetchedPiece::State::kFetching; });
+    const auto is = [](const auto& p) { return p->state.load() == FetchedPiece::State::kFetching; };
+    return std::ranges::any_of(pieces_, is) || std::ranges::any_of(coming_, [&](const Coming& c) {
+               return std::ranges::any_of(c.pieces, is);
+           });
 }
 
 void FarReads::fail(const std::function<bool(const FetchedPiece& piece)>& which) {
-    for (const auto& piece : pieces_) {
-        if (!which(*piece)) {
-            continue;
+    const auto look_at = [&](const std::shared_ptr<FetchedPiece>& piece) {
+        if (which(*piece)) {
+            auto expected = FetchedPiece::State::kFetching;
+            piece->state.compare_exchange_strong(expected, FetchedPiece::State::kFailed);
         }
-        auto expected = FetchedPiece::State::kFetching;
-        piece->state.compare_exchange_strong(expected, FetchedPiece::State::kFailed);
+    };
+    std::ranges::for_each(pieces_, look_at);
+    for (const Coming& coming : coming_) {
+        std::ranges::for_each(coming.pieces, look_at);
     }
 }
 

@@ -32,7 +32,8 @@ struct FetchedPiece final : HeldMemory {
     std::atomic<State> state = State::kFetching;
 };
 
-/// What one stream has fetched for its present message. By the engine's thread only.
+/// What one stream has fetched for its present message, and for some that come. By the engine's
+/// thread only.
 class FarReads {
   public:
     static constexpr std::uint64_t kFirst = 128 << 10;  ///< bytes of a message's first piece
@@ -40,6 +41,8 @@ class FarReads {
     static constexpr unsigned kAhead = 2;  ///< pieces
     static constexpr std::size_t kMostPieces = 64;
     static constexpr std::uint64_t kMostBytes = 8 << 20;
+    static constexpr std::size_t kMostComing = 16;  ///< messages
+    static constexpr std::uint64_t kMostComingBytes = 512 << 10;
     static constexpr std::uint64_t kPacket = 4 << 10;
     static constexpr std::uint64_t kMostWithoutRoom = 4 * kPacket;
 
@@ -54,14 +57,25 @@ class FarReads {
     /// Where bytes are that read() would copy, all of one piece. False: read() is to be asked.
     bool refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead,
                Elsewhere& where, const Fetch& fetch);
+    /// As FarMemory::prefetch(). Of a long message only its first piece is fetched.
+    bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes,
+                  const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;
     /// What is being fetched, of these, will not come.
     void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
+    /// Pieces of a message that has not begun.
+    struct Coming {
+        std::uint64_t message = 0;
+        std::vector<std::shared_ptr<FetchedPiece>> pieces;
+    };
+
     /// nullptr: no piece has it.
     const std::shared_ptr<FetchedPiece>* find(std::uint64_t addr);
     void begin(std::uint64_t message);
+    /// The oldest message that comes is not one any more.
+    std::vector<std::shared_ptr<FetchedPiece>> take_coming();
     /// Has the next pieces fetched, of [at, all).
     void fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch);
     /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
@@ -73,6 +87,8 @@ class FarReads {
     std::uint64_t message_ = 0;
     std::deque<std::shared_ptr<FetchedPiece>> pieces_;  ///< oldest first
     std::uint64_t bytes_ = 0;
+    std::deque<Coming> coming_;  ///< in their order
+    std::uint64_t coming_bytes_ = 0;
 };
 
 }  // namespace dingo::uverbs

@@ -177,6 +177,14 @@ bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr,
         [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
 }
 
+bool FarStreams::prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,
+                          std::uint64_t bytes) {
+    bool error = false;  // who is told is the one that asks for the piece itself
+    return state(stream).reads.prefetch(
+        message, addr, bytes,
+        [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
+}
+
 bool FarStreams::has_room(Stream stream) {
     const State& s = state(stream);
     const std::shared_ptr<Mover> mover = s.refused.lock();

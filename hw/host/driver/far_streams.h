@@ -39,6 +39,8 @@ class FarStreams final : public FarMemory {
     bool is_far(std::uint64_t addr, std::uint64_t len) override { return bus_.is_far(addr, len); }
     Access read(Stream stream, std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                 std::uint64_t ahead) override;
+    bool prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,
+                  std::uint64_t bytes) override;
     bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                std::uint64_t ahead, Elsewhere& where) override;
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override {

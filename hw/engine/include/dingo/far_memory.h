@@ -64,7 +64,8 @@ class FarMemory {
 
     /// Bytes of a message from far memory. Those that follow, up to `ahead` with these, may be
     /// fetched before they are asked for. What was fetched for another `message` of the stream is
-    /// forgotten: a message never sees what memory held before it began.
+    /// forgotten, unless that was told by prefetch(): a message never sees what memory held before
+    /// it was posted.
     virtual Access read(Stream stream, std::uint64_t message, std::uint64_t addr,
                         std::span<std::byte> dst, std::uint64_t ahead) = 0;
     /// As read(), of `bytes` bytes that need not be copied: they are at `where`. False: read() has
@@ -77,6 +78,16 @@ class FarMemory {
         static_cast<void>(bytes);
         static_cast<void>(ahead);
         static_cast<void>(where);
+        return false;
+    }
+    /// Bytes, some of them far, that `message` will ask for: one that comes later than the one
+    /// that reads now, and those told before. False: enough is fetched ahead, or nothing ever is.
+    virtual bool prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,
+                          std::uint64_t bytes) {
+        static_cast<void>(stream);
+        static_cast<void>(message);
+        static_cast<void>(addr);
+        static_cast<void>(bytes);
         return false;
     }
     /// Takes a copy of `src`, which is written later: after all earlier accesses of the stream,

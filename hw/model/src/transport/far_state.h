@@ -40,6 +40,10 @@ struct FarHalf {
     bool in_use = false;            ///< the port knows the stream
     std::uint32_t completions = 0;  ///< of the effects
     std::deque<FarEffect> effects;
+    /// What it sends: the first WQE whose data have not been asked for ahead, and its PSN.
+    bool looked_ahead = false;  ///< the next two count
+    std::uint32_t ahead_index = 0;
+    std::uint32_t ahead_psn = 0;
 
     [[nodiscard]] bool holds() const noexcept { return posted != done || !effects.empty(); }
     /// A response up to packet `psn` goes out, with `messages` complete.

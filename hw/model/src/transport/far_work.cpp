@@ -67,6 +67,18 @@ bool FarWork::refer(QueuePair& qp, Half half, std::uint64_t message, const Memor
                          std::max(ahead, range.length), where);
 }
 
+bool FarWork::prefetch(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range) {
+    if (!memory_.is_far(range))
+        return true;
+    std::uint64_t bus = 0;
+    std::uint64_t contiguous = 0;
+    if (!memory_.locate(range, 0, bus, contiguous))
+        return false;
+    touch(qp, half);
+    return port()->prefetch(stream(qp, half), message, bus,
+                            std::min<std::uint64_t>(range.length, contiguous));
+}
+
 void FarWork::posted(QueuePair& qp, Half half) {
     FarHalf& h = qp.transport->far->half(half);
     if (!h.holds()) {

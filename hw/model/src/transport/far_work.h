@@ -37,6 +37,8 @@ class FarWork {
     /// Where the whole range, which is far, can be read without a copy. False: by read() only.
     bool refer(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
                std::uint64_t ahead, Elsewhere& where);
+    /// Has the range fetched for a message that comes. True: it is, or is near.
+    bool prefetch(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range);
     Access write(QueuePair& qp, Half half, const MemoryRange& range,
                  std::span<const std::byte> data) {
         if (!concerns(qp, half, range)) [[likely]]

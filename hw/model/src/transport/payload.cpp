@@ -71,6 +71,18 @@ Move Payload::check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t acces
     return Move::kDone;
 }
 
+bool Payload::prefetch(QueuePair& qp, const SendWqe& wqe, std::uint64_t message) {
+    for (std::uint32_t i = 0; !wqe.is_inline() && i < wqe.num_sge(); ++i) {
+        const dingo_sge sge = wqe.sge(i);
+        MemoryRange range;
+        if (sge.length != 0 &&
+            (memory_.check(qp, sge.lkey, sge.addr, sge.length, 0, range) != KeyVerdict::kOk ||
+             !far_.prefetch(qp, Half::kSend, message, range)))
+            return false;
+    }
+    return true;
+}
+
 Move Payload::gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                      std::span<std::byte> data, WqeFault& fault) {
     if (wqe.is_inline()) {

@@ -149,6 +149,7 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
             return SendStop::kBlocked;
         case Move::kLater:
             frame_.cancel();
+            look_ahead(qp);
             return SendStop::kFetching;
         case Move::kFault:
             frame_.cancel();
@@ -156,6 +157,8 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
             return SendStop::kIdle;
     }
     frame_.send(qp);
+    if (packet_index == 0 && qp.transport->far != nullptr)
+        look_ahead(qp);
     request_sent(qp, r.send_psn + packets, asks_for_ack(qp, record, packet_index, packets));
     const bool last = packet_index + packets == record.packets;
     if (last)

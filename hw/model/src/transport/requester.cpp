@@ -3,6 +3,8 @@
 // Which WQE, and which packet of it, comes next.
 #include "requester.h"
 
+#include <utility>
+
 #include "qp_math.h"
 
 namespace dingo::model {
@@ -126,6 +128,27 @@ SendStop Requester::start_message(QueuePair& qp) {
     r.new_psn += record.packets;
     ++r.begun;
     return SendStop::kTurnOver;
+}
+
+void Requester::look_ahead(QueuePair& qp) {
+    const RequesterState& r = qp.transport->requester;
+    FarHalf& far = qp.transport->far->half(Half::kSend);
+    if (!far.in_use || qp.state != QpState::kRts)
+        return;
+    if (!std::exchange(far.looked_ahead, true) || is_before(far.ahead_index, r.next_index)) {
+        far.ahead_index = r.next_index;
+        far.ahead_psn = r.new_psn;
+    }
+    while (is_before(far.ahead_index, qp.sq_producer)) {
+        SendWqe wqe;
+        if (wqe.load(card_, qp, far.ahead_index) || wqe.fence() || is_local_operation(wqe.opcode()))
+            return;
+        const bool reads = wqe.opcode() == DINGO_WR_READ || is_atomic_opcode(wqe.opcode());
+        if (!reads && !payload_.prefetch(qp, wqe, message_of(far.ahead_index, far.ahead_psn)))
+            return;
+        far.ahead_index += wqe.blocks();
+        far.ahead_psn += packets_of(wqe.length(), pmtu_bytes(qp));
+    }
 }
 
 bool Requester::reload_wqe(QueuePair& qp, const SendRecord& record) {

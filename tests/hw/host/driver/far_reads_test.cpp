@@ -17,13 +17,10 @@ class Reads : public ::testing::Test {
 
     Access read(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead) {
         data.assign(bytes, std::byte{});
-        return reads.read(message, addr, data, ahead, [this](const auto& piece, std::uint64_t) {
-            if (refuse)
-                return false;
-            piece->room = room;
-            pieces.push_back(piece);
-            return true;
-        });
+        return reads.read(message, addr, data, ahead, fetch);
+    }
+    bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes) {
+        return reads.prefetch(message, addr, bytes, fetch);
     }
     /// Every byte of the pieces that are on their way is `value`.
     void arrive(std::byte value) {
@@ -40,6 +37,13 @@ class Reads : public ::testing::Test {
     std::vector<std::shared_ptr<FetchedPiece>> pieces;
     std::vector<std::byte> data;
     bool refuse = false;
+    const FarReads::Fetch fetch = [this](const auto& piece, std::uint64_t) {
+        if (refuse)
+            return false;
+        piece->room = room;
+        pieces.push_back(piece);
+        return true;
+    };
     std::shared_ptr<void> room = std::make_shared<int>();
 };
 
@@ -84,6 +88,63 @@ TEST_F(Reads, WhatIsHereIsReferredToAndStays) {
     EXPECT_EQ(where.at[15'903], std::byte{1});
     where = {};
     EXPECT_TRUE(piece.expired());
+}
+
+TEST_F(Reads, MessageThatComesIsFetchedMeanwhile) {
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
+    EXPECT_TRUE(prefetch(2, kAt, 100));
+    EXPECT_TRUE(prefetch(3, kAt, 200));
+    EXPECT_TRUE(prefetch(3, kAt + 8'192, 300));
+    EXPECT_TRUE(prefetch(3, kAt, 200)) << "it is";
+    EXPECT_EQ(pieces.size(), 4U);
+    EXPECT_TRUE(reads.is_fetching());
+    pieces[1]->state = FetchedPiece::State::kFailed;  // not to be seen by the others
+    arrive(std::byte{7});
+    EXPECT_FALSE(reads.is_fetching());
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kDone);
+    EXPECT_EQ(read(2, kAt, 100, 100), Access::kError);
+    EXPECT_EQ(read(3, kAt, 200, 200), Access::kDone);
+    EXPECT_EQ(read(3, kAt + 8'192, 300, 300), Access::kDone);
+    EXPECT_EQ(data, std::vector<std::byte>(300, std::byte{7}));
+    EXPECT_EQ(pieces.size(), 4U) << "nothing is fetched twice";
+}
+
+TEST_F(Reads, WhatWasFetchedForAMessageThatIsPassedGoes) {
+    EXPECT_TRUE(prefetch(2, kAt, 100));
+    EXPECT_TRUE(prefetch(3, kAt, 100));
+    arrive(std::byte{1});
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater) << "as a repetition: what comes stays";
+    EXPECT_EQ(read(3, kAt, 64, 64), Access::kDone);
+    const std::weak_ptr<FetchedPiece> passed = pieces[0];
+    pieces.clear();
+    EXPECT_TRUE(passed.expired());
+    EXPECT_EQ(read(2, kAt, 64, 64), Access::kLater);
+}
+
+TEST_F(Reads, NoMoreIsFetchedAheadThanSomeMessagesAndBytes) {
+    for (std::uint64_t message = 1; message <= FarReads::kMostComing; ++message)
+        EXPECT_TRUE(prefetch(message, kAt, 64));
+    EXPECT_FALSE(prefetch(99, kAt, 64));
+    EXPECT_EQ(read(1, kAt, 64, 64), Access::kLater);
+    EXPECT_TRUE(prefetch(99, kAt, 64)) << "one has begun";
+    FarReads others;
+    std::swap(reads, others);
+    std::uint64_t bytes = 0;
+    for (std::uint64_t message = 1; prefetch(message, kAt, 1 << 20); ++message)
+        bytes += pieces.back()->length;
+    EXPECT_EQ(bytes, FarReads::kMostComingBytes);
+    refuse = true;
+    FarReads none;
+    std::swap(reads, none);
+    EXPECT_FALSE(prefetch(1, kAt, 64)) << "no room";
+    refuse = false;
+    EXPECT_TRUE(prefetch(1, kAt, 64));
+}
+
+TEST_F(Reads, MessageThatComesCannotCome) {
+    EXPECT_TRUE(prefetch(2, kAt, 100));
+    reads.fail([](const auto&) { return true; });
+    EXPECT_EQ(read(2, kAt, 64, 64), Access::kError);
 }
 
 TEST_F(Reads, AnotherMessageSeesNothingOfIt) {

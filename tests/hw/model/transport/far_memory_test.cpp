@@ -305,6 +305,52 @@ TEST_F(Far, SendWaitsForItsDataAndForNoTimer) {
     EXPECT_TRUE(same(0, 0, 50'000));
 }
 
+TEST_F(Far, MessagesThatFollowAreFetchedMeanwhileUpToAFence) {
+    connect_far({0});
+    far[0].prefetches = 100;
+    fill(0, 0, 60'000);
+    const auto post = [&](std::uint8_t opcode, std::uint64_t at, std::uint32_t bytes, bool fence) {
+        SendWr wr = rdma(opcode, at, at, bytes);
+        wr.flags |= fence ? DINGO_WQE_CTRL_FLAGS_FENCE_MASK : 0;
+        driver(0).post_send(qp(0), wr, false);
+    };
+    post(DINGO_WR_WRITE, 0, 10'000, false);
+    driver(0).post_send(qp(0), small_write(), false);
+    post(DINGO_WR_READ, 50'000, 5'000, false);
+    post(DINGO_WR_WRITE, 20'000, 64, false);
+    post(DINGO_WR_WRITE, 30'000, 64, true);
+    post(DINGO_WR_WRITE, 40'000, 64, false);
+    driver(0).ring_sq(qp(0));
+    run_a_little();
+    ASSERT_EQ(far[0].prefetched.size(), 1U) << "what is near and a READ have nothing to fetch";
+    EXPECT_EQ(far[0].prefetched[0].second, mr[0].bus + 20'000);
+    finish(0);
+    for (int i = 0; i < 6; ++i)
+        EXPECT_EQ(cards.wait_cq(0, link.cq[0]).status, DINGO_WCS_SUCCESS);
+    ASSERT_EQ(far[0].prefetched.size(), 2U) << "behind the fence";
+    ASSERT_EQ(far[0].began.size(), 4U);
+    EXPECT_EQ(far[0].began[1], far[0].prefetched[0]) << "the same message";
+    EXPECT_EQ(far[0].began[3], far[0].prefetched[1]);
+}
+
+TEST_F(Far, PrefetchesThatAreRefusedAreAskedForAgain) {
+    connect_far({0});
+    fill(0, 0, 60'000);
+    far[0].prefetches = 1;
+    for (std::uint64_t i = 0; i < 4; ++i)
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, i * 1'000, i * 1'000, 64), false);
+    driver(0).ring_sq(qp(0));
+    run_a_little();
+    EXPECT_EQ(far[0].prefetched.size(), 1U);
+    far[0].prefetches = 100;
+    finish(0);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(cards.wait_cq(0, link.cq[0]).status, DINGO_WCS_SUCCESS);
+    ASSERT_EQ(far[0].prefetched.size(), 3U) << "each once";
+    EXPECT_EQ(far[0].began[3], far[0].prefetched[2]);
+    EXPECT_TRUE(same(0, 0, 64));
+}
+
 TEST_F(Far, AnswerToAReadWaitsForItsDataAndForNoTimer) {
     connect_far({1});
     fill(1, 0, 20'000);
