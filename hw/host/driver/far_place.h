@@ -36,6 +36,8 @@ class FarPlace {
 
     /// For the data of an access of so many bytes, or more. By any thread.
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
+    /// Buffers of that size are left for what nobody waits for yet. By any thread.
+    [[nodiscard]] virtual bool has_buffers(std::size_t /*bytes*/) const { return true; }
     /// Reads and writes that may be on their way at once, of all places of the mover. Reads are
     /// made in the order in which they were started, and so are writes; a read may pass a write.
     [[nodiscard]] virtual unsigned depth() const { return 1; }

@@ -139,6 +139,9 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
     }
     const std::shared_ptr<Mover> mover = place.far->mover();
     const std::size_t length = piece->length;
+    if (least == 0 && !place.far->has_buffers(length)) {
+        return false;
+    }
     const std::shared_ptr<FarRoom> room = mover->room();
     if (room->take_fetched(length)) {
         piece->room = {room.get(), [room, length](FarRoom* r) { r->give_back_fetched(length); }};

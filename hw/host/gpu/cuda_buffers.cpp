@@ -13,7 +13,23 @@
 namespace dingo::gpu {
 namespace {
 
-constexpr std::size_t kSmallBytes = CudaBuffers::kSmallOnes * CudaBuffers::kSmall;
+/// The class of the smallest buffers that hold so many bytes.
+std::size_t class_for(std::size_t bytes) {
+    std::size_t i = 0;
+    while (i + 1 < CudaBuffers::kClasses.size() && CudaBuffers::kClasses[i].bytes < bytes) {
+        ++i;
+    }
+    return i;
+}
+
+/// Of the buffer that begins `offset` bytes behind the first one.
+std::size_t class_at(std::size_t offset) {
+    std::size_t i = 0;
+    for (; offset >= CudaBuffers::kClasses[i].bytes * CudaBuffers::kClasses[i].count; ++i) {
+        offset -= CudaBuffers::kClasses[i].bytes * CudaBuffers::kClasses[i].count;
+    }
+    return i;
+}
 
 }  // namespace
 
@@ -21,8 +37,9 @@ CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device,
                          const std::shared_ptr<Account>& account)
     : charge_(account, process_quotas().bytes, kBytes), device_(std::move(device)) {
     // give_back() never allocates.
-    small_.reserve(kSmallOnes);
-    large_.reserve(kLargeOnes);
+    for (std::size_t i = 0; i < kClasses.size(); ++i) {
+        free_[i].reserve(kClasses[i].count);
+    }
     try {
         file_ = std::make_unique<SharedMemory>("dingo-gpu-buffers", kBytes);
     } catch (const std::system_error& e) {
@@ -34,11 +51,11 @@ CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device,
     if (UniqueFd reader = open_for_reading(file_->fd())) {
         exported_ = exported_memory().add(file_->bytes(), std::move(reader), 0, true);
     }
-    for (std::size_t i = 0; i < kSmallOnes; ++i) {
-        small_.push_back(memory_ + i * kSmall);
-    }
-    for (std::size_t i = 0; i < kLargeOnes; ++i) {
-        large_.push_back(memory_ + kSmallBytes + i * kLarge);
+    std::byte* at = memory_;
+    for (std::size_t i = 0; i < kClasses.size(); ++i) {
+        for (std::size_t n = 0; n < kClasses[i].count; ++n, at += kClasses[i].bytes) {
+            free_[i].push_back(at);
+        }
     }
 }
 
@@ -58,25 +75,29 @@ CudaBuffers::~CudaBuffers() {
 }
 
 uverbs::FarBuffer CudaBuffers::take(std::size_t bytes) {
-    std::byte* at = nullptr;
-    const bool is_small = bytes <= kSmall;
     if (bytes <= kLarge) {
         const std::scoped_lock lock(mutex_);
-        auto& free = is_small && !small_.empty() ? small_ : large_;
-        if (!free.empty()) {
-            at = free.back();
-            free.pop_back();
+        for (std::size_t i = class_for(bytes); i < kClasses.size(); ++i) {
+            if (!free_[i].empty()) {
+                std::byte* const at = free_[i].back();
+                free_[i].pop_back();
+                return {at, kClasses[i].bytes, shared_from_this()};
+            }
         }
     }
-    if (at == nullptr) {
-        return uverbs::FarBuffer(bytes);
-    }
-    return {at, at < memory_ + kSmallBytes ? kSmall : kLarge, shared_from_this()};
+    return uverbs::FarBuffer(bytes);
+}
+
+bool CudaBuffers::has_many(std::size_t bytes) const {
+    const std::size_t i = class_for(bytes);
+    const std::scoped_lock lock(mutex_);
+    return free_[i].size() >= kClasses[i].count / 2;
 }
 
 void CudaBuffers::give_back(std::byte* at) noexcept {
+    const std::size_t i = class_at(static_cast<std::size_t>(at - memory_));
     const std::scoped_lock lock(mutex_);
-    (at < memory_ + kSmallBytes ? small_ : large_).push_back(at);
+    free_[i].push_back(at);
 }
 
 }  // namespace dingo::gpu

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pinned memory of the host, in buffers of two sizes: the copy engine reads and writes it itself.
+// Pinned memory of the host, in buffers of some sizes: the copy engine reads and writes it itself.
 // Cards of this user's other processes may be shown it (base/exported_memory.h), so that what was
 // read from a GPU need not go through the wire's ring.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,12 +22,22 @@ namespace dingo::gpu {
 class CudaBuffers final : public uverbs::FarBufferPool,
                           public std::enable_shared_from_this<CudaBuffers> {
   public:
-    static constexpr std::size_t kSmall = std::size_t{4} << 10;  ///< a packet's data
-    static constexpr std::size_t kSmallOnes = 512;
-    static constexpr std::size_t kLarge = std::size_t{256} << 10;
-    static constexpr std::size_t kLargeOnes = 64;
+    struct Class {
+        std::size_t bytes;
+        std::size_t count;
+    };
+    /// A packet's data; a message's as most tools have it; a piece of a long message.
+    static constexpr std::array<Class, 3> kClasses = {
+        {{std::size_t{4} << 10, 512}, {std::size_t{64} << 10, 128}, {std::size_t{256} << 10, 64}}};
+    static constexpr std::size_t kLarge = kClasses.back().bytes;
 
-    static constexpr std::size_t kBytes = kSmallOnes * kSmall + kLargeOnes * kLarge;
+    static constexpr std::size_t kBytes = [] {
+        std::size_t bytes = 0;
+        for (const Class& c : kClasses) {
+            bytes += c.bytes * c.count;
+        }
+        return bytes;
+    }();
 
     /// With the device's context in use. CudaError, ErrnoError: ENOMEM, also when `account` has its
     /// share of clients' bytes.
@@ -38,6 +49,8 @@ class CudaBuffers final : public uverbs::FarBufferPool,
 
     /// Of the heap where none is free, or so large. By any thread.
     uverbs::FarBuffer take(std::size_t bytes);
+    /// Half of those that fit best are free. By any thread.
+    [[nodiscard]] bool has_many(std::size_t bytes) const;
     void give_back(std::byte* at) noexcept override;
 
   private:
@@ -46,9 +59,8 @@ class CudaBuffers final : public uverbs::FarBufferPool,
     std::unique_ptr<SharedMemory> file_;
     std::uint64_t exported_ = 0;  ///< its number there; 0: none
     std::byte* memory_ = nullptr;
-    std::mutex mutex_;
-    std::vector<std::byte*> small_;  ///< free ones
-    std::vector<std::byte*> large_;
+    mutable std::mutex mutex_;
+    std::array<std::vector<std::byte*>, kClasses.size()> free_;
 };
 
 }  // namespace dingo::gpu

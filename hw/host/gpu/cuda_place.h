@@ -35,6 +35,9 @@ class CudaPlace final : public uverbs::FarPlace {
     [[nodiscard]] uverbs::FarBuffer buffer(std::size_t bytes) override {
         return lane_->buffers().take(bytes);
     }
+    [[nodiscard]] bool has_buffers(std::size_t bytes) const override {
+        return lane_->buffers().has_many(bytes);
+    }
     [[nodiscard]] unsigned depth() const override { return CudaLane::kDepth; }
     [[nodiscard]] bool can_start(const uverbs::FarAccess& access) const override {
         return access.data.is_pinned();

@@ -48,7 +48,8 @@ class Requester {
     // --- requester.cpp
     SendStop start_wqe(QueuePair& qp);
     SendStop start_message(QueuePair& qp);
-    /// Has far payload of the WQEs that follow fetched, as far as nothing before them may change it.
+    /// Has far payload of the WQEs that follow fetched, as far as nothing before them may change
+    /// it.
     void look_ahead(QueuePair& qp);
     /// Loads the WQE of a record again. False: it is not the same any more, and has failed.
     bool reload_wqe(QueuePair& qp, const SendRecord& record);

@@ -45,6 +45,8 @@ class Gated final : public FarPlace {
     [[nodiscard]] unsigned depth() const override { return at_once; }
     std::atomic<bool> holds_reads = false;
     std::size_t largest = 0;  ///< buffer of an access
+    bool few_buffers = false;
+    [[nodiscard]] bool has_buffers(std::size_t /*bytes*/) const override { return !few_buffers; }
 
     FarBuffer buffer(std::size_t size) override {
         largest = std::max(largest, size);
@@ -179,6 +181,23 @@ class Streams : public ::testing::Test {
     std::uint64_t slow_at = bus.add(slow, slow->bytes.size(), true);
     std::uint64_t quick_at = bus.add(quick, quick->bytes.size(), true);
 };
+
+TEST_F(Streams, WhatNobodyWaitsForYetLeavesBuffersToOthers) {
+    quick->few_buffers = true;
+    EXPECT_FALSE(streams.prefetch(kOne, 2, quick_at, 64));
+    std::array<std::byte, 64> data{};
+    EXPECT_TRUE(comes([&] {
+        return streams.read(kOne, 1, quick_at, data, quick->bytes.size()) == Access::kDone;
+    }));
+    EXPECT_EQ(quick->bytes_read, FarReads::kFirst) << "no more than it is asked for";
+    quick->few_buffers = false;
+    EXPECT_TRUE(streams.prefetch(kOne, 2, quick_at, 64));
+    EXPECT_TRUE(comes([&] { return quick->bytes_read >= FarReads::kFirst + 64; }));
+    const std::size_t fetched = quick->bytes_read;
+    EXPECT_TRUE(comes([&] { return streams.read(kOne, 2, quick_at, data, 64) == Access::kDone; }));
+    EXPECT_EQ(quick->bytes_read, fetched);
+    EXPECT_FALSE(streams.prefetch(kOne, 3, bus.add(data), 64)) << "near memory is read at once";
+}
 
 TEST_F(Streams, HeldWriteDoesNotReachTheNextOwnerOfItsAddress) {
     std::array<std::byte, 64> first{}, next{};

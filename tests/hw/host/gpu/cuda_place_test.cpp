@@ -216,7 +216,10 @@ TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
     do {
         taken.push_back(place->buffer(8));
     } while (taken.back().is_pinned());
-    EXPECT_GE(taken.size(), CudaBuffers::kSmallOnes);
+    std::size_t all = 0;
+    for (const CudaBuffers::Class& c : CudaBuffers::kClasses)
+        all += c.count;
+    EXPECT_EQ(taken.size(), all) << "a lane has one for itself; the last one is no pinned one";
     uverbs::FarAccess access;
     access.data = std::move(taken.back());
     EXPECT_FALSE(place->can_start(access));
@@ -224,6 +227,21 @@ TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
     taken.pop_back();
     EXPECT_TRUE(place->buffer(8).is_pinned()) << "one came back";
     EXPECT_FALSE(place->buffer(CudaBuffers::kLarge + 1).is_pinned());
+}
+
+TEST_F(CudaPlaceTest, HalfOfEachSizeIsForWhatSomebodyWaitsFor) {
+    const auto place = open(allocate());
+    std::vector<uverbs::FarBuffer> taken;
+    for (const CudaBuffers::Class& c : CudaBuffers::kClasses) {
+        std::size_t count = 0;
+        for (; place->has_buffers(c.bytes); ++count)
+            taken.push_back(place->buffer(c.bytes));
+        EXPECT_NEAR(static_cast<double>(count), static_cast<double>(c.count) / 2, 1);
+        EXPECT_TRUE(place->buffer(c.bytes).is_pinned());
+    }
+    taken.clear();
+    for (const CudaBuffers::Class& c : CudaBuffers::kClasses)
+        EXPECT_TRUE(place->has_buffers(c.bytes - 1));
 }
 
 TEST_F(CudaPlaceTest, PinnedMemoryIsChargedToItsClient) {
