@@ -7,9 +7,10 @@
 //
 // Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
 //
-// A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
-// and its frames are dropped until it goes on: it must not hold up the others, and the QPs that
-// talk to it shall run into their timeouts.
+// A ring that is full holds back who sends to that peer, and nobody else. A peer that takes nothing
+// for a while is given up on and its frames are dropped until it goes on: the QPs that talk to it
+// shall run into their timeouts. Who does not say where a frame goes (Ethernet, the RTL) finds the
+// wire held for a small part of the time, then frames for the full ring are dropped.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -48,6 +49,11 @@ constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
+// Senders that do not say where they send may be held for so long, and again when ten times as much
+// has passed.
+constexpr Nanoseconds kHoldAtOnce = 2'000'000;
+constexpr Nanoseconds kHoldShare = 10;
+constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
@@ -131,18 +137,21 @@ class ShmWire final : public Wire, private LocalMember {
             stats_.tx_full++;
             return {};
         }
-        if (ShmPeer* const peer = guess(); peer != nullptr) {
-            const std::span<std::byte> room = reserve(*peer, max_len);
-            if (!room.empty()) {
-                target_ = peer;
-                return room_ = room;
-            }
-            if (!peer->stuck) {
-                stats_.tx_full++;
-                return {};
-            }
-        }
-        return room_ = std::span(scratch_).first(max_len);
+        ShmPeer* const peer = guess();
+        // Where there is one peer only, nobody else is held up.
+        return begin_at(peer, max_len, ready_peers() == 1);
+    }
+
+    bool full_by_address() const override { return true; }
+    std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override {
+        target_ = nullptr;
+        packets_ = 1;
+        if (max_len > kMaxFrame)
+            return {};
+        if ((to & kGroupBit) != 0)
+            return begin_at(guess(), max_len, ready_peers() == 1);
+        ShmPeer* const peer = find(to);
+        return begin_at(peer != nullptr ? peer : guess(), max_len, true);
     }
 
     bool needs_icrc() const override { return needs_icrc_; }
@@ -157,15 +166,11 @@ class ShmWire final : public Wire, private LocalMember {
             needs_icrc_ || max_len > kMaxTrain)
             return std::nullopt;
         target_ = nullptr;
-        room_ = {};
-        if (held_len_ == 0 || send_held())
-            room_ = reserve(*peer, max_len);
-        if (room_.empty()) {
+        if (!reserve_at(*peer, max_len)) {
             stats_.tx_full++;
-        } else {
-            target_ = peer;
-            packets_ = packets;
+            return room_ = {};
         }
+        packets_ = packets;
         return room_;
     }
 
@@ -294,6 +299,8 @@ class ShmWire final : public Wire, private LocalMember {
         for (const auto& peer : peers_)
             if (peer->full_since != kNever && !peer->stuck)
                 due = std::min(due, peer->full_since + patience());
+        if (held_len_ != 0 && ready_peers() > 1)
+            due = std::min(due, held_since_ + hold_left_);
         return due;
     }
 
@@ -479,8 +486,7 @@ class ShmWire final : public Wire, private LocalMember {
                 guess_ = nullptr;
             if (held_for_ == peer.get()) {
                 stats_.tx_no_peer++;
-                held_len_ = 0;
-                held_for_ = nullptr;
+                end_hold();
             }
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
             if (peer->mac() != 0 && !peer->address().empty())
@@ -571,7 +577,28 @@ class ShmWire final : public Wire, private LocalMember {
             peers_.begin(), peers_.end(), [](const auto& peer) { return peer->ready(); }));
     }
 
-    Nanoseconds patience() const { return peers_.size() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
+    Nanoseconds patience() const { return ready_peers() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
+
+    /// Room in the ring of `peer`; when it is full none (`waits`), else room from which the frame
+    /// is copied.
+    std::span<std::byte> begin_at(ShmPeer* peer, std::size_t len, bool waits) {
+        if (peer != nullptr && reserve_at(*peer, len))
+            return room_;
+        if (peer != nullptr && waits && !peer->stuck) {
+            stats_.tx_full++;
+            return {};
+        }
+        return room_ = std::span(scratch_).first(len);
+    }
+    /// Takes room for a frame in the ring of `peer`. False: it is full, or the peer is stuck.
+    bool reserve_at(ShmPeer& peer, std::size_t len) {
+        const std::span<std::byte> room = reserve(peer, len);
+        if (room.empty())
+            return false;
+        target_ = &peer;
+        room_ = room;
+        return true;
+    }
 
     /// Sends the frame in room_.
     void send(std::size_t len, std::uint32_t flags) {
@@ -634,14 +661,14 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
-    /// (`hold`) until the peer is given up on.
+    /// (`hold`) until the peer, or the time in which others may be held up, is given up on.
     bool copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_t flags, bool hold) {
         const std::span<std::byte> room = reserve(peer, frame.size());
         if (!room.empty()) {
             std::memcpy(room.data(), frame.data(), frame.size());
             return commit(peer, frame.size(), flags);
         }
-        if (!hold || peer.stuck) {
+        if (!hold || peer.stuck || held_len_ != 0 || !may_hold()) {
             stats_.tx_dropped++;
             return false;
         }
@@ -649,13 +676,27 @@ class ShmWire final : public Wire, private LocalMember {
         held_len_ = frame.size();
         held_flags_ = flags;
         held_for_ = &peer;
+        held_since_ = now_;
         return true;
+    }
+
+    bool may_hold() {
+        hold_left_ = std::min(kHoldAtOnce, hold_left_ + (now_ - hold_counted_) / kHoldShare);
+        hold_counted_ = now_;
+        return hold_left_ >= kHoldAtLeast || ready_peers() == 1;
+    }
+    void end_hold() {
+        hold_left_ -= std::min(hold_left_, now_ - held_since_);
+        hold_counted_ = now_;
+        held_len_ = 0;
+        held_for_ = nullptr;
     }
 
     /// True when the held frame is out of the way, sent or dropped.
     bool send_held() {
         const std::span<std::byte> room = reserve(*held_for_, held_len_);
-        if (room.empty() && !held_for_->stuck)
+        const bool over = ready_peers() > 1 && now_ - held_since_ >= hold_left_;
+        if (room.empty() && !held_for_->stuck && !over)
             return false;
         if (room.empty()) {
             stats_.tx_dropped++;
@@ -663,8 +704,7 @@ class ShmWire final : public Wire, private LocalMember {
             std::memcpy(room.data(), held_.data(), held_len_);
             commit(*held_for_, held_len_, held_flags_);
         }
-        held_len_ = 0;
-        held_for_ = nullptr;
+        end_hold();
         return true;
     }
 
@@ -697,6 +737,9 @@ class ShmWire final : public Wire, private LocalMember {
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;
     std::uint32_t held_flags_ = 0;
+    Nanoseconds held_since_ = 0;
+    Nanoseconds hold_left_ = kHoldAtOnce;  ///< for which a frame may be held, while others wait
+    Nanoseconds hold_counted_ = 0;         ///< when that was counted
     std::array<std::byte, kMaxFrame> scratch_;
     std::array<std::byte, kMaxFrame> held_;
 };
