@@ -11,12 +11,9 @@
 // for a while is given up on and its frames are dropped until it goes on: the QPs that talk to it
 // shall run into their timeouts. Who does not say where a frame goes (Ethernet, the RTL) finds the
 // wire held for a small part of the time, then frames for the full ring are dropped.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -29,9 +26,9 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/run_dir.h"
 #include "wire/factory.h"
 #include "wire/local_segments.h"
+#include "wire/shm_net.h"
 #include "wire/shm_peer.h"
 #include "wire/socket.h"
 
@@ -41,6 +38,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxPeers = 128;
+// Who connects says its hello at once. Who does not has a place for so long, and one of so many.
+constexpr std::size_t kMaxSilent = 16;
+constexpr Nanoseconds kHelloTime = 1'000'000'000;
 constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
@@ -64,48 +64,6 @@ std::uint64_t destination_of(std::span<const std::byte> frame) {
     return mac;
 }
 
-/// The directory in which the cards of `net` meet; made when it is not there.
-fs::path directory_of(std::string_view net) {
-    fs::path dir;
-    if (!net.empty() && net[0] == '/') {
-        dir = net;
-    } else {
-        const bool good = !net.empty() && net.size() <= 32 &&
-                          std::all_of(net.begin(), net.end(), [](unsigned char c) {
-                              return std::isalnum(c) != 0 || c == '-' || c == '_';
-                          });
-        if (!good)
-            throw WireError(
-                fmt::format("shm wire: '{}' is no name for a net: at most 32 letters, "
-                            "digits, - and _, or an absolute path",
-                            net));
-        dir = run_dir() / "nets" / net;
-    }
-    const mode_t old = ::umask(077);
-    std::error_code error;
-    fs::create_directories(dir, error);
-    ::umask(old);
-    if (error)
-        throw WireError(fmt::format("shm wire: cannot make {}: {}; set DINGO_RUN to another place",
-                                    dir.string(), error.message()));
-    return dir;
-}
-
-/// Why the segment's lock is not ours, and what to do.
-std::string lock_error(const fs::path& lock, int error) {
-    struct stat owner {};
-    const bool there =
-        ::stat(lock.c_str(), &owner) == 0 || ::stat(lock.parent_path().c_str(), &owner) == 0;
-    if ((error != EACCES && error != EPERM) || !there || owner.st_uid == ::geteuid())
-        return fmt::format("shm wire: cannot lock {}: {}", lock.string(), std::strerror(error));
-    return fmt::format(
-        "shm wire: the segment {} is user {}'s, and you are user {}: cards on one segment map each "
-        "other's memory, so they have one owner. Cards of two users meet over UDP: --wire "
-        "roce:127.0.0.2 --ip 127.0.0.2/8 for one, roce:127.0.0.3 --ip 127.0.0.3/8 for the other; "
-        "or two users share one card: dingo card start NAME --share",
-        lock.parent_path().string(), owner.st_uid, ::geteuid());
-}
-
 class ShmWire final : public Wire, private LocalMember {
   public:
     ShmWire(std::string_view net, const ShmCard& own, LocalSegments* local)
@@ -113,7 +71,7 @@ class ShmWire final : public Wire, private LocalMember {
         epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
         if (!epoll_)
             throw_errno("shm wire: epoll", errno);
-        join(directory_of(net));
+        join(shm_net_directory(net));
     }
 
     ~ShmWire() override {
@@ -316,36 +274,15 @@ class ShmWire final : public Wire, private LocalMember {
     void join(const fs::path& dir) {
         static std::atomic<unsigned> serial{0};
         path_ = dir / fmt::format("{:x}-{:x}", ::getpid(), serial++);
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        if (path_.native().size() >= sizeof address.sun_path)
-            throw WireError(fmt::format(
-                "shm wire: the path {} is too long for a socket: set DINGO_RUN to a shorter one",
-                path_.string()));
-        std::memcpy(address.sun_path, path_.c_str(), path_.native().size() + 1);
-
-        // Under a lock, so that of each pair of cards only the later one connects.
-        const fs::path lock_path = dir / ".lock";
-        const UniqueFd lock(
-            ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
-            throw WireSystemError(lock_error(lock_path, errno));
+        const UniqueFd lock = lock_shm_net(dir);
         const auto local = local_ != nullptr ? local_->on(dir) : std::vector<LocalMember*>();
         for (const auto& entry : fs::directory_iterator(dir))
             if (entry.is_socket() &&
                 std::none_of(local.begin(), local.end(),
-                             [&](const auto* member) { return member->path() == entry.path(); }))
-                connect(entry.path());
-        ::unlink(path_.c_str());  // left by an earlier process with our number
-        listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        const mode_t old = ::umask(0177);
-        const int bound =
-            ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-        const int error = errno;
-        ::umask(old);
-        if (bound != 0 || ::listen(listener_.get(), kMaxPeers) != 0)
-            throw_errno(fmt::format("shm wire: cannot listen at {}", path_.string()),
-                        bound != 0 ? error : errno);
+                             [&](const auto* member) { return member->path() == entry.path(); }) &&
+                !connect(entry.path()) && errno == EAGAIN)
+                lost_.push_back(entry.path());  // too many are at its door
+        listener_ = listen_shm(path_, kMaxPeers);
         watch(listener_.get());
         if (local_ != nullptr) {
             meet_all(local);
@@ -388,7 +325,7 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// False, with errno: no card is there.
     bool connect(const fs::path& path) {
-        if (peers_.size() >= kMaxPeers) {
+        if (!make_place(false)) {
             errno = EMFILE;
             return false;
         }
@@ -438,6 +375,9 @@ class ShmWire final : public Wire, private LocalMember {
             if (peer->ready())
                 peer->tx().forget_received();
         }
+        for (const auto& peer : peers_)
+            if (peer->silent() && now_ - peer->accepted >= kHelloTime)
+                turn_away(*peer);
         if (!lost_.empty() && now_ - lost_looked_ >= kReconnectEvery)
             reconnect();
         if (n > 0)
@@ -458,14 +398,39 @@ class ShmWire final : public Wire, private LocalMember {
                 ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!fd)
                 return;
-            if (peers_.size() >= kMaxPeers)
+            auto peer = std::make_unique<ShmPeer>(std::move(fd), own_);
+            peer->accepted = now_;
+            peer->service();  // its hello came with the connection
+            if (!peer->gone() && !make_place(peer->silent()))
                 continue;
-            watch(fd.get());
-            peers_.push_back(std::make_unique<ShmPeer>(std::move(fd), own_));
-            ShmPeer& peer = *peers_.back();
-            peer.service();  // its hello came with the connection
-            any_gone_ |= peer.gone();
+            watch(peer->fd());
+            any_gone_ |= peer->gone();
+            peers_.push_back(std::move(peer));
         }
+    }
+
+    /// A place for one more peer, of those that are `silent` or of all: the one that has been
+    /// silent for longest loses its own.
+    bool make_place(bool silent) {
+        std::size_t live = 0;
+        std::size_t silents = 0;
+        ShmPeer* oldest = nullptr;
+        for (const auto& peer : peers_) {
+            live += peer->gone() ? 0 : 1;
+            silents += peer->silent() ? 1 : 0;
+            if (peer->silent() && (oldest == nullptr || peer->accepted < oldest->accepted))
+                oldest = peer.get();
+        }
+        if (silent ? silents < kMaxSilent : live - silents < kMaxPeers)
+            return true;
+        if (!silent || oldest == nullptr)
+            return false;
+        turn_away(*oldest);
+        return true;
+    }
+    void turn_away(ShmPeer& peer) {
+        peer.break_off();
+        any_gone_ = true;
     }
 
     /// Lets go of peers that are gone and whose frames were all delivered.
@@ -489,7 +454,8 @@ class ShmWire final : public Wire, private LocalMember {
                 end_hold();
             }
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
-            if (peer->mac() != 0 && !peer->address().empty())
+            // One that has never answered may have taken us for one that says nothing.
+            if (!peer->address().empty() && !peer->speaks_otherwise())
                 lost_.push_back(peer->address());
             return true;
         });
