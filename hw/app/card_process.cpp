@@ -2,16 +2,21 @@
 #include "card_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/regular_file.h"
 
 namespace dingo {
 namespace {
@@ -37,8 +42,11 @@ Options options_of(const nlohmann::json& request) {
 
 UniqueFd open_log(const std::string& directory) {
     const std::string path = directory + "/log";
-    return UniqueFd(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+    UniqueFd log = open_regular(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+    if (!log) {
+        throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    }
+    return log;
 }
 
 }  // namespace

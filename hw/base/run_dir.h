@@ -8,19 +8,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 namespace dingo {
 
-/// $DINGO_RUN, else $XDG_RUNTIME_DIR/dingo, else /tmp/dingo-UID. It need not exist.
+/// $DINGO_RUN, else $XDG_RUNTIME_DIR/dingo, else /tmp/dingo-UID. It need not exist. Absolute.
 inline std::filesystem::path run_dir() {
-    const auto set = [](const char* name) {
-        const char* const value = std::getenv(name);
-        return value != nullptr && *value == '/' ? value : nullptr;
-    };
-    if (const char* const dir = set("DINGO_RUN")) {
-        return dir;
+    if (const char* const dir = std::getenv("DINGO_RUN"); dir != nullptr && *dir != '\0') {
+        std::error_code error;  // no directory is the present one
+        const std::filesystem::path path = std::filesystem::absolute(dir, error);
+        return error ? std::filesystem::path(dir) : path.lexically_normal();
     }
-    if (const char* const dir = set("XDG_RUNTIME_DIR"); dir && ::access(dir, W_OK | X_OK) == 0) {
+    const char* const dir = std::getenv("XDG_RUNTIME_DIR");
+    if (dir != nullptr && *dir == '/' && ::access(dir, W_OK | X_OK) == 0) {
         return std::filesystem::path(dir) / "dingo";
     }
     return "/tmp/dingo-" + std::to_string(::geteuid());

@@ -89,6 +89,9 @@ class FaultInjector final : public WireLayer {
     std::span<std::byte> begin_frame(std::size_t max_len) override {
         return room_ = inner().begin_frame(max_len);
     }
+    std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override {
+        return room_ = inner().begin_frame_to(max_len, to);
+    }
 
     bool needs_icrc() const override { return side_[kTx].busy() || inner().needs_icrc(); }
     void end_frame_without_icrc(std::size_t len) override { inner().end_frame_without_icrc(len); }

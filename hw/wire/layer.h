@@ -32,6 +32,7 @@ class WireLayer : public Wire {
     std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }
     void gather() override { inner_->gather(); }
+    bool full_by_address() const override { return inner_->full_by_address(); }
 
   protected:
     [[nodiscard]] Wire& inner() const { return *inner_; }

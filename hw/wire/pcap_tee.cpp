@@ -100,6 +100,9 @@ class PcapTee final : public WireLayer {
     std::span<std::byte> begin_frame(std::size_t max_len) override {
         return room_ = inner().begin_frame(max_len);
     }
+    std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override {
+        return room_ = inner().begin_frame_to(max_len, to);
+    }
     bool needs_icrc() const override { return true; }  // as it looks on any other wire
     void end_frame(std::size_t len) override {
         if (len != 0)

@@ -7,15 +7,13 @@
 //
 // Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
 //
-// A ring that is full holds the sender back. A peer that takes nothing for a while is given up on
-// and its frames are dropped until it goes on: it must not hold up the others, and the QPs that
-// talk to it shall run into their timeouts.
-#include <fcntl.h>
+// A ring that is full holds back who sends to that peer, and nobody else. A peer that takes nothing
+// for a while is given up on and its frames are dropped until it goes on: the QPs that talk to it
+// shall run into their timeouts. Who does not say where a frame goes (Ethernet, the RTL) finds the
+// wire held for a small part of the time, then frames for the full ring are dropped.
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,9 +26,9 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/run_dir.h"
 #include "wire/factory.h"
 #include "wire/local_segments.h"
+#include "wire/shm_net.h"
 #include "wire/shm_peer.h"
 #include "wire/socket.h"
 
@@ -40,6 +38,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxPeers = 128;
+// Who connects says its hello at once. Who does not has a place for so long, and one of so many.
+constexpr std::size_t kMaxSilent = 16;
+constexpr Nanoseconds kHelloTime = 1'000'000'000;
 constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
@@ -48,6 +49,11 @@ constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
+// Senders that do not say where they send may be held for so long, and again when ten times as much
+// has passed.
+constexpr Nanoseconds kHoldAtOnce = 2'000'000;
+constexpr Nanoseconds kHoldShare = 10;
+constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
@@ -58,48 +64,6 @@ std::uint64_t destination_of(std::span<const std::byte> frame) {
     return mac;
 }
 
-/// The directory in which the cards of `net` meet; made when it is not there.
-fs::path directory_of(std::string_view net) {
-    fs::path dir;
-    if (!net.empty() && net[0] == '/') {
-        dir = net;
-    } else {
-        const bool good = !net.empty() && net.size() <= 32 &&
-                          std::all_of(net.begin(), net.end(), [](unsigned char c) {
-                              return std::isalnum(c) != 0 || c == '-' || c == '_';
-                          });
-        if (!good)
-            throw WireError(
-                fmt::format("shm wire: '{}' is no name for a net: at most 32 letters, "
-                            "digits, - and _, or an absolute path",
-                            net));
-        dir = run_dir() / "nets" / net;
-    }
-    const mode_t old = ::umask(077);
-    std::error_code error;
-    fs::create_directories(dir, error);
-    ::umask(old);
-    if (error)
-        throw WireError(fmt::format("shm wire: cannot make {}: {}; set DINGO_RUN to another place",
-                                    dir.string(), error.message()));
-    return dir;
-}
-
-/// Why the segment's lock is not ours, and what to do.
-std::string lock_error(const fs::path& lock, int error) {
-    struct stat owner {};
-    const bool there =
-        ::stat(lock.c_str(), &owner) == 0 || ::stat(lock.parent_path().c_str(), &owner) == 0;
-    if ((error != EACCES && error != EPERM) || !there || owner.st_uid == ::geteuid())
-        return fmt::format("shm wire: cannot lock {}: {}", lock.string(), std::strerror(error));
-    return fmt::format(
-        "shm wire: the segment {} is user {}'s, and you are user {}: cards on one segment map each "
-        "other's memory, so they have one owner. Cards of two users meet over UDP: --wire "
-        "roce:127.0.0.2 --ip 127.0.0.2/8 for one, roce:127.0.0.3 --ip 127.0.0.3/8 for the other; "
-        "or two users share one card: dingo card start NAME --share",
-        lock.parent_path().string(), owner.st_uid, ::geteuid());
-}
-
 class ShmWire final : public Wire, private LocalMember {
   public:
     ShmWire(std::string_view net, const ShmCard& own, LocalSegments* local)
@@ -107,7 +71,7 @@ class ShmWire final : public Wire, private LocalMember {
         epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
         if (!epoll_)
             throw_errno("shm wire: epoll", errno);
-        join(directory_of(net));
+        join(shm_net_directory(net));
     }
 
     ~ShmWire() override {
@@ -131,18 +95,21 @@ class ShmWire final : public Wire, private LocalMember {
             stats_.tx_full++;
             return {};
         }
-        if (ShmPeer* const peer = guess(); peer != nullptr) {
-            const std::span<std::byte> room = reserve(*peer, max_len);
-            if (!room.empty()) {
-                target_ = peer;
-                return room_ = room;
-            }
-            if (!peer->stuck) {
-                stats_.tx_full++;
-                return {};
-            }
-        }
-        return room_ = std::span(scratch_).first(max_len);
+        ShmPeer* const peer = guess();
+        // Where there is one peer only, nobody else is held up.
+        return begin_at(peer, max_len, ready_peers() == 1);
+    }
+
+    bool full_by_address() const override { return true; }
+    std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override {
+        target_ = nullptr;
+        packets_ = 1;
+        if (max_len > kMaxFrame)
+            return {};
+        if ((to & kGroupBit) != 0)
+            return begin_at(guess(), max_len, ready_peers() == 1);
+        ShmPeer* const peer = find(to);
+        return begin_at(peer != nullptr ? peer : guess(), max_len, true);
     }
 
     bool needs_icrc() const override { return needs_icrc_; }
@@ -157,15 +124,11 @@ class ShmWire final : public Wire, private LocalMember {
             needs_icrc_ || max_len > kMaxTrain)
             return std::nullopt;
         target_ = nullptr;
-        room_ = {};
-        if (held_len_ == 0 || send_held())
-            room_ = reserve(*peer, max_len);
-        if (room_.empty()) {
+        if (!reserve_at(*peer, max_len)) {
             stats_.tx_full++;
-        } else {
-            target_ = peer;
-            packets_ = packets;
+            return room_ = {};
         }
+        packets_ = packets;
         return room_;
     }
 
@@ -294,6 +257,8 @@ class ShmWire final : public Wire, private LocalMember {
         for (const auto& peer : peers_)
             if (peer->full_since != kNever && !peer->stuck)
                 due = std::min(due, peer->full_since + patience());
+        if (held_len_ != 0 && ready_peers() > 1)
+            due = std::min(due, held_since_ + hold_left_);
         return due;
     }
 
@@ -309,36 +274,15 @@ class ShmWire final : public Wire, private LocalMember {
     void join(const fs::path& dir) {
         static std::atomic<unsigned> serial{0};
         path_ = dir / fmt::format("{:x}-{:x}", ::getpid(), serial++);
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        if (path_.native().size() >= sizeof address.sun_path)
-            throw WireError(fmt::format(
-                "shm wire: the path {} is too long for a socket: set DINGO_RUN to a shorter one",
-                path_.string()));
-        std::memcpy(address.sun_path, path_.c_str(), path_.native().size() + 1);
-
-        // Under a lock, so that of each pair of cards only the later one connects.
-        const fs::path lock_path = dir / ".lock";
-        const UniqueFd lock(
-            ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
-            throw WireSystemError(lock_error(lock_path, errno));
+        const UniqueFd lock = lock_shm_net(dir);
         const auto local = local_ != nullptr ? local_->on(dir) : std::vector<LocalMember*>();
         for (const auto& entry : fs::directory_iterator(dir))
             if (entry.is_socket() &&
                 std::none_of(local.begin(), local.end(),
-                             [&](const auto* member) { return member->path() == entry.path(); }))
-                connect(entry.path());
-        ::unlink(path_.c_str());  // left by an earlier process with our number
-        listener_ = UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-        const mode_t old = ::umask(0177);
-        const int bound =
-            ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-        const int error = errno;
-        ::umask(old);
-        if (bound != 0 || ::listen(listener_.get(), kMaxPeers) != 0)
-            throw_errno(fmt::format("shm wire: cannot listen at {}", path_.string()),
-                        bound != 0 ? error : errno);
+                             [&](const auto* member) { return member->path() == entry.path(); }) &&
+                !connect(entry.path()) && errno == EAGAIN)
+                lost_.push_back(entry.path());  // too many are at its door
+        listener_ = listen_shm(path_, kMaxPeers);
         watch(listener_.get());
         if (local_ != nullptr) {
             meet_all(local);
@@ -381,7 +325,7 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// False, with errno: no card is there.
     bool connect(const fs::path& path) {
-        if (peers_.size() >= kMaxPeers) {
+        if (!make_place(false)) {
             errno = EMFILE;
             return false;
         }
@@ -431,6 +375,9 @@ class ShmWire final : public Wire, private LocalMember {
             if (peer->ready())
                 peer->tx().forget_received();
         }
+        for (const auto& peer : peers_)
+            if (peer->silent() && now_ - peer->accepted >= kHelloTime)
+                turn_away(*peer);
         if (!lost_.empty() && now_ - lost_looked_ >= kReconnectEvery)
             reconnect();
         if (n > 0)
@@ -451,14 +398,39 @@ class ShmWire final : public Wire, private LocalMember {
                 ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!fd)
                 return;
-            if (peers_.size() >= kMaxPeers)
+            auto peer = std::make_unique<ShmPeer>(std::move(fd), own_);
+            peer->accepted = now_;
+            peer->service();  // its hello came with the connection
+            if (!peer->gone() && !make_place(peer->silent()))
                 continue;
-            watch(fd.get());
-            peers_.push_back(std::make_unique<ShmPeer>(std::move(fd), own_));
-            ShmPeer& peer = *peers_.back();
-            peer.service();  // its hello came with the connection
-            any_gone_ |= peer.gone();
+            watch(peer->fd());
+            any_gone_ |= peer->gone();
+            peers_.push_back(std::move(peer));
         }
+    }
+
+    /// A place for one more peer, of those that are `silent` or of all: the one that has been
+    /// silent for longest loses its own.
+    bool make_place(bool silent) {
+        std::size_t live = 0;
+        std::size_t silents = 0;
+        ShmPeer* oldest = nullptr;
+        for (const auto& peer : peers_) {
+            live += peer->gone() ? 0 : 1;
+            silents += peer->silent() ? 1 : 0;
+            if (peer->silent() && (oldest == nullptr || peer->accepted < oldest->accepted))
+                oldest = peer.get();
+        }
+        if (silent ? silents < kMaxSilent : live - silents < kMaxPeers)
+            return true;
+        if (!silent || oldest == nullptr)
+            return false;
+        turn_away(*oldest);
+        return true;
+    }
+    void turn_away(ShmPeer& peer) {
+        peer.break_off();
+        any_gone_ = true;
     }
 
     /// Lets go of peers that are gone and whose frames were all delivered.
@@ -479,11 +451,11 @@ class ShmWire final : public Wire, private LocalMember {
                 guess_ = nullptr;
             if (held_for_ == peer.get()) {
                 stats_.tx_no_peer++;
-                held_len_ = 0;
-                held_for_ = nullptr;
+                end_hold();
             }
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
-            if (peer->mac() != 0 && !peer->address().empty())
+            // One that has never answered may have taken us for one that says nothing.
+            if (!peer->address().empty() && !peer->speaks_otherwise())
                 lost_.push_back(peer->address());
             return true;
         });
@@ -571,7 +543,28 @@ class ShmWire final : public Wire, private LocalMember {
             peers_.begin(), peers_.end(), [](const auto& peer) { return peer->ready(); }));
     }
 
-    Nanoseconds patience() const { return peers_.size() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
+    Nanoseconds patience() const { return ready_peers() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
+
+    /// Room in the ring of `peer`; when it is full none (`waits`), else room from which the frame
+    /// is copied.
+    std::span<std::byte> begin_at(ShmPeer* peer, std::size_t len, bool waits) {
+        if (peer != nullptr && reserve_at(*peer, len))
+            return room_;
+        if (peer != nullptr && waits && !peer->stuck) {
+            stats_.tx_full++;
+            return {};
+        }
+        return room_ = std::span(scratch_).first(len);
+    }
+    /// Takes room for a frame in the ring of `peer`. False: it is full, or the peer is stuck.
+    bool reserve_at(ShmPeer& peer, std::size_t len) {
+        const std::span<std::byte> room = reserve(peer, len);
+        if (room.empty())
+            return false;
+        target_ = &peer;
+        room_ = room;
+        return true;
+    }
 
     /// Sends the frame in room_.
     void send(std::size_t len, std::uint32_t flags) {
@@ -634,14 +627,14 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
-    /// (`hold`) until the peer is given up on.
+    /// (`hold`) until the peer, or the time in which others may be held up, is given up on.
     bool copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_t flags, bool hold) {
         const std::span<std::byte> room = reserve(peer, frame.size());
         if (!room.empty()) {
             std::memcpy(room.data(), frame.data(), frame.size());
             return commit(peer, frame.size(), flags);
         }
-        if (!hold || peer.stuck) {
+        if (!hold || peer.stuck || held_len_ != 0 || !may_hold()) {
             stats_.tx_dropped++;
             return false;
         }
@@ -649,13 +642,27 @@ class ShmWire final : public Wire, private LocalMember {
         held_len_ = frame.size();
         held_flags_ = flags;
         held_for_ = &peer;
+        held_since_ = now_;
         return true;
+    }
+
+    bool may_hold() {
+        hold_left_ = std::min(kHoldAtOnce, hold_left_ + (now_ - hold_counted_) / kHoldShare);
+        hold_counted_ = now_;
+        return hold_left_ >= kHoldAtLeast || ready_peers() == 1;
+    }
+    void end_hold() {
+        hold_left_ -= std::min(hold_left_, now_ - held_since_);
+        hold_counted_ = now_;
+        held_len_ = 0;
+        held_for_ = nullptr;
     }
 
     /// True when the held frame is out of the way, sent or dropped.
     bool send_held() {
         const std::span<std::byte> room = reserve(*held_for_, held_len_);
-        if (room.empty() && !held_for_->stuck)
+        const bool over = ready_peers() > 1 && now_ - held_since_ >= hold_left_;
+        if (room.empty() && !held_for_->stuck && !over)
             return false;
         if (room.empty()) {
             stats_.tx_dropped++;
@@ -663,8 +670,7 @@ class ShmWire final : public Wire, private LocalMember {
             std::memcpy(room.data(), held_.data(), held_len_);
             commit(*held_for_, held_len_, held_flags_);
         }
-        held_len_ = 0;
-        held_for_ = nullptr;
+        end_hold();
         return true;
     }
 
@@ -697,6 +703,9 @@ class ShmWire final : public Wire, private LocalMember {
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;
     std::uint32_t held_flags_ = 0;
+    Nanoseconds held_since_ = 0;
+    Nanoseconds hold_left_ = kHoldAtOnce;  ///< for which a frame may be held, while others wait
+    Nanoseconds hold_counted_ = 0;         ///< when that was counted
     std::array<std::byte, kMaxFrame> scratch_;
     std::array<std::byte, kMaxFrame> held_;
 };

@@ -52,6 +52,8 @@ class ShmPeer {
     /// The peer has gone or has broken the protocol. Frames that it sent may still be in the ring.
     [[nodiscard]] bool gone() const { return gone_ || bad(); }
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
+    /// It has said a hello of another version.
+    [[nodiscard]] bool speaks_otherwise() const { return other_version_ != 0; }
     /// Of one that is gone: text for the log when it is likely to be of another build, else "".
     [[nodiscard]] std::string stranger() const;
     /// Where connect() has found it; "": it came by itself.
@@ -116,6 +118,10 @@ class ShmPeer {
     /// Kicked by a card of this thread since the last clear_kick().
     [[nodiscard]] bool kicked() const { return kicked_; }
     void clear_kick() { kicked_ = false; }
+
+    /// It has not said a hello.
+    [[nodiscard]] bool silent() const { return !ready() && !gone(); }
+    Nanoseconds accepted = 0;  ///< when, of one that has connected to us
 
     // Of the sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;

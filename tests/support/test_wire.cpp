@@ -70,12 +70,20 @@ std::span<std::byte> TestWire::begin_frame(std::size_t max_len) {
     return room_;
 }
 
+std::span<std::byte> TestWire::begin_frame_to(std::size_t max_len, std::uint64_t to) {
+    if (full.contains(to)) {
+        ++refusals;
+        return {};
+    }
+    return begin_frame(max_len);
+}
+
 std::optional<std::span<std::byte>> TestWire::begin_train(std::size_t max_len, unsigned packets,
-                                                          std::uint64_t /*to*/) {
+                                                          std::uint64_t to) {
     if (!takes_trains()) {
         return std::nullopt;
     }
-    const auto room = begin_frame(max_len);
+    const auto room = begin_frame_to(max_len, to);
     packets_ = packets;
     return room;
 }

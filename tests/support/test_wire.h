@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "dingo/engine.h"
@@ -39,9 +40,14 @@ class TestWire final : public WirePort {
     std::deque<FrameBytes> sent;
     /// The wire takes nothing.
     bool busy = false;
+    /// It takes nothing to these MAC addresses; `refusals`: how often it was asked.
+    std::set<std::uint64_t> full;
+    std::uint64_t refusals = 0;
+    bool full_by_address() const override { return !busy; }
     std::uint64_t frames = 0;
 
     std::span<std::byte> begin_frame(std::size_t max_len) override;
+    std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override;
     void end_frame(std::size_t len) override;
     bool needs_icrc() const override { return icrc; }
     /// The frame is given on with its ICRC.

@@ -115,7 +115,8 @@ int stop(const std::string& name, bool all, bool json) {
             stopped.push_back(card.name);
             if (!json)
                 fmt::print("card {} stopped\n", card.name);
-        } else if (std::filesystem::exists(card.dir / "card.json")) {
+        } else if (std::filesystem::exists(card.dir / "card.json") ||
+                   std::filesystem::exists(card.dir / "log")) {
             std::filesystem::remove_all(card.dir);  // it was killed
             if (!all)
                 fmt::print(stderr, "dingo: card {} was dead already; its directory is removed\n",

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "app/cli/cards.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <fstream>
 
 #include "app/cli/error.h"
 #include "base/json_text.h"
+#include "base/regular_file.h"
 #include "base/run_dir.h"
 #include "base/unix_socket.h"
 
 namespace dingo::cli {
 namespace {
 
-constexpr int kAnswerMs = 15'000;  // long enough for a card to start on a busy machine
+constexpr int kAnswerMs = 15'000;              // long enough for a card to start on a busy machine
+constexpr std::chrono::seconds kLockTime{20};  // a card may take 15 s to start
 constexpr std::size_t kMaxName = 32;
 
 /// Credentials of the other end of a connected UNIX socket; PID 0: unknown.
@@ -66,12 +66,9 @@ void check_name(const std::string& name) {
 CardEntry look_at(const std::string& name) {
     check_name(name);
     CardEntry out{name, run_dir() / name, Json::object(), 0};
-    std::ifstream file(out.dir / "card.json");
-    if (file) {
-        const Json info = json_value(file);
-        if (info.is_object())
-            out.info = info;
-    }
+    const Json info = json_value(text_of(out.dir / "card.json"));
+    if (info.is_object())
+        out.info = info;
     if (const UniqueFd fd = connect_unix(out.dir / "control"))
         out.pid = peer_of(fd.get()).pid;
     return out;
@@ -164,8 +161,13 @@ Json ask(const CardEntry& card, const Json& request) {
 
 UniqueFd lock_run_dir() {
     const Path file = make_run_dir() / ".lock";
-    UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd || ::flock(fd.get(), LOCK_EX) != 0)
+    UniqueFd fd = lock_regular(file, kLockTime);
+    if (!fd && errno == EWOULDBLOCK)
+        throw Error(
+            fmt::format("another dingo starts or stops cards and does not end: who has held "
+                        "{} for {} s? fuser -v {}",
+                        file.string(), kLockTime.count(), file.string()));
+    if (!fd)
         throw Error(fmt::format("cannot lock {}: {}", file.string(), std::strerror(errno)));
     return fd;
 }

@@ -13,12 +13,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "app/cli/error.h"
 #include "base/processors.h"
+#include "base/regular_file.h"
 #include "wire/local_address.h"
 
 namespace dingo::cli {
@@ -155,7 +156,7 @@ std::optional<CardEntry> adopter() {
 /// In the child: becomes a daemon that runs `command`. Does not return.
 [[noreturn]] void become_daemon(const std::vector<char*>& command, const std::string& log) {
     ::setsid();
-    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+    const int out = open_regular(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND).release();
     const int in = ::open("/dev/null", O_RDONLY);
     if (out < 0 || in < 0 || ::chdir("/") != 0)
         ::_exit(kFailed);
@@ -176,7 +177,7 @@ std::optional<CardEntry> adopter() {
 
 /// The last line that a dead card logged.
 std::string last_words(const Path& log) {
-    std::ifstream file(log);
+    std::istringstream file(text_of(log));
     std::vector<std::string> lines;
     for (std::string line; std::getline(file, line);)
         lines.push_back(line);

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 
 #include "app/cli/commands.h"
 #include "app/cli/error.h"
 #include "app/cli/suggest.h"
+#include "base/run_dir.h"
 
 namespace dingo::cli {
 namespace {
@@ -91,6 +93,9 @@ int run_tool(int argc, char** argv) {
 }  // namespace dingo::cli
 
 int main(int argc, char** argv) {
+    // A relative one means from here, in all that this starts, too.
+    if (const char* const dir = std::getenv("DINGO_RUN"); dir != nullptr && *dir != '\0')
+        ::setenv("DINGO_RUN", dingo::run_dir().c_str(), 1);
     try {
         return dingo::cli::run_tool(argc, argv);
     } catch (const dingo::cli::Error& e) {

@@ -16,17 +16,13 @@
 #include <utility>
 
 #include "base/errno_error.h"
+#include "host/driver/file_kinds.h"
 
 namespace dingo::uverbs {
 namespace {
 
 bool is_proc_mem(int fd) {
-    struct statfs fs {};
-    if (::fstatfs(fd, &fs) != 0 || fs.f_type != PROC_SUPER_MAGIC) {
-        return false;
-    }
-    const int flags = ::fcntl(fd, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) != O_RDWR || (flags & O_PATH) != 0) {
+    if (!is_open_for(fd, O_RDWR) || !is_on_procfs(fd)) {
         return false;
     }
     char path[PATH_MAX];

@@ -25,7 +25,7 @@ class DoorbellPages {
     explicit DoorbellPages(LocalCard& card);
 
     [[nodiscard]] LocalCard& card() { return card_; }
-    /// ErrnoError(ENOSPC).
+    /// ErrnoError(ENOMEM).
     std::uint32_t take();
     void give_back(std::uint32_t page);
     [[nodiscard]] std::size_t in_use() const { return ids_.in_use(); }

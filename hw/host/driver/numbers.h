@@ -19,7 +19,7 @@ class IdPool {
   public:
     explicit IdPool(std::uint32_t limit = 0) : limit_(limit) {}
 
-    /// ErrnoError(ENOSPC): all are in use.
+    /// ErrnoError(ENOMEM): all are in use.
     std::uint32_t take() {
         if (!returned_.empty()) {
             const std::uint32_t id = *returned_.begin();
@@ -27,7 +27,7 @@ class IdPool {
             return id;
         }
         if (next_ >= limit_) {
-            throw ErrnoError(ENOSPC);
+            throw ErrnoError(ENOMEM);
         }
         return next_++;
     }

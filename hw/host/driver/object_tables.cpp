@@ -24,7 +24,7 @@ std::uint32_t CqTable::take(Cq& cq) {
             return number;
         }
     }
-    throw ErrnoError(EBUSY);
+    throw ErrnoError(ENOMEM);
 }
 
 void CqTable::give_back(std::uint32_t number) {
@@ -54,7 +54,7 @@ std::uint32_t QpTable::take(Qp& qp) {
         entry = {&qp, std::uint32_t{tag} << DINGO_QPN_INDEX_BITS | index, tag};
         return entry.qpn;
     }
-    throw ErrnoError(ENOSPC);
+    throw ErrnoError(ENOMEM);
 }
 
 void QpTable::give_back(std::uint32_t qpn) {

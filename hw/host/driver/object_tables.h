@@ -22,7 +22,7 @@ class CqTable {
     /// Numbers of [0, size).
     explicit CqTable(std::size_t size = 0) : cqs_(size) {}
 
-    /// ErrnoError(EBUSY): all are in use.
+    /// ErrnoError(ENOMEM): all are in use.
     std::uint32_t take(Cq& cq);
     void give_back(std::uint32_t number);
     /// nullptr: there is none of this number.
@@ -44,7 +44,7 @@ class QpTable {
     /// As many as `max_qp`, if the indexes of QPNs reach so far.
     explicit QpTable(std::uint32_t max_qp = 0);
 
-    /// The QPN. ErrnoError(ENOSPC): all indexes are in use.
+    /// The QPN. ErrnoError(ENOMEM): all indexes are in use.
     std::uint32_t take(Qp& qp);
     void give_back(std::uint32_t qpn);
     /// nullptr: none has this QPN now.
@@ -64,7 +64,7 @@ class SrqTable {
   public:
     explicit SrqTable(std::uint32_t size = 0) : numbers_(size), srqs_(size) {}
 
-    /// ErrnoError(ENOSPC): all are in use.
+    /// ErrnoError(ENOMEM): all are in use.
     std::uint32_t take(Srq& srq);
     void give_back(std::uint32_t number);
     /// The card would not let go of it: nobody has this number again.

@@ -2,10 +2,8 @@
 #include "host/driver/shared_segments.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +13,7 @@
 #include "base/errno_error.h"
 #include "base/exported_memory.h"
 #include "base/shared_memory.h"
+#include "host/driver/file_kinds.h"
 #include "host/driver/queue_memory.h"
 
 namespace dingo::uverbs {
@@ -39,11 +38,6 @@ std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint6
         }
     }
     return nullptr;
-}
-
-bool open_for_writing(int fd) {
-    const int flags = ::fcntl(fd, F_GETFL);
-    return flags >= 0 && (flags & O_PATH) == 0 && (flags & O_ACCMODE) == O_RDWR;
 }
 
 }  // namespace
@@ -137,7 +131,7 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
         if (from >= to) {
             continue;
         }
-        const bool may_write = open_for_writing(s.fd);
+        const bool may_write = is_open_for(s.fd, O_RDWR);
         if (writable && !may_write) {
             throw ErrnoError(EINVAL);
         }
@@ -156,8 +150,7 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
 
 MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable,
                        const std::shared_ptr<Account>& account) {
-    struct statfs fs {};
-    if (::fstatfs(fd, &fs) != 0 || fs.f_type != DMA_BUF_MAGIC) {
+    if (!is_dmabuf(fd)) {
         throw ErrnoError(EINVAL);
     }
     const off_t size = ::lseek(fd, 0, SEEK_END);

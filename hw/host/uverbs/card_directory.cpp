@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include <utility>
 
 #include "base/json_text.h"
+#include "base/regular_file.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -26,17 +28,21 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kMaxNumber = 63;  // minor numbers 192 to 255
 
-UniqueFd open_lock(const fs::path& path) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd) {
+/// Of the neighbours, while one of them starts. The process may have other cards to serve.
+constexpr std::chrono::milliseconds kNumbersTime{2000};
+
+/// None: somebody has held it for all of `limit`.
+UniqueFd take_lock(const fs::path& path, std::chrono::milliseconds limit) {
+    UniqueFd fd = lock_regular(path, limit);
+    if (!fd && errno != EWOULDBLOCK) {
         throw std::runtime_error(
-            fmt::format("cannot make '{}': {}", path.string(), std::strerror(errno)));
+            fmt::format("cannot lock '{}': {}", path.string(), std::strerror(errno)));
     }
     return fd;
 }
 
 bool is_running(const fs::path& dir) {
-    const UniqueFd fd(::open((dir / "lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    const UniqueFd fd = open_regular(dir / "lock", O_RDWR | O_NOFOLLOW);
     return fd && ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -47,8 +53,7 @@ std::set<unsigned> numbers_in_use(const fs::path& parent, const fs::path& mine) 
         if (entry.path() == mine || !is_running(entry.path())) {
             continue;
         }
-        std::ifstream file(entry.path() / "card.json");
-        const auto info = json_value(file);
+        const auto info = json_value(text_of(entry.path() / "card.json"));
         if (info.is_object() && info.contains("number") && info["number"].is_number_unsigned()) {
             used.insert(info["number"].get<unsigned>());
         }
@@ -72,13 +77,19 @@ CardDirectory::CardDirectory(const fs::path& dir, bool share)
         throw std::runtime_error(
             fmt::format("cannot make directory '{}': {}", dir_.string(), std::strerror(errno)));
     }
-    lock_ = open_lock(dir_ / "lock");
-    if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    lock_ = take_lock(dir_ / "lock", {});
+    if (!lock_) {
         throw std::runtime_error(fmt::format(
             "'{}' belongs to a running card: stop it, or choose another directory", dir_.string()));
     }
-    numbers_lock_ = open_lock(dir_.parent_path() / ".numbers");
-    ::flock(numbers_lock_.get(), LOCK_EX);
+    const fs::path numbers = dir_.parent_path() / ".numbers";
+    numbers_lock_ = take_lock(numbers, kNumbersTime);
+    if (!numbers_lock_) {
+        throw std::runtime_error(fmt::format(
+            "a card that starts in '{}' does not end: who has held '{}' for {} s? fuser -v {}",
+            dir_.parent_path().string(), numbers.string(), kNumbersTime.count() / 1000,
+            numbers.string()));
+    }
     const auto used = numbers_in_use(dir_.parent_path(), dir_);
     while (used.contains(number_)) {
         ++number_;

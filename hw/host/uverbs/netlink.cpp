@@ -330,19 +330,16 @@ class NetlinkAnswer {
     void describe_one(ObjectType object_type, std::uint32_t wanted) {
         bool found = false;
         device_.each_client([&](UverbsFile& client) {
-            const ObjectTable& objects = client.objects();
-            for (Object* object = objects.next(object_type, 0); object != nullptr && !found;
-                 object = objects.next(object_type, std::uint64_t{object->handle()} + 1)) {
-                if (number_of(*object) != wanted) {
-                    continue;
-                }
-                found = true;
-                one([&](NetlinkMessage& m) {
-                    handle(m);
-                    describe(m, *object, client);
-                });
+            Object* const object = client.objects().by_number(object_type, wanted);
+            if (object == nullptr) {
+                return true;
             }
-            return !found;
+            found = true;
+            one([&](NetlinkMessage& m) {
+                handle(m);
+                describe(m, *object, client);
+            });
+            return false;
         });
         if (!found) {
             throw ErrnoError(ENOENT);
@@ -369,20 +366,6 @@ class NetlinkAnswer {
         table.finish();
     }
 
-    /// The number under which other tools show the object: the card's QPN, else its handle.
-    static std::uint32_t number_of(Object& object) {
-        switch (object.type()) {
-            case UVERBS_OBJECT_QP:
-                return static_cast<QpObject&>(object).qp->number();
-            case UVERBS_OBJECT_PD:
-                return static_cast<PdObject&>(object).pd.pdn();
-            case UVERBS_OBJECT_SRQ:
-                return static_cast<SrqObject&>(object).srq->number();
-            default:
-                return object.handle();
-        }
-    }
-
     void describe(NetlinkMessage& m, Object& object, UverbsFile& client) const {
         switch (object.type()) {
             case UVERBS_OBJECT_QP:
@@ -391,22 +374,22 @@ class NetlinkAnswer {
             case UVERBS_OBJECT_CQ:
                 m.u32(RDMA_NLDEV_ATTR_RES_CQE, static_cast<CqObject&>(object).cq->entries());
                 m.u64(RDMA_NLDEV_ATTR_RES_USECNT, object.users());
-                m.u32(RDMA_NLDEV_ATTR_RES_CQN, number_of(object));
+                m.u32(RDMA_NLDEV_ATTR_RES_CQN, object.number());
                 break;
             case UVERBS_OBJECT_MR:
                 m.u64(RDMA_NLDEV_ATTR_RES_MRLEN, static_cast<MrObject&>(object).length);
-                m.u32(RDMA_NLDEV_ATTR_RES_MRN, number_of(object));
+                m.u32(RDMA_NLDEV_ATTR_RES_MRN, object.number());
                 m.u32(RDMA_NLDEV_ATTR_RES_PDN, static_cast<MrObject&>(object).pd->pd.pdn());
                 break;
             case UVERBS_OBJECT_SRQ:
-                m.u32(RDMA_NLDEV_ATTR_RES_SRQN, number_of(object));
+                m.u32(RDMA_NLDEV_ATTR_RES_SRQN, object.number());
                 m.u8(RDMA_NLDEV_ATTR_RES_TYPE, IBV_SRQT_BASIC);
                 m.u32(RDMA_NLDEV_ATTR_RES_PDN, static_cast<SrqObject&>(object).pd->pd.pdn());
                 describe_users(m, static_cast<SrqObject&>(object));
                 break;
             default:
                 m.u64(RDMA_NLDEV_ATTR_RES_USECNT, object.users());
-                m.u32(RDMA_NLDEV_ATTR_RES_PDN, number_of(object));
+                m.u32(RDMA_NLDEV_ATTR_RES_PDN, object.number());
         }
         m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
     }

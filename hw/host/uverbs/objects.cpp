@@ -94,17 +94,23 @@ void ObjectTable::add(std::unique_ptr<Object> object) {
     if (accounts_ != nullptr) {
         object->charge_ = accounts_->object(account_, object->type());
     }
+    if (free_.empty() && objects_.size() >= kMaxObjects) {
+        throw ErrnoError(ENOMEM);
+    }
     if (free_.empty()) {
-        if (objects_.size() >= kMaxObjects) {
-            throw ErrnoError(ENOMEM);
-        }
-        object->handle_ = static_cast<std::uint32_t>(objects_.size());
-        objects_.push_back(std::move(object));
-        return;
+        objects_.emplace_back();
+        free_.push_back(static_cast<std::uint32_t>(objects_.size() - 1));
     }
     std::pop_heap(free_.begin(), free_.end(), std::greater<>());
     object->handle_ = free_.back();
     free_.pop_back();
+    Index& index = indexes_[object->type()];
+    index.handles.insert(object->handle_);
+    const auto number = object->card_number();
+    object->number_ = number.value_or(object->handle_);
+    if (number) {
+        index.numbers[*number] = object.get();
+    }
     objects_[object->handle_] = std::move(object);
 }
 
@@ -124,6 +130,9 @@ std::unique_ptr<Object> ObjectTable::remove(Object& object) {
         throw ErrnoError(EBUSY);
     }
     object.close();
+    Index& index = indexes_[object.type()];
+    index.handles.erase(object.handle());
+    index.numbers.erase(object.number());
     free_.push_back(object.handle());
     std::push_heap(free_.begin(), free_.end(), std::greater<>());
     return std::move(objects_[object.handle()]);
@@ -142,32 +151,47 @@ void ObjectTable::clear() {
     }
     objects_.clear();
     free_.clear();
+    indexes_.clear();
 }
 
 std::vector<std::uint32_t> ObjectTable::handles(ObjectType type) const {
-    std::vector<std::uint32_t> result;
-    for (const auto& object : objects_) {
-        if (object && object->type() == type) {
-            result.push_back(object->handle());
-        }
-    }
-    return result;
+    const Index* const index = index_of(type);
+    return index == nullptr ? std::vector<std::uint32_t>()
+                            : std::vector(index->handles.begin(), index->handles.end());
+}
+
+const ObjectTable::Index* ObjectTable::index_of(ObjectType type) const {
+    const auto index = indexes_.find(type);
+    return index == indexes_.end() ? nullptr : &index->second;
 }
 
 Object* ObjectTable::next(ObjectType type, std::uint64_t handle) const {
-    for (; handle < objects_.size(); ++handle) {
-        if (Object* const object = objects_[handle].get(); object && object->type() == type) {
-            return object;
-        }
+    const Index* const index = index_of(type);
+    if (index == nullptr || handle >= objects_.size()) {
+        return nullptr;
     }
-    return nullptr;
+    const auto at = index->handles.lower_bound(static_cast<std::uint32_t>(handle));
+    return at == index->handles.end() ? nullptr : objects_[*at].get();
+}
+
+Object* ObjectTable::by_number(ObjectType type, std::uint32_t number) const {
+    const Index* const index = index_of(type);
+    if (index == nullptr) {
+        return nullptr;
+    }
+    if (const auto at = index->numbers.find(number); at != index->numbers.end()) {
+        return at->second;
+    }
+    Object* const object = find(number);
+    const bool named_so = object != nullptr && object->type() == type && object->number() == number;
+    return named_so ? object : nullptr;
 }
 
 std::map<ObjectType, std::size_t> ObjectTable::counts() const {
     std::map<ObjectType, std::size_t> result;
-    for (const auto& object : objects_) {
-        if (object) {
-            ++result[object->type()];
+    for (const auto& [type, index] : indexes_) {
+        if (!index.handles.empty()) {
+            result[type] = index.handles.size();
         }
     }
     return result;

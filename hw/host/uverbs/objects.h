@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Object {
 
     [[nodiscard]] ObjectType type() const { return type_; }
     [[nodiscard]] std::uint32_t handle() const { return handle_; }
+    /// Under which tools of the system know it: the card's number of it, else its handle.
+    [[nodiscard]] std::uint32_t number() const { return number_; }
     /// It must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
     /// Takes from the card what it may refuse to let go of. ErrnoError: the object stays.
@@ -47,12 +50,17 @@ class Object {
     /// Objects that refer to it.
     [[nodiscard]] unsigned users() const { return users_; }
 
+  protected:
+    /// The number that the card gave it; nullopt: none.
+    [[nodiscard]] virtual std::optional<std::uint32_t> card_number() const { return std::nullopt; }
+
   private:
     template <typename T>
     friend class Ref;
     friend class ObjectTable;
     ObjectType type_;
     std::uint32_t handle_ = 0;
+    std::uint32_t number_ = 0;
     unsigned users_ = 0;
     Charge charge_;
 };
@@ -87,6 +95,7 @@ class Ref {
 struct PdObject final : Object {
     static constexpr ObjectType kType = UVERBS_OBJECT_PD;
     PdObject(Driver& driver, Udata& udata) : Object(kType), pd(driver, udata) {}
+    std::optional<std::uint32_t> card_number() const override { return pd.pdn(); }
     Pd pd;
 };
 
@@ -179,6 +188,7 @@ struct SrqObject final : EventSource, EventListener {
     ~SrqObject() override { shut(); }
     void shut() override;
     void on_event(int event) override { post_async(event); }
+    std::optional<std::uint32_t> card_number() const override { return srq->number(); }
 
     Ref<PdObject> pd;
     std::set<std::uint32_t> qpns;  ///< of the QPs that receive from it
@@ -199,6 +209,7 @@ struct QpObject final : EventSource, EventListener {
     void on_event(int event) override;
     /// A QP in groups is busy: its owner must leave them first.
     [[nodiscard]] bool busy() const override { return Object::busy() || !groups.empty(); }
+    std::optional<std::uint32_t> card_number() const override { return qp->number(); }
 
     Ref<PdObject> pd;
     Ref<CqObject> send_cq;
@@ -240,6 +251,8 @@ class ObjectTable {
     [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;
     /// The first with this handle or a greater one; nullptr: none.
     [[nodiscard]] Object* next(ObjectType type, std::uint64_t handle) const;
+    /// nullptr: none has this number().
+    [[nodiscard]] Object* by_number(ObjectType type, std::uint32_t number) const;
     [[nodiscard]] std::map<ObjectType, std::size_t> counts() const;
     [[nodiscard]] std::size_t size() const { return objects_.size() - free_.size(); }
 
@@ -251,6 +264,13 @@ class ObjectTable {
     std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<Object>> objects_;
     std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
+    /// Of the objects of a type. Many may ask, and a client may have a million.
+    struct Index {
+        std::set<std::uint32_t> handles;
+        std::unordered_map<std::uint32_t, Object*> numbers;  ///< of those that have one of the card
+    };
+    [[nodiscard]] const Index* index_of(ObjectType type) const;
+    std::map<ObjectType, Index> indexes_;
 };
 
 }  // namespace dingo::uverbs

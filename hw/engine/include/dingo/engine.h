@@ -78,6 +78,13 @@ class WirePort {
     /// Room for one frame of up to max_len bytes, to be built in place; empty when the wire takes
     /// nothing now (the engine keeps its work and tries again in a later run()).
     virtual std::span<std::byte> begin_frame(std::size_t max_len) = 0;
+    /// The same for a frame to the MAC address `to`, most significant byte first on the wire.
+    virtual std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) {
+        static_cast<void>(to);
+        return begin_frame(max_len);
+    }
+    /// A refusal of begin_frame_to() or begin_train() says nothing about other addresses.
+    [[nodiscard]] virtual bool full_by_address() const { return false; }
 
     /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
     virtual void end_frame(std::size_t len) = 0;

@@ -91,7 +91,7 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     headers.bth.psn = r.send_psn & packet::kPsnMask;
     headers.deth = {(av.qkey & kOwnQkey) != 0 ? qp.attr.qkey : av.qkey, qp.qpn};
     headers.imm = wqe.imm();
-    if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av)))
+    if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av), qp.type == QpType::kGsi))
         return SendStop::kTurnOver;
     WqeFault fault;
     if (const Move move = payload_.fill(qp, wqe, message_of(r.next_index, r.send_psn), 0, fault);

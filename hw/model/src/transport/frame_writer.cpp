@@ -9,17 +9,18 @@
 namespace dingo::model {
 
 bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-                       std::size_t payload_bytes, bool own_group) {
+                       std::size_t payload_bytes, bool own_group, bool of_all) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     look_where(path);
     packets_ = 1;
     copy_loopback_ = own_group && way_ == Way::kWire;
     const bool room_looped = !copy_loopback_ || !card_.loopback.begin_loopback(bytes).empty();
-    std::span<std::byte> room = room_looped ? room_for(bytes) : std::span<std::byte>();
+    std::span<std::byte> room =
+        room_looped ? room_for(path, bytes, of_all) : std::span<std::byte>();
     if (room.size() < bytes) {
         if (!room.empty())
             cancel();
-        set_busy();
+        set_busy(of_all ? 0 : destination_of(path.headers()), room_looped && way_ == Way::kWire);
         return false;
     }
     return builder_.begin(path, headers, payload_bytes, ip_id_++, room);
@@ -39,7 +40,7 @@ FrameWriter::Train FrameWriter::open_train(const packet::HeaderTemplate& path,
     if (!room)
         return Train::kNone;
     if (room->size() < bytes) {
-        set_busy();
+        set_busy(destination_of(path.headers()), way_ == Way::kWire);
         return Train::kBusy;
     }
     if (!builder_.begin(path, headers, payload_bytes, ip_id_, *room)) {
@@ -53,9 +54,10 @@ FrameWriter::Train FrameWriter::open_train(const packet::HeaderTemplate& path,
     return Train::kOpen;
 }
 
-void FrameWriter::set_busy() {
+void FrameWriter::set_busy(std::uint64_t address, bool on_wire) {
     card_.count(DINGO_CARD_WIRE_BUSY);
-    busy_ = true;
+    full_address_ = address;
+    full_ = on_wire && !card_.wire.full_by_address() ? Full::kAll : Full::kAddress;
 }
 
 void FrameWriter::look_where(const packet::HeaderTemplate& path) {
@@ -67,10 +69,12 @@ void FrameWriter::look_where(const packet::HeaderTemplate& path) {
         way_ = port_.loops_back(path.headers()) ? Way::kLoopback : Way::kWire;
 }
 
-std::span<std::byte> FrameWriter::room_for(std::size_t bytes) {
+std::span<std::byte> FrameWriter::room_for(const packet::HeaderTemplate& path, std::size_t bytes,
+                                           bool of_all) {
     switch (way_) {
         case Way::kWire:
-            return card_.wire.begin_frame(bytes);
+            return of_all ? card_.wire.begin_frame(bytes)
+                          : card_.wire.begin_frame_to(bytes, destination_of(path.headers()));
         case Way::kLoopback:
             return card_.loopback.begin_loopback(bytes);
         case Way::kNowhere:

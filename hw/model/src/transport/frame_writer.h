@@ -27,8 +27,10 @@ class FrameWriter {
     /// without a link does.
     /// `own_group`: QPs of this card are in the multicast group; what goes to the wire also loops
     /// back.
+    /// `of_all`: all who use the card wait behind it, so that it may not wait for one peer for
+    /// long.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-              std::size_t payload_bytes, bool own_group = false);
+              std::size_t payload_bytes, bool own_group = false, bool of_all = false);
     /// The same for the first `most` packets of a message, or where no train goes for the first
     /// one. headers(n) and bytes(n) are those of n packets. How many it has; 0: as false of open().
     template <typename Headers, typename Bytes>
@@ -67,13 +69,18 @@ class FrameWriter {
     /// Of the frame that was opened last: the packets that it stands for.
     [[nodiscard]] unsigned packets() const noexcept { return packets_; }
 
-    /// The wire took nothing since clear_busy().
-    [[nodiscard]] bool busy() const noexcept { return busy_; }
-    void clear_busy() noexcept { busy_ = false; }
+    /// The wire had no room since clear_busy(), for anybody or at one address.
+    [[nodiscard]] bool busy() const noexcept { return full_ != Full::kNo; }
+    /// It had none for anybody.
+    [[nodiscard]] bool all_busy() const noexcept { return full_ == Full::kAll; }
+    /// Where it had none, when others may have some.
+    [[nodiscard]] std::uint64_t full_address() const noexcept { return full_address_; }
+    void clear_busy() noexcept { full_ = Full::kNo; }
 
   private:
     /// Where the frame goes.
     enum class Way : std::uint8_t { kWire, kLoopback, kNowhere };
+    enum class Full : std::uint8_t { kNo, kAddress, kAll };
 
     enum class Train : std::uint8_t {
         kOpen,
@@ -83,9 +90,11 @@ class FrameWriter {
 
     Train open_train(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
                      std::size_t payload_bytes, unsigned packets);
-    std::span<std::byte> room_for(std::size_t bytes);
+    std::span<std::byte> room_for(const packet::HeaderTemplate& path, std::size_t bytes,
+                                  bool of_all);
     void look_where(const packet::HeaderTemplate& path);
-    void set_busy();
+    /// No room for a frame to this address, 0: to any; on the wire, or in the loopback.
+    void set_busy(std::uint64_t address, bool on_wire);
     /// Completes the frame and gives it to the wire. Its length.
     std::size_t send_to_wire();
 
@@ -95,7 +104,8 @@ class FrameWriter {
     std::uint16_t ip_id_ = 0;
     unsigned packets_ = 1;        ///< of the frame; more than one: a train
     std::size_t wire_bytes_ = 0;  ///< of the packets of a train
-    bool busy_ = false;
+    Full full_ = Full::kNo;
+    std::uint64_t full_address_ = 0;
     Way way_ = Way::kNowhere;
     bool copy_loopback_ = false;  ///< of the frame for the wire
     const std::byte* source_ = nullptr;

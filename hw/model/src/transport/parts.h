@@ -24,6 +24,7 @@
 #include "responder.h"
 #include "retransmit.h"
 #include "rnr.h"
+#include "room_waits.h"
 #include "scheduler.h"
 #include "send_queue.h"
 #include "transport.h"
@@ -40,6 +41,7 @@ struct Transport::Parts {
 
     // --- services
     Scheduler scheduler{};
+    RoomWaits rooms{scheduler};
     FrameWriter frame{card, port};
     Deadlines deadlines{card};
     Paths paths{port};

@@ -67,6 +67,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
 
 void Transport::forget(QueuePair& qp) {
     parts_->scheduler.remove(qp);
+    parts_->rooms.remove(qp);
     parts_->deadlines.forget(qp);
     parts_->completer.forget(qp);
     parts_->far.forget(qp);

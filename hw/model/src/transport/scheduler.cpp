@@ -14,8 +14,14 @@ Scheduler::Context& Scheduler::context_of(const QueuePair& qp) {
     return contexts_[qp.share];
 }
 
-bool Scheduler::mark(QueuePair& qp) {
-    return !std::exchange(qp.transport->ready.queued, true);
+Scheduler::Scheduler() : hook_(&TransportState::ready) {}
+
+ReadyHook& Scheduler::hook(QueuePair& qp) const {
+    return (*qp.transport).*hook_;
+}
+
+bool Scheduler::mark(QueuePair& qp) const {
+    return !std::exchange(hook(qp).queued, true);
 }
 
 void Scheduler::add(QueuePair& qp) {
@@ -42,7 +48,7 @@ void Scheduler::queue_context(const QueuePair& qp) {
 }
 
 void Scheduler::remove(QueuePair& qp) noexcept {
-    if (std::exchange(qp.transport->ready.queued, false))
+    if (std::exchange(hook(qp).queued, false))
         contexts_[qp.share].ready.remove(qp);
 }
 
@@ -59,7 +65,7 @@ QueuePair* Scheduler::take() noexcept {
             continue;
         }
         if (QueuePair* const qp = context.ready.pop_front()) {
-            qp->transport->ready.queued = false;
+            hook(*qp).queued = false;
             return qp;
         }
         if (context.ready.empty())

@@ -19,6 +19,7 @@ namespace dingo::model {
 struct ReadyHook {
     bool queued = false;
 };
+struct TransportState;
 
 class Scheduler {
   public:
@@ -27,6 +28,8 @@ class Scheduler {
     /// What a packet costs besides its bytes, headers included: small ones are not for nothing.
     static constexpr std::int64_t kPacketCost = 1'024;
 
+    Scheduler();  ///< by TransportState::ready
+    explicit Scheduler(ReadyHook TransportState::*hook) : hook_(hook) {}
     /// Queues `qp` unless it is queued.
     void add(QueuePair& qp);
     /// The same of one that was taken and had no use of its turn: it is the next again.
@@ -52,8 +55,10 @@ class Scheduler {
     void drop_first() noexcept;
     /// Marks `qp`; false: it was queued.
     void queue_context(const QueuePair& qp);
-    static bool mark(QueuePair& qp);
+    [[nodiscard]] bool mark(QueuePair& qp) const;
+    [[nodiscard]] ReadyHook& hook(QueuePair& qp) const;
 
+    ReadyHook TransportState::*hook_;
     std::vector<Context> contexts_;    ///< by share
     std::deque<std::uint32_t> turns_;  ///< contexts that have something queued
 };

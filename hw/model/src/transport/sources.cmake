@@ -25,6 +25,7 @@ set(DINGO_MODEL_TRANSPORT_SOURCES
   src/transport/responder_execute.cpp
   src/transport/retransmit.cpp
   src/transport/rnr.cpp
+  src/transport/room_waits.cpp
   src/transport/scheduler.cpp
   src/transport/send_queue.cpp
   src/transport/send_wqe.cpp

@@ -122,10 +122,7 @@ bool Transport::send_posted(QueuePair& qp, unsigned burst) {
     if (!is_sending(qp))
         return false;
     parts_->frame.clear_busy();
-    const std::uint64_t sent = parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES];
-    const Turn did = turn(qp, burst);
-    parts_->scheduler.charge(qp, did.used, parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
-    return did.sends;
+    return serve(qp, burst).sends;
 }
 
 bool Transport::run(unsigned budget) {
@@ -133,6 +130,7 @@ bool Transport::run(unsigned budget) {
     Scheduler& scheduler = parts_->scheduler;
     Deadlines& deadlines = parts_->deadlines;
     FrameWriter& frame = parts_->frame;
+    RoomWaits& rooms = parts_->rooms;
     frame.clear_busy();
     deadlines.begin_run();
     parts_->settling.run();
@@ -143,22 +141,19 @@ bool Transport::run(unsigned budget) {
         fire(*due);
         --budget;
     }
-    while (budget > 0 && !frame.busy()) {
+    rooms.look_again();
+    while (budget > 0 && !frame.all_busy()) {
         QueuePair* const qp = scheduler.take();
         if (!qp)
             break;
         prefetch_next(scheduler, parts_->card);
-        const std::uint64_t sent = card.counters[DINGO_CARD_RDMA_TX_BYTES];
-        const unsigned did = turn(*qp, kTurnBurst).used;
-        const unsigned used = std::max(did, 1U);
-        // Who only found the wire full has paid nothing for it: it keeps its turn.
-        scheduler.charge(*qp, did == 0 && frame.busy() ? 0 : used,
-                         card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
-        budget -= std::min(used, budget);
+        const bool waits = !rooms.empty() && rooms.holds_back(*qp);
+        const unsigned used = waits ? 0 : serve(*qp, kTurnBurst).used;
+        budget -= std::min(std::max(used, 1U), budget);
     }
     deadlines.end_run();
-    wire_retry_ = frame.busy() ? card.now + kWireRetry : kNever;
-    const bool ready = (!scheduler.empty() && !frame.busy()) || parts_->far.more_moved();
+    wire_retry_ = frame.all_busy() || !rooms.empty() ? card.now + kWireRetry : kNever;
+    const bool ready = (!scheduler.empty() && !frame.all_busy()) || parts_->far.more_moved();
     return ready || deadlines.earliest() <= card.now;
 }
 
@@ -186,6 +181,24 @@ void Transport::fire(QueuePair& qp) {
     parts_->deadlines.arm(qp);
 }
 
+Transport::Turn Transport::serve(QueuePair& qp, unsigned burst) {
+    FrameWriter& frame = parts_->frame;
+    const auto sent_bytes = [&] { return parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES]; };
+    const std::uint64_t before = sent_bytes();
+    const Turn did = turn(qp, burst);
+    const std::uint64_t bytes = sent_bytes() - before;
+    // Who only found the wire full has paid nothing for it: it keeps its turn.
+    const unsigned packets = did.used == 0 && !frame.busy() ? 1 : did.used;
+    parts_->scheduler.charge(qp, packets, bytes);
+    if (!frame.busy()) {
+        parts_->rooms.had_room(qp, packets, bytes);
+    } else if (!frame.all_busy()) {
+        parts_->rooms.wait(qp, frame.full_address(), packets, bytes);
+        frame.clear_busy();
+    }
+    return did;
+}
+
 Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
     Parts& parts = *parts_;
     unsigned used = 0;
@@ -205,10 +218,10 @@ Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
     }
     // A full wire says so to whose turn it is. Who could send nothing keeps the place: else chance,
     // and not the order, decides who finds room, and some wait for longer than their peers'
-    // timeouts.
-    if (parts.frame.busy() && used == 0)
+    // timeouts. Who has no room at one address waits for that.
+    if (parts.frame.all_busy() && used == 0)
         parts.scheduler.add_first(qp);
-    else if (more || parts.frame.busy())
+    else if (parts.frame.all_busy() || (more && !parts.frame.busy()))
         parts.scheduler.add(qp);
     return {used, is_sending(qp) && (sends || parts.frame.busy())};
 }

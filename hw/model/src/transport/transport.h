@@ -68,6 +68,7 @@ class Transport {
         bool sends = false;  ///< more is to be sent, at once or when it has come from far memory
     };
     /// Gives a ready QP its turn of up to `burst` packets.
+    Turn serve(QueuePair& qp, unsigned burst);
     Turn turn(QueuePair& qp, unsigned burst);
     /// A deadline of the QP is over.
     void fire(QueuePair& qp);

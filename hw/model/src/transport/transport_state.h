@@ -117,6 +117,8 @@ struct PeerSigns {
 
 struct TransportState {
     ReadyHook ready;
+    ReadyHook room;             ///< it waits for room on the wire (room_waits.h)
+    std::uint64_t room_at = 0;  ///< to this address
     TimerHook timer;
     RequesterState requester;
     ResponderState responder;

@@ -156,6 +156,27 @@ wait $two; r2=$?
 expect 0 'card c stopped' "$dingo" card stop c
 [ ! -e "$DINGO_RUN/c" ] || { echo "FAIL a stopped card left its directory"; failed=1; }
 
+echo "-- a lock that somebody holds, and what is no file"
+for file in nets/default/.lock .numbers; do
+    for process in --own-process --one-process; do
+        flock -F "$DINGO_RUN/$file" sleep 30 & holder=$!
+        sleep 0.2
+        expect 1 "has held .*$file" timeout 10 "$dingo" card start c $process
+        expect 0 '^a +running' timeout 10 "$dingo" card list
+        kill $holder; wait $holder 2>/dev/null
+        [ ! -e "$DINGO_RUN/c" ] || { echo "FAIL a start that did not succeed left its directory"; failed=1; }
+    done
+done
+mkdir -m 700 "$DINGO_RUN/c" && mkfifo "$DINGO_RUN/c/card.json" "$DINGO_RUN/c/log" "$DINGO_RUN/c/lock"
+expect 0 '^c +dead' timeout 5 "$dingo" card list
+expect 0 'card c runs' timeout 10 "$dingo" card start c --own-process
+expect 0 'card c stopped' "$dingo" card stop c
+mkdir -m 700 "$DINGO_RUN/c" && touch "$DINGO_RUN/c/log" # of a start that was killed
+expect 0 'dead already; its directory is removed' "$dingo" card stop c
+
+echo "-- a run directory that is named from here"
+expect 0 '^a +running' env -C "${DINGO_RUN%/*}" DINGO_RUN="${DINGO_RUN##*/}" "$dingo" card list
+
 echo "-- run"
 if "$dingo" doctor --json | python3 -c 'import json,sys
 sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload library") for c in json.load(sys.stdin)["checks"]))'; then
@@ -166,6 +187,7 @@ sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload libr
     expect 0 '^verify_asan_link_order=0$' env -u ASAN_OPTIONS "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
     expect 0 '^a=1:verify_asan_link_order=0$' env ASAN_OPTIONS=a=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
     expect 0 '^verify_asan_link_order=1$' env ASAN_OPTIONS=verify_asan_link_order=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
+    expect 0 "^$DINGO_RUN\$" env -C "${DINGO_RUN%/*}" DINGO_RUN="${DINGO_RUN##*/}" "$dingo" run --card a -- sh -c 'echo $DINGO_RUN'
     expect 7 '' "$dingo" run --card a -- sh -c 'exit 7'
     expect 127 'cannot run' "$dingo" run --card a -- no-such-program
     expect 126 'cannot run' "$dingo" run --card a -- /etc/passwd

@@ -269,7 +269,7 @@ TEST_F(ContextTest, AllQueuePairsThatAreAdvertisedCanBeMade) {
         for (std::uint32_t n = 0; n < device.max_qp; ++n) {
             ASSERT_EQ(make(), 0) << n;
         }
-        EXPECT_EQ(make(), ENOSPC);
+        EXPECT_EQ(make(), ENOMEM);
         qps.pop_back();
         EXPECT_EQ(make(), 0);
     }

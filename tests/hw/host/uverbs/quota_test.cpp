@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -131,6 +132,46 @@ TEST(UverbsShares, ATableThatWasClearedBeginsAgain) {
     EXPECT_EQ(table.size(), 0U);
     table.add(std::make_unique<AnObject>(UVERBS_OBJECT_PD));
     EXPECT_EQ(table.handles(UVERBS_OBJECT_PD), std::vector<std::uint32_t>{0});
+}
+
+/// A QP with a number of the card.
+struct Numbered final : Object {
+    explicit Numbered(std::uint32_t n) : Object(UVERBS_OBJECT_QP), number_of_card(n) {}
+    std::optional<std::uint32_t> card_number() const override { return number_of_card; }
+    std::uint32_t number_of_card;
+};
+
+TEST(UverbsObjects, AreFoundByTheirNumbers) {
+    ObjectTable table;
+    table.add(std::make_unique<AnObject>(UVERBS_OBJECT_MR));
+    table.add(std::make_unique<Numbered>(0x1234));
+    Object* const mr = table.by_number(UVERBS_OBJECT_MR, 0);
+    ASSERT_NE(mr, nullptr);
+    EXPECT_EQ(mr->handle(), 0U);
+    Object* const qp = table.by_number(UVERBS_OBJECT_QP, 0x1234);
+    ASSERT_NE(qp, nullptr);
+    EXPECT_EQ(qp->handle(), 1U);
+    EXPECT_EQ(table.by_number(UVERBS_OBJECT_QP, 1), nullptr) << "its handle is no QPN";
+    EXPECT_EQ(table.by_number(UVERBS_OBJECT_MR, 0x1234), nullptr);
+    EXPECT_EQ(table.by_number(UVERBS_OBJECT_PD, 0), nullptr);
+    table.remove(*qp);
+    EXPECT_EQ(table.by_number(UVERBS_OBJECT_QP, 0x1234), nullptr);
+    EXPECT_EQ(table.next(UVERBS_OBJECT_QP, 0), nullptr);
+}
+
+TEST(UverbsObjects, NobodyGoesThroughAllOfThem) {
+    constexpr unsigned kMany = 100'000;
+    ObjectTable table;
+    for (unsigned i = 0; i < kMany; ++i) {
+        table.add(std::make_unique<AnObject>(UVERBS_OBJECT_MR));
+    }
+    const auto before = std::chrono::steady_clock::now();
+    for (unsigned i = 0; i < kMany; ++i) {
+        ASSERT_EQ(table.next(UVERBS_OBJECT_QP, 0), nullptr);
+        ASSERT_EQ(table.by_number(UVERBS_OBJECT_QP, kMany + i), nullptr);
+        ASSERT_EQ(table.counts().size(), 1U);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
 }
 
 TEST(UverbsShares, AnotherUserHasAThirdOfTheConnections) {

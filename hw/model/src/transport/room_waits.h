@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// QPs that wait for room on the wire, by the address that they send to: one full ring holds back
+// nobody else. Those of one address have it in turns, as all QPs have the card (scheduler.h); one
+// at a time looks whether there is room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "scheduler.h"
+
+namespace dingo::model {
+
+class RoomWaits {
+  public:
+    explicit RoomWaits(Scheduler& ready) : ready_(ready) {}
+
+    [[nodiscard]] bool empty() const noexcept { return addresses_.empty(); }
+    /// At the beginning of a run: for some addresses, who comes next looks again.
+    void look_again();
+    /// `qp`, whose turn it is, waits, or has to queue behind those who do.
+    [[nodiscard]] bool holds_back(QueuePair& qp);
+    /// The turn of `qp` is over, and what it sent before there was no room to `address`.
+    void wait(QueuePair& qp, std::uint64_t address, unsigned packets, std::uint64_t bytes);
+    /// The turn of `qp` is over, in which it found all the room that it wanted.
+    void had_room(QueuePair& qp, unsigned packets, std::uint64_t bytes) {
+        if (!empty())
+            leave(qp, packets, bytes);
+    }
+    void remove(QueuePair& qp) noexcept;
+
+  private:
+    struct Address {
+        std::uint64_t mac;
+        Scheduler waiting;
+        QueuePair* looking;  ///< taken out of `waiting`, with a place in ready_; or none
+    };
+    Address* find(std::uint64_t mac) noexcept;
+    void look(Address& address);
+    void leave(QueuePair& qp, unsigned packets, std::uint64_t bytes);
+
+    Scheduler& ready_;
+    std::vector<Address> addresses_;
+    std::size_t first_ = 0;  ///< that look_again() begins with
+};
+
+}  // namespace dingo::model

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// How cards of an shm segment meet though somebody stands in the way: connections that say nothing,
+// a lock that is held.
+#include <sys/file.h>
+
+#include <chrono>
+
+#include "shm_support.h"
+
+namespace dingo::test {
+namespace {
+
+class ShmMeeting : public Shm {
+  protected:
+    static constexpr Nanoseconds kSecond = 1'000'000'000;
+
+    /// Connections to card 1 that say nothing; as many as it takes at the moment.
+    unsigned connect_silently(unsigned count) {
+        sockaddr_un to{};
+        to.sun_family = AF_UNIX;
+        std::strcpy(to.sun_path, first_.c_str());
+        for (unsigned i = 0; i < count; i++) {
+            UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+            if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) != 0)
+                return i;
+            silent_.push_back(std::move(fd));
+        }
+        return count;
+    }
+    void expect_joined(Wire& b) {
+        const std::vector<Frame> frames{frame(1, 2)};
+        EXPECT_EQ(pass(*a, b, frames), frames);
+        const std::vector<Frame> back{frame(2, 1)};
+        EXPECT_EQ(pass(b, *a, back), back);
+    }
+
+    std::unique_ptr<Wire> a = card(1);
+    const std::filesystem::path first_ = [this] {
+        for (const auto& entry : std::filesystem::directory_iterator(dir_ + "/net"))
+            if (entry.is_socket())
+                return entry.path();
+        return std::filesystem::path();
+    }();
+    std::vector<UniqueFd> silent_;
+};
+
+TEST_F(ShmMeeting, ManyWhoSayNothingKeepNoCardOut) {
+    for (unsigned i = 0; i < 10; i++) {
+        EXPECT_EQ(connect_silently(20), 20U);
+        take(*a);
+    }
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    expect_joined(*b);
+}
+
+TEST_F(ShmMeeting, ACardThatFindsTheDoorFullComesAgain) {
+    ASSERT_LT(connect_silently(1000), 1000U);
+    const auto b = card(2);
+    take(*a);
+    b->advance(10 * kSecond);
+    settle({a.get(), b.get()});
+    b->advance(12 * kSecond);
+    settle({a.get(), b.get()});
+    expect_joined(*b);
+}
+
+TEST_F(ShmMeeting, WhoSaysNothingIsTurnedAwayAfterASecond) {
+    a->advance(10 * kSecond);
+    Hostile late(dir_ + "/net");
+    take(*a);
+    a->advance(10 * kSecond + kSecond / 2);
+    take(*a);
+    EXPECT_FALSE(late.cut_off());
+    a->advance(11 * kSecond);
+    take(*a);
+    EXPECT_TRUE(late.cut_off());
+}
+
+TEST_F(ShmMeeting, ACardThatWasTurnedAwayComesAgain) {
+    const UniqueFd other(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+    sockaddr_un at{};
+    at.sun_family = AF_UNIX;
+    std::strcpy(at.sun_path, (dir_ + "/net/other").c_str());
+    ASSERT_EQ(::bind(other.get(), reinterpret_cast<sockaddr*>(&at), sizeof at), 0);
+    ASSERT_EQ(::listen(other.get(), 4), 0);
+    const auto comes = [&] { return bool(UniqueFd(::accept(other.get(), nullptr, nullptr))); };
+    const auto b = card(2);
+    EXPECT_TRUE(comes());
+    b->advance(10 * kSecond);
+    take(*b);
+    b->advance(12 * kSecond);
+    take(*b);
+    EXPECT_TRUE(comes());
+}
+
+TEST_F(ShmMeeting, AHeldLockIsAnErrorSoon) {
+    const UniqueFd held(::open((dir_ + "/net/.lock").c_str(), O_RDWR));
+    ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+    const auto before = std::chrono::steady_clock::now();
+    const std::string error = error_of([this] { card(2); });
+    expect_contains(error, "has held");
+    expect_contains(error, "fuser -v");
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
+    ::flock(held.get(), LOCK_UN);
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    expect_joined(*b);
+}
+
+TEST_F(ShmMeeting, ALockThatIsNoFileIsAnErrorAtOnce) {
+    std::filesystem::remove(dir_ + "/net/.lock");
+    ASSERT_EQ(::mkfifo((dir_ + "/net/.lock").c_str(), 0600), 0);
+    expect_contains(error_of([this] { card(2); }), "cannot lock");
+}
+
+}  // namespace
+}  // namespace dingo::test
