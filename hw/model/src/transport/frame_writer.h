@@ -25,10 +25,10 @@ class FrameWriter {
     /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame
     /// cannot be built. A port that is down takes every frame and forgets it, as one
     /// without a link does.
-    /// `own_group`: QPs of this card are in the multicast group; what goes to the wire also loops
-    /// back.
+    /// `own_members`: QPs of this card that are in the multicast group; for them what goes to the
+    /// wire also loops back.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-              std::size_t payload_bytes, bool own_group = false);
+              std::size_t payload_bytes, unsigned own_members = 0);
     /// The same for the first `most` packets of a message, or where no train goes for the first
     /// one. headers(n) and bytes(n) are those of n packets. How many it has; 0: as false of open().
     template <typename Headers, typename Bytes>
@@ -67,6 +67,10 @@ class FrameWriter {
     /// Of the frame that was opened last: the packets that it stands for.
     [[nodiscard]] unsigned packets() const noexcept { return packets_; }
 
+    /// Of all frames that were sent, as cost.h counts. Copies for own members of a group are
+    /// counted here, before anybody has received one: else a few frames would be a lot of work.
+    [[nodiscard]] std::int64_t cost() const noexcept { return cost_; }
+
     /// The wire took nothing since clear_busy().
     [[nodiscard]] bool busy() const noexcept { return busy_; }
     void clear_busy() noexcept { busy_ = false; }
@@ -87,7 +91,7 @@ class FrameWriter {
     void look_where(const packet::HeaderTemplate& path);
     void set_busy();
     /// Completes the frame and gives it to the wire. Its length.
-    std::size_t send_to_wire();
+    std::size_t send_to_wire(const QueuePair& qp);
 
     CardContext& card_;
     const Port& port_;
@@ -97,7 +101,8 @@ class FrameWriter {
     std::size_t wire_bytes_ = 0;  ///< of the packets of a train
     bool busy_ = false;
     Way way_ = Way::kNowhere;
-    bool copy_loopback_ = false;  ///< of the frame for the wire
+    unsigned copies_ = 0;  ///< that loop back of the frame for the wire
+    std::int64_t cost_ = 0;
     const std::byte* source_ = nullptr;
     bool stays_ = false;  ///< what is there
     Held held_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cost.h"
 #include "dingo/packet/psn.h"
 #include "parts.h"
 #include "qp_math.h"
@@ -122,9 +123,8 @@ bool Transport::send_posted(QueuePair& qp, unsigned burst) {
     if (!is_sending(qp))
         return false;
     parts_->frame.clear_busy();
-    const std::uint64_t sent = parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES];
     const Turn did = turn(qp, burst);
-    parts_->scheduler.charge(qp, did.used, parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
+    parts_->scheduler.charge(qp, did.cost);
     return did.sends;
 }
 
@@ -148,13 +148,11 @@ bool Transport::run(unsigned budget) {
         if (!qp)
             break;
         prefetch_next(scheduler, parts_->card);
-        const std::uint64_t sent = card.counters[DINGO_CARD_RDMA_TX_BYTES];
-        const unsigned did = turn(*qp, kTurnBurst).used;
-        const unsigned used = std::max(did, 1U);
-        // Who only found the wire full has paid nothing for it: it keeps its turn.
-        scheduler.charge(*qp, did == 0 && frame.busy() ? 0 : used,
-                         card.counters[DINGO_CARD_RDMA_TX_BYTES] - sent);
-        budget -= std::min(used, budget);
+        const Turn did = turn(*qp, kTurnBurst);
+        // Who only found the wire full pays nothing for it: it keeps its turn.
+        const bool full = did.used == 0 && frame.busy();
+        scheduler.charge(*qp, full ? 0 : std::max(did.cost, cost::kStep));
+        budget -= std::min(std::max(did.used, 1U), budget);
     }
     deadlines.end_run();
     wire_retry_ = frame.busy() ? card.now + kWireRetry : kNever;
@@ -188,6 +186,8 @@ void Transport::fire(QueuePair& qp) {
 
 Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
     Parts& parts = *parts_;
+    const std::int64_t before = parts.frame.cost();
+    const std::uint64_t packets = parts.card.counters[DINGO_CARD_RDMA_TX_PACKETS];
     unsigned used = 0;
     bool more = false;
     bool sends = false;
@@ -210,7 +210,10 @@ Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
         parts.scheduler.add_first(qp);
     else if (more || parts.frame.busy())
         parts.scheduler.add(qp);
-    return {used, is_sending(qp) && (sends || parts.frame.busy())};
+    const auto sent = parts.card.counters[DINGO_CARD_RDMA_TX_PACKETS] - packets;
+    const auto steps = static_cast<std::int64_t>(used - std::min<std::uint64_t>(sent, used));
+    const std::int64_t spent = parts.frame.cost() - before + steps * cost::kStep;
+    return {used, spent, is_sending(qp) && (sends || parts.frame.busy())};
 }
 
 }  // namespace dingo::model
