@@ -145,14 +145,28 @@ void UverbsAttachment::forget_closed() {
 bool UverbsAttachment::settle(Nanoseconds now) {
     bool more = device_.driver.poll(now);
     more |= device_.direct.poll(now);
+    sweep(now);
     for (Service* const service : services_) {
         more |= service->settle(now);
     }
     return more;
 }
 
+// Who has read an answer does not say so, and may ask for nothing more.
+void UverbsAttachment::sweep(Nanoseconds now) {
+    if (device_.sweep > now) {
+        return;
+    }
+    bool left = false;
+    for (const auto& file : files_) {
+        left |= file->sweep();
+    }
+    device_.sweep = left ? now + kSweepEvery : kNever;
+}
+
 Nanoseconds UverbsAttachment::next_deadline() const {
-    Nanoseconds due = std::min(device_.driver.next_deadline(), device_.direct.next_deadline());
+    Nanoseconds due =
+        std::min({device_.driver.next_deadline(), device_.direct.next_deadline(), device_.sweep});
     for (const Service* const service : services_) {
         due = std::min(due, service->next_deadline());
     }
@@ -177,6 +191,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
                    {"failed", s.failed},
                    {"malformed", s.malformed},
                    {"undelivered", s.undelivered},
+                   {"unread", s.unread},
                    {"tap_drops", device_.driver.tap_drops()},
                    {"events_sent", s.events.sent},
                    {"events_taken_back", s.events.taken_back},

@@ -64,6 +64,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
 
     void ready(std::uint32_t events) override;
     void forget_closed();
+    void sweep(Nanoseconds now);
 
     Options options_;
     Device device_;

@@ -28,6 +28,7 @@ struct UverbsStats {
     std::uint64_t failed = 0;       ///< requests answered with an errno
     std::uint64_t malformed = 0;    ///< connections closed because of what came
     std::uint64_t undelivered = 0;  ///< answers that the client did not take
+    std::uint64_t unread = 0;       ///< requests refused, as too many answers wait to be read
     EventStats events;
 };
 
@@ -43,6 +44,9 @@ struct NetlinkPiece {
 using NetlinkReader =
     std::function<NetlinkPiece(std::span<const std::byte> request, std::uint64_t from)>;
 
+/// How often unread answers are looked at.
+inline constexpr Nanoseconds kSweepEvery = 100'000'000;
+
 /// What all connections of a card share.
 struct Device {
     Driver& driver;
@@ -52,7 +56,8 @@ struct Device {
     NetlinkReader netlink;
     Accounts accounts;
     DirectCard direct;
-    unsigned number = 0;  ///< N of uverbsN
+    unsigned number = 0;         ///< N of uverbsN
+    Nanoseconds sweep = kNever;  ///< when unread answers are looked at again
 };
 
 }  // namespace dingo::uverbs

@@ -12,12 +12,16 @@
 #include <span>
 #include <utility>
 
+#include "host/uverbs/unread.h"
+
 namespace dingo::uverbs {
 namespace {
 
 /// SCM_MAX_FD of Linux. With less space than that the kernel itself would close what is too much,
 /// on our thread, and close() may wait (foreign_fd.h).
 constexpr std::size_t kMaxSentFds = 253;
+/// Of answers in one reply socket, as the kernel counts them: some ten. A client needs one.
+constexpr int kMostUnread = 16 << 10;
 
 template <typename T>
 T take(std::span<const std::byte>& bytes) {
@@ -177,6 +181,9 @@ bool send_request(int socket, const dingo_uverbs_request& header,
 }
 
 bool send_reply(int socket, const Reply& reply) {
+    if (unread_bytes(socket) > kMostUnread) {
+        return false;
+    }
     std::vector<std::byte> bytes(sizeof reply.header +
                                  reply.fixups.size() * sizeof(dingo_uverbs_fixup));
     dingo_uverbs_reply header = reply.header;

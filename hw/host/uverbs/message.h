@@ -71,7 +71,7 @@ struct Reply {
     std::vector<UniqueFd> fds;
 };
 
-/// Never blocks. False: it cannot be delivered.
+/// Never blocks. False: it cannot be delivered, or too many before it have not been read.
 bool send_reply(int socket, const Reply& reply);
 
 }  // namespace dingo::uverbs

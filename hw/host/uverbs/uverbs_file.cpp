@@ -72,6 +72,7 @@ UverbsFile::UverbsFile(Device& device, Client client, ClientSocket socket)
     : device_(device),
       client_(std::move(client)),
       socket_(std::move(socket)),
+      unread_(client_.account),
       objects_(&device.accounts, client_.account) {
     poll_id_ = device_.poller.add(socket_.get(), EPOLLIN, *this);
 }
@@ -277,13 +278,34 @@ void UverbsFile::refuse(const Message& message, int error) {
     reply.header.type = DINGO_UVERBS_DONE;
     reply.header.result = -error;
     ++device_.stats.failed;
-    answer(message, reply);
+    send(message, reply);
 }
 
-void UverbsFile::answer(const Message& message, const Reply& reply) {
+void UverbsFile::answer(Message& message, const Reply& reply) {
+    if (reply.fds.empty()) {
+        return send(message, reply);
+    }
+    Charge charge;
+    try {
+        charge = unread_.room_for(reply.fds.size());
+    } catch (const ErrnoError& error) {
+        device_.stats.unread += error.code() == ETOOMANYREFS ? 1 : 0;
+        return refuse(message, error.code());
+    }
+    send(message, reply);
+    unread_.keep(std::move(message.reply), std::move(charge));
+    device_.sweep = std::min(device_.sweep, device_.driver.card().now() + kSweepEvery);
+}
+
+void UverbsFile::send(const Message& message, const Reply& reply) {
     if (!closed_ && !send_reply(message.reply.get(), reply)) {
         ++device_.stats.undelivered;
     }
+}
+
+bool UverbsFile::sweep() {
+    const ClosesFor sender(client_.sender);
+    return unread_.sweep();
 }
 
 void UverbsFile::execute(const Message& message, Reply& reply) {

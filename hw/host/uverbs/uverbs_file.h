@@ -19,6 +19,7 @@
 #include "host/uverbs/gpu_opening.h"
 #include "host/uverbs/message.h"
 #include "host/uverbs/objects.h"
+#include "host/uverbs/unread.h"
 
 namespace dingo::uverbs {
 
@@ -45,6 +46,8 @@ class UverbsFile final : public Pollable {
     /// Requests that wait for a neighbour's address, or for what a QP has to send.
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
     [[nodiscard]] bool closed() const { return closed_; }
+    /// Lets go of answers that the client has read. True: some are left.
+    bool sweep();
 
     /// Port and device events: to every async descriptor.
     void post_to_all(int event, std::uint64_t element);
@@ -123,8 +126,9 @@ class UverbsFile final : public Pollable {
     /// Before a request is kept, and so many descriptors besides those that it brought. ErrnoError
     /// as keep().
     [[nodiscard]] Charge charge_of(const Message& message, std::size_t kept) const;
-    void answer(const Message& message, const Reply& reply);
+    void answer(Message& message, const Reply& reply);
     void refuse(const Message& message, int error);
+    void send(const Message& message, const Reply& reply);
     void execute(const Message& message, Reply& reply);
     void hello(const Message& message, Reply& reply);
     void mmap(const Message& message, Reply& reply);
@@ -141,6 +145,7 @@ class UverbsFile final : public Pollable {
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     ClientProcesses processes_;
+    UnreadAnswers unread_;
     std::list<Waiting> waiting_;
     Nanoseconds patient_from_ = 0;  ///< it waits for no sends before
     std::list<OpeningGpu> opening_;

@@ -154,8 +154,10 @@ bool ModelEngine::run_loopback(unsigned budget) {
     while (!loopback_.empty() && budget-- > 0) {
         Loopback::Taken taken = loopback_.take();
         budget -= std::min(budget, taken.packets - 1);
+        card_.looped = taken.share;
         take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false, taken.packets);
     }
+    card_.looped.reset();
     loopback_.gather_frames();
     return any;  // a received frame may need an answer
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <random>
 
 #include "dingo/engine.h"
@@ -42,6 +43,7 @@ struct CardContext {
     std::mt19937_64 random;
     std::uint64_t ring_pages = 0;  ///< page-list entries held by rings, see RingMemory
     ReceivedPayload received{};
+    std::optional<std::uint32_t> looped{};  ///< of the frame that is being received: whose it is
 
     void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept {
         counters[counter] += by;

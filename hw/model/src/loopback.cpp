@@ -15,6 +15,7 @@ void Loopback::set_port(const Port* port) noexcept {
     }
     put_ = 0;
     taken_ = 0;
+    copies_ = 0;
 }
 
 std::span<std::byte> Loopback::begin_frame(std::size_t max_len) {
@@ -50,14 +51,17 @@ void Loopback::end_loopback(std::size_t len, Payload payload) {
     Frame& frame = frames_[put_++ % kFrames];
     frame.length = len;
     frame.payload = std::move(payload);
+    copies_ += frame.payload.copies;
 }
 
 Loopback::Taken Loopback::take() noexcept {
     Frame& frame = frames_[taken_++ % kFrames];
+    copies_ -= frame.payload.copies;
     Taken taken{std::span(frame.room).first(frame.length),
                 {},
                 std::move(frame.payload.held),
-                frame.payload.packets};
+                frame.payload.packets,
+                frame.payload.share};
     if (frame.payload.at != nullptr) {
         taken.payload = {frame.payload.at, frame.payload.bytes};
     }

@@ -27,14 +27,17 @@ class Loopback final : public WirePort {
         const std::byte* at = nullptr;  ///< host memory; null: the payload is in the frame
         std::size_t offset = 0;         ///< of its place in the frame
         std::size_t bytes = 0;
-        Held held{};           ///< null: valid until the engine's call ends
-        unsigned packets = 1;  ///< that the frame stands for: a train
+        Held held{};              ///< null: valid until the engine's call ends
+        unsigned packets = 1;     ///< that the frame stands for: a train
+        unsigned copies = 1;      ///< that it is received as: one for each member of a group
+        std::uint32_t share = 0;  ///< whose it is
     };
     struct Taken {
         std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
         std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
         Held held;
         unsigned packets;
+        std::uint32_t share;
     };
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
@@ -65,8 +68,11 @@ class Loopback final : public WirePort {
         Payload payload;
     };
 
-    // The frame last taken may still be in use.
-    [[nodiscard]] bool full() const noexcept { return put_ - taken_ == kFrames - 1; }
+    // The frame last taken may still be in use. Many copies of a few frames are as much work: who
+    // comes behind them waits for no more.
+    [[nodiscard]] bool full() const noexcept {
+        return put_ - taken_ == kFrames - 1 || copies_ >= kFrames;
+    }
 
     WirePort& wire_;
     const Port* port_ = nullptr;
@@ -74,6 +80,7 @@ class Loopback final : public WirePort {
     std::vector<Frame> frames_;  // a ring
     std::uint64_t put_ = 0;
     std::uint64_t taken_ = 0;
+    std::uint64_t copies_ = 0;  ///< of the frames between the two
 };
 
 }  // namespace dingo::model

@@ -69,6 +69,14 @@ TEST_F(LoopbackRing, AFullRingHasNoRoomAndLosesNoFrame) {
     EXPECT_TRUE(loopback.empty());
 }
 
+TEST_F(LoopbackRing, ManyCopiesOfOneFrameFillIt) {
+    static_cast<void>(loopback.begin_loopback(64));
+    loopback.end_loopback(64, {.copies = Loopback::kFrames});
+    EXPECT_TRUE(loopback.begin_loopback(64).empty());
+    loopback.take();
+    EXPECT_TRUE(put(1));
+}
+
 TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheWire) {
     EXPECT_TRUE(put(1, 2));
     EXPECT_TRUE(loopback.empty());

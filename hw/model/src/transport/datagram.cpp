@@ -91,7 +91,7 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     headers.bth.psn = r.send_psn & packet::kPsnMask;
     headers.deth = {(av.qkey & kOwnQkey) != 0 ? qp.attr.qkey : av.qkey, qp.qpn};
     headers.imm = wqe.imm();
-    if (!frame_.open(*path, headers, wqe.length(), is_in_own_group(av), qp.type == QpType::kGsi))
+    if (!frame_.open(*path, headers, wqe.length(), own_members(av), qp.type == QpType::kGsi))
         return SendStop::kTurnOver;
     WqeFault fault;
     if (const Move move = payload_.fill(qp, wqe, message_of(r.next_index, r.send_psn), 0, fault);
@@ -113,10 +113,10 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     return SendStop::kTurnOver;
 }
 
-bool Datagram::is_in_own_group(const dingo_wqe_ud& av) const {
+unsigned Datagram::own_members(const dingo_wqe_ud& av) const {
     if (av.dest_qpn != DINGO_QPN_MCAST)
-        return false;
-    return !port_.groups.members(std::to_array(av.dgid)).empty();
+        return 0;
+    return static_cast<unsigned>(port_.groups.members(std::to_array(av.dgid)).size());
 }
 
 void Datagram::receive_datagram(QueuePair& qp, const packet::Packet& packet,

@@ -50,8 +50,8 @@ class Datagram {
 
   private:
     SendStop send_datagram(QueuePair& qp);
-    /// QPs of this card are attached to the group that it goes to.
-    [[nodiscard]] bool is_in_own_group(const dingo_wqe_ud& av) const;
+    /// QPs of this card that are attached to the group that it goes to.
+    [[nodiscard]] unsigned own_members(const dingo_wqe_ud& av) const;
 
     CardContext& card_;
     const Port& port_;

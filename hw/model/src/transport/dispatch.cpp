@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dispatch.h"
 
+#include "cost.h"
 #include "dingo/packet/icrc.h"
 #include "dingo/packet/train.h"
 #include "qp_math.h"
@@ -54,6 +55,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         card_.count(DINGO_CARD_RX_DROP_ADDRESS, packet.packets);
         return;
     }
+    charge(*qp, packet, bytes);
     qp->count(DINGO_QP_RX_PACKETS, packet.packets);
     qp->count(DINGO_QP_RX_BYTES, bytes);
     if (is_datagram(*qp)) {
@@ -71,6 +73,14 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         responder_.receive_request(*qp, packet);
     else
         unreliable_.receive_unreliable(*qp, packet);
+}
+
+void Dispatch::charge(const QueuePair& qp, const packet::Packet& packet, std::size_t bytes) {
+    const std::int64_t cost = cost::of_frame(bytes);
+    if (!card_.looped)
+        scheduler_.spend_received(qp.share, cost);
+    else
+        scheduler_.spend(packet.op().is_response() ? qp.share : *card_.looped, cost);
 }
 
 bool Dispatch::check_transport(const QueuePair& qp, const packet::Packet& packet) {
@@ -127,6 +137,8 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
             continue;
         qp.count(DINGO_QP_RX_PACKETS);
         qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
+        if (!card_.looped)  // else the sender has paid for all copies
+            charge(qp, packet, packet.frame_bytes());
         datagram_.receive_datagram(qp, packet, frame);
     }
     if (!reached)

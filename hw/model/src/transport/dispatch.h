@@ -14,6 +14,7 @@
 #include "dingo/packet/parse.h"
 #include "paths.h"
 #include "responder.h"
+#include "scheduler.h"
 #include "transport_host.h"
 #include "unreliable_connected.h"
 
@@ -21,12 +22,13 @@ namespace dingo::model {
 
 class Dispatch {
   public:
-    Dispatch(CardContext& card, TransportHost& host, const Port& port, Paths& paths,
-             Completer& completer, Responder& responder, UnreliableConnected& unreliable,
-             Datagram& datagram)
+    Dispatch(CardContext& card, TransportHost& host, const Port& port, Scheduler& scheduler,
+             Paths& paths, Completer& completer, Responder& responder,
+             UnreliableConnected& unreliable, Datagram& datagram)
         : card_(card),
           host_(host),
           port_(port),
+          scheduler_(scheduler),
           paths_(paths),
           completer_(completer),
           responder_(responder),
@@ -42,12 +44,16 @@ class Dispatch {
     bool check_transport(const QueuePair& qp, const packet::Packet& packet);
     bool check_state(const QueuePair& qp, const packet::Packet& packet);
     bool check_pkey(const packet::Packet& packet);
+    /// To whose account: the requester's where it is a QP of this card, else that of the QP that
+    /// it came to.
+    void charge(const QueuePair& qp, const packet::Packet& packet, std::size_t bytes);
     /// A copy to each QP that is attached to the group.
     void receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame);
 
     CardContext& card_;
     TransportHost& host_;
     const Port& port_;
+    Scheduler& scheduler_;
     Paths& paths_;
     Completer& completer_;
     Responder& responder_;

@@ -4,17 +4,18 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cost.h"
 #include "dingo/packet/train.h"
 
 namespace dingo::model {
 
 bool FrameWriter::open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-                       std::size_t payload_bytes, bool own_group, bool of_all) {
+                       std::size_t payload_bytes, unsigned own_members, bool of_all) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     look_where(path);
     packets_ = 1;
-    copy_loopback_ = own_group && way_ == Way::kWire;
-    const bool room_looped = !copy_loopback_ || !card_.loopback.begin_loopback(bytes).empty();
+    copies_ = way_ == Way::kWire ? own_members : 0;
+    const bool room_looped = copies_ == 0 || !card_.loopback.begin_loopback(bytes).empty();
     std::span<std::byte> room =
         room_looped ? room_for(path, bytes, of_all) : std::span<std::byte>();
     if (room.size() < bytes) {
@@ -31,7 +32,7 @@ FrameWriter::Train FrameWriter::open_train(const packet::HeaderTemplate& path,
                                            std::size_t payload_bytes, unsigned packets) {
     const std::size_t bytes = path.frame_bytes(headers.bth.opcode, payload_bytes);
     look_where(path);
-    copy_loopback_ = false;
+    copies_ = 0;
     std::optional<std::span<std::byte>> room;
     if (way_ == Way::kLoopback)
         room = card_.loopback.begin_loopback(bytes);
@@ -90,22 +91,23 @@ void FrameWriter::send(QueuePair& qp) {
     if (way_ == Way::kLoopback) {
         bytes = builder_.finish_without_icrc().size();
         card_.loopback.end_loopback(bytes, {source_, builder_.payload_offset(), payload().size(),
-                                            std::move(held_), packets_});
+                                            std::move(held_), packets_, 1, qp.share});
     } else {
-        bytes = send_to_wire();
+        bytes = send_to_wire(qp);
     }
     held_.reset();
     if (packets_ > 1)
         bytes = wire_bytes_;
+    cost_ += cost::of_frame(bytes) * (1 + copies_);
     card_.count(DINGO_CARD_RDMA_TX_PACKETS, packets_);
     card_.count(DINGO_CARD_RDMA_TX_BYTES, bytes);
     qp.count(DINGO_QP_TX_PACKETS, packets_);
     qp.count(DINGO_QP_TX_BYTES, bytes);
 }
 
-std::size_t FrameWriter::send_to_wire() {
+std::size_t FrameWriter::send_to_wire(const QueuePair& qp) {
     const bool icrc = card_.wire.needs_icrc();
-    if (source_ && stays_ && !icrc && !copy_loopback_ && card_.wire.takes_references() &&
+    if (source_ && stays_ && !icrc && copies_ == 0 && card_.wire.takes_references() &&
         (held_ != nullptr || card_.host.pointers_last())) {
         const std::size_t bytes = builder_.finish_without_icrc().size();
         card_.wire.end_frame_referring(bytes, builder_.payload_offset(),
@@ -120,9 +122,9 @@ std::size_t FrameWriter::send_to_wire() {
             std::memcpy(payload().data(), source_, payload().size());
         frame = builder_.finish_without_icrc();
     }
-    if (copy_loopback_) {
+    if (copies_ > 0) {
         std::ranges::copy(frame, card_.loopback.begin_loopback(frame.size()).begin());
-        card_.loopback.end_loopback(frame.size(), {});
+        card_.loopback.end_loopback(frame.size(), {.copies = copies_, .share = qp.share});
     }
     if (icrc)
         card_.wire.end_frame(frame.size());

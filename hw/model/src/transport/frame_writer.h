@@ -25,12 +25,12 @@ class FrameWriter {
     /// Takes room from the wire and writes all headers. False: the wire is busy, or the frame
     /// cannot be built. A port that is down takes every frame and forgets it, as one
     /// without a link does.
-    /// `own_group`: QPs of this card are in the multicast group; what goes to the wire also loops
-    /// back.
+    /// `own_members`: QPs of this card that are in the multicast group; for them what goes to the
+    /// wire also loops back.
     /// `of_all`: all who use the card wait behind it, so that it may not wait for one peer for
     /// long.
     bool open(const packet::HeaderTemplate& path, const packet::TransportHeaders& headers,
-              std::size_t payload_bytes, bool own_group = false, bool of_all = false);
+              std::size_t payload_bytes, unsigned own_members = 0, bool of_all = false);
     /// The same for the first `most` packets of a message, or where no train goes for the first
     /// one. headers(n) and bytes(n) are those of n packets. How many it has; 0: as false of open().
     template <typename Headers, typename Bytes>
@@ -69,6 +69,10 @@ class FrameWriter {
     /// Of the frame that was opened last: the packets that it stands for.
     [[nodiscard]] unsigned packets() const noexcept { return packets_; }
 
+    /// Of all frames that were sent, as cost.h counts. Copies for own members of a group are
+    /// counted here, before anybody has received one: else a few frames would be a lot of work.
+    [[nodiscard]] std::int64_t cost() const noexcept { return cost_; }
+
     /// The wire had no room since clear_busy(), for anybody or at one address.
     [[nodiscard]] bool busy() const noexcept { return full_ != Full::kNo; }
     /// It had none for anybody.
@@ -96,7 +100,7 @@ class FrameWriter {
     /// No room for a frame to this address, 0: to any; on the wire, or in the loopback.
     void set_busy(std::uint64_t address, bool on_wire);
     /// Completes the frame and gives it to the wire. Its length.
-    std::size_t send_to_wire();
+    std::size_t send_to_wire(const QueuePair& qp);
 
     CardContext& card_;
     const Port& port_;
@@ -107,7 +111,8 @@ class FrameWriter {
     Full full_ = Full::kNo;
     std::uint64_t full_address_ = 0;
     Way way_ = Way::kNowhere;
-    bool copy_loopback_ = false;  ///< of the frame for the wire
+    unsigned copies_ = 0;  ///< that loop back of the frame for the wire
+    std::int64_t cost_ = 0;
     const std::byte* source_ = nullptr;
     bool stays_ = false;  ///< what is there
     Held held_;

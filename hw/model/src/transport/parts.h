@@ -73,7 +73,8 @@ struct Transport::Parts {
     UnreliableConnected unreliable{card, memory, far, payload, errors, receives};
     Datagram datagram{card,    port,   frame,       far,      deadlines,  paths,
                       payload, errors, completions, receives, send_queue, local_ops};
-    Dispatch dispatch{card, host, port, paths, completer, responder, unreliable, datagram};
+    Dispatch dispatch{card,      host,      port,       scheduler, paths,
+                      completer, responder, unreliable, datagram};
 };
 
 }  // namespace dingo::model

@@ -56,25 +56,25 @@ bool RoomWaits::holds_back(QueuePair& qp) {
     return true;
 }
 
-void RoomWaits::wait(QueuePair& qp, std::uint64_t mac, unsigned packets, std::uint64_t bytes) {
+void RoomWaits::wait(QueuePair& qp, std::uint64_t mac, std::int64_t cost) {
     TransportState& t = *qp.transport;
     remove(qp);  // it may have looked for room elsewhere
     Address* address = find(mac);
     if (address == nullptr)
         address = &addresses_.emplace_back(mac, Scheduler(&TransportState::room), nullptr);
     t.room_at = mac;
-    if (packets == 0)
+    if (cost == 0)
         address->waiting.add_first(qp);  // it keeps its place
     else
         address->waiting.add(qp);
-    address->waiting.charge(qp, packets, bytes);
+    address->waiting.charge(qp, cost);
 }
 
-void RoomWaits::leave(QueuePair& qp, unsigned packets, std::uint64_t bytes) {
+void RoomWaits::leave(QueuePair& qp, std::int64_t cost) {
     Address* const address = find(qp.transport->room_at);
     if (address == nullptr || address->looking != &qp)
         return;
-    address->waiting.charge(qp, packets, bytes);
+    address->waiting.charge(qp, cost);
     look(*address);
     if (address->looking == nullptr)  // nobody waits any more
         addresses_.erase(addresses_.begin() + (address - addresses_.data()));

@@ -22,12 +22,13 @@ class RoomWaits {
     void look_again();
     /// `qp`, whose turn it is, waits, or has to queue behind those who do.
     [[nodiscard]] bool holds_back(QueuePair& qp);
-    /// The turn of `qp` is over, and what it sent before there was no room to `address`.
-    void wait(QueuePair& qp, std::uint64_t address, unsigned packets, std::uint64_t bytes);
+    /// The turn of `qp` is over, and what it cost before there was no room at `address`: 0, it sent
+    /// nothing.
+    void wait(QueuePair& qp, std::uint64_t address, std::int64_t cost);
     /// The turn of `qp` is over, in which it found all the room that it wanted.
-    void had_room(QueuePair& qp, unsigned packets, std::uint64_t bytes) {
+    void had_room(QueuePair& qp, std::int64_t cost) {
         if (!empty())
-            leave(qp, packets, bytes);
+            leave(qp, cost);
     }
     void remove(QueuePair& qp) noexcept;
 
@@ -39,7 +40,7 @@ class RoomWaits {
     };
     Address* find(std::uint64_t mac) noexcept;
     void look(Address& address);
-    void leave(QueuePair& qp, unsigned packets, std::uint64_t bytes);
+    void leave(QueuePair& qp, std::int64_t cost);
 
     Scheduler& ready_;
     std::vector<Address> addresses_;

@@ -8,10 +8,10 @@
 
 namespace dingo::model {
 
-Scheduler::Context& Scheduler::context_of(const QueuePair& qp) {
-    if (contexts_.size() <= qp.share)
-        contexts_.resize(qp.share + 1);
-    return contexts_[qp.share];
+Scheduler::Context& Scheduler::context_of(std::uint32_t share) {
+    if (contexts_.size() <= share)
+        contexts_.resize(share + 1);
+    return contexts_[share];
 }
 
 Scheduler::Scheduler() : hook_(&TransportState::ready) {}
@@ -27,14 +27,14 @@ bool Scheduler::mark(QueuePair& qp) const {
 void Scheduler::add(QueuePair& qp) {
     if (!mark(qp))
         return;
-    context_of(qp).ready.push_back(qp);
+    context_of(qp.share).ready.push_back(qp);
     queue_context(qp);
 }
 
 void Scheduler::add_first(QueuePair& qp) {
     if (!mark(qp))
         return;
-    context_of(qp).ready.push_front(qp);
+    context_of(qp.share).ready.push_front(qp);
     queue_context(qp);  // it is not where the QP's turn was none of take()
 }
 
@@ -42,9 +42,15 @@ void Scheduler::queue_context(const QueuePair& qp) {
     Context& context = contexts_[qp.share];
     if (!std::exchange(context.queued, true)) {
         // A visit of its own: it does not wait for another round of all.
-        context.credit += kQuantum;
+        visit(context);
         turns_.push_back(qp.share);
     }
+}
+
+void Scheduler::visit(Context& context) noexcept {
+    const std::int64_t paid = std::min(context.received, kMostForReceived);
+    context.received -= paid;
+    context.credit += kQuantum - paid;
 }
 
 void Scheduler::remove(QueuePair& qp) noexcept {
@@ -58,8 +64,9 @@ QueuePair* Scheduler::take() noexcept {
         Context& context = contexts_[share];
         if (turns_.size() == 1) {
             context.credit = kQuantum;  // nobody else wants anything
+            context.received = 0;
         } else if (context.credit <= 0) {
-            context.credit += kQuantum;
+            visit(context);
             turns_.pop_front();
             turns_.push_back(share);
             continue;
@@ -82,10 +89,18 @@ void Scheduler::drop_first() noexcept {
     turns_.pop_front();
 }
 
-void Scheduler::charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes) {
-    Context& context = context_of(qp);
-    context.credit -=
-        static_cast<std::int64_t>(bytes) + static_cast<std::int64_t>(packets) * kPacketCost;
+void Scheduler::spend(std::uint32_t share, std::int64_t cost) {
+    context_of(share).credit -= cost;
+}
+
+void Scheduler::spend_received(std::uint32_t share, std::int64_t cost) {
+    Context& context = context_of(share);
+    context.received = std::min(context.received + cost, kMostOwed);
+}
+
+void Scheduler::charge(const QueuePair& qp, std::int64_t cost) {
+    Context& context = context_of(qp.share);
+    context.credit -= cost;
     if (context.ready.empty() && !turns_.empty() && turns_.front() == qp.share)
         drop_first();
 }

@@ -3,7 +3,7 @@
 // Whose turn it is: deficit round robin over the contexts that have QPs to serve, then first in,
 // first out over the QPs of a context. So a client with one QP has as much of the card as one with
 // hundreds, and none waits for the whole work of another. A context is a share of CREATE_QP, which
-// is a doorbell page where the driver does not say more.
+// is a doorbell page where the driver does not say more. What counts is in cost.h.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,13 @@ struct TransportState;
 
 class Scheduler {
   public:
-    /// What a context may use before others have their turns, in bytes.
-    static constexpr std::int64_t kQuantum = 65'536;
-    /// What a packet costs besides its bytes, headers included: small ones are not for nothing.
-    static constexpr std::int64_t kPacketCost = 1'024;
+    /// What a context may use before others have their turns: 16 small messages to a QP of the same
+    /// card, or 64 KiB and a half.
+    static constexpr std::int64_t kQuantum = 262'144;
+    /// What others send to a context takes no more of a visit: who is flooded is still served.
+    static constexpr std::int64_t kMostForReceived = kQuantum / 4 * 3;
+    /// What is received beyond so much that is not paid for is nobody's.
+    static constexpr std::int64_t kMostOwed = 4 * kQuantum;
 
     Scheduler();  ///< by TransportState::ready
     explicit Scheduler(ReadyHook TransportState::*hook) : hook_(hook) {}
@@ -38,8 +41,12 @@ class Scheduler {
     void remove(QueuePair& qp) noexcept;
     /// The QP whose turn it is, taken out; nullptr when none is ready.
     QueuePair* take() noexcept;
-    /// The turn of the QP that was taken is over, and what it sent.
-    void charge(const QueuePair& qp, std::uint64_t packets, std::uint64_t bytes);
+    /// The turn of the QP that was taken is over, and what it cost.
+    void charge(const QueuePair& qp, std::int64_t cost);
+    /// Work that a context caused outside of a turn.
+    void spend(std::uint32_t share, std::int64_t cost);
+    /// Work that others caused for a context.
+    void spend_received(std::uint32_t share, std::int64_t cost);
     [[nodiscard]] bool empty() const noexcept { return turns_.empty(); }
     /// A QP that has its turn soon: `places` behind the first in the same context, or that of a
     /// later context. nullptr: not known.
@@ -48,10 +55,12 @@ class Scheduler {
   private:
     struct Context {
         ReadyRing ready;
-        std::int64_t credit = 0;  ///< bytes; used up at 0
-        bool queued = false;      ///< in turns_
+        std::int64_t credit = 0;    ///< used up at 0
+        std::int64_t received = 0;  ///< not paid for yet
+        bool queued = false;        ///< in turns_
     };
-    Context& context_of(const QueuePair& qp);
+    Context& context_of(std::uint32_t share);
+    static void visit(Context& context) noexcept;
     void drop_first() noexcept;
     /// Marks `qp`; false: it was queued.
     void queue_context(const QueuePair& qp);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cost.h"
 #include "dingo/packet/psn.h"
 #include "parts.h"
 #include "qp_math.h"
@@ -183,17 +184,14 @@ void Transport::fire(QueuePair& qp) {
 
 Transport::Turn Transport::serve(QueuePair& qp, unsigned burst) {
     FrameWriter& frame = parts_->frame;
-    const auto sent_bytes = [&] { return parts_->card.counters[DINGO_CARD_RDMA_TX_BYTES]; };
-    const std::uint64_t before = sent_bytes();
     const Turn did = turn(qp, burst);
-    const std::uint64_t bytes = sent_bytes() - before;
-    // Who only found the wire full has paid nothing for it: it keeps its turn.
-    const unsigned packets = did.used == 0 && !frame.busy() ? 1 : did.used;
-    parts_->scheduler.charge(qp, packets, bytes);
+    // Who only found the wire full pays nothing for it: it keeps its turn.
+    const std::int64_t cost = did.used == 0 && frame.busy() ? 0 : std::max(did.cost, cost::kStep);
+    parts_->scheduler.charge(qp, cost);
     if (!frame.busy()) {
-        parts_->rooms.had_room(qp, packets, bytes);
+        parts_->rooms.had_room(qp, cost);
     } else if (!frame.all_busy()) {
-        parts_->rooms.wait(qp, frame.full_address(), packets, bytes);
+        parts_->rooms.wait(qp, frame.full_address(), cost);
         frame.clear_busy();
     }
     return did;
@@ -201,6 +199,8 @@ Transport::Turn Transport::serve(QueuePair& qp, unsigned burst) {
 
 Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
     Parts& parts = *parts_;
+    const std::int64_t before = parts.frame.cost();
+    const std::uint64_t packets = parts.card.counters[DINGO_CARD_RDMA_TX_PACKETS];
     unsigned used = 0;
     bool more = false;
     bool sends = false;
@@ -223,7 +223,10 @@ Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
         parts.scheduler.add_first(qp);
     else if (parts.frame.all_busy() || (more && !parts.frame.busy()))
         parts.scheduler.add(qp);
-    return {used, is_sending(qp) && (sends || parts.frame.busy())};
+    const auto sent = parts.card.counters[DINGO_CARD_RDMA_TX_PACKETS] - packets;
+    const auto steps = static_cast<std::int64_t>(used - std::min<std::uint64_t>(sent, used));
+    const std::int64_t spent = parts.frame.cost() - before + steps * cost::kStep;
+    return {used, spent, is_sending(qp) && (sends || parts.frame.busy())};
 }
 
 }  // namespace dingo::model

@@ -64,7 +64,8 @@ class Transport {
     struct Parts;
 
     struct Turn {
-        unsigned used = 0;   ///< packets
+        unsigned used = 0;  ///< packets, and steps that make none
+        std::int64_t cost = 0;
         bool sends = false;  ///< more is to be sent, at once or when it has come from far memory
     };
     /// Gives a ready QP its turn of up to `burst` packets.

@@ -3,15 +3,20 @@
 // What one client takes leaves some for others: descriptors, objects, connections, requests that
 // wait.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/quota.h"
@@ -59,6 +64,88 @@ struct UverbsQuota : ::testing::Test {
 
 int refused(const RunningCard& card) {
     return card.stats()["host"]["refused"].get<int>();
+}
+
+/// Asks for a file of sysfs, and leaves the answer where it is; the socket to read it from.
+UniqueFd ask_and_leave(Client& client, int used = -1) {
+    std::array<int, 2> pair{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    UniqueFd mine(pair[0]);
+    const UniqueFd theirs(pair[1]);
+    Request request(DINGO_UVERBS_SYSFS);
+    const auto path = std::as_bytes(std::span(std::string_view("class/known")));
+    request.payload.assign(path.begin(), path.end());
+    client.send_bytes_without_answer(request.bytes(), used < 0 ? theirs.get() : used);
+    return mine;
+}
+
+/// Descriptors of the answer, or -errno; 0: none came within two seconds.
+int take_answer(int socket) {
+    pollfd poll{socket, POLLIN, 0};
+    std::array<std::byte, 512> room{};
+    if (::poll(&poll, 1, 2'000) != 1) {
+        return 0;
+    }
+    const RawMessage raw = receive_raw(socket, room);
+    dingo_uverbs_reply reply{};
+    std::memcpy(&reply, room.data(), sizeof reply);
+    return reply.result < 0 ? static_cast<int>(reply.result) : static_cast<int>(raw.fds.size());
+}
+
+TEST_F(UverbsQuota, AnswersThatNobodyReadsHaveAnEnd) {
+    const auto unread = [&] { return card.stats()["host"]["unread"].get<int>(); };
+    Client slow(card.directory);
+    std::vector<UniqueFd> answers;
+    for (std::size_t n = 0; n < UnreadAnswers::kMost; ++n) {
+        answers.push_back(ask_and_leave(slow));
+    }
+    UniqueFd more = ask_and_leave(slow);
+    EXPECT_EQ(take_answer(more.get()), -ETOOMANYREFS);
+    EXPECT_EQ(unread(), 1);
+    EXPECT_EQ(verbs.create_cq(), 0) << "others are answered";
+    EXPECT_EQ(take_answer(ask_and_leave(client).get()), 1);
+    EXPECT_EQ(take_answer(answers.back().get()), 1);
+    EXPECT_EQ(take_answer(ask_and_leave(slow).get()), 1) << "there is room for one";
+    EXPECT_EQ(unread(), 1);
+}
+
+TEST_F(UverbsQuota, DescriptorsOfAnswersCountUntilTheyAreRead) {
+    const auto used = [] { return process_quotas().descriptors.used(); };
+    const auto comes_to = [&](std::size_t value) {
+        for (int n = 0; n < 200 && used() != value; ++n) {
+            ::usleep(10'000);
+        }
+        return used() == value;
+    };
+    const std::size_t before = used();
+    std::vector<UniqueFd> answers;
+    for (int n = 0; n < 10; ++n) {
+        answers.push_back(ask_and_leave(client));
+    }
+    EXPECT_TRUE(comes_to(before + 18)) << "all but the first; " << used() << " after " << before;
+    for (const UniqueFd& answer : answers) {
+        EXPECT_EQ(take_answer(answer.get()), 1);
+    }
+    EXPECT_TRUE(comes_to(before)) << "without another request";
+}
+
+TEST_F(UverbsQuota, AReplySocketHoldsSomeAnswersAndNoMore) {
+    constexpr int kAsked = 100;
+    std::array<int, 2> pair{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
+    const UniqueFd mine(pair[0]);
+    const UniqueFd theirs(pair[1]);
+    for (int n = 0; n < kAsked; ++n) {
+        ask_and_leave(client, theirs.get());
+    }
+    EXPECT_EQ(take_answer(ask_and_leave(client).get()), 1) << "another one is empty";
+    const auto undelivered = card.stats()["host"]["undelivered"].get<int>();
+    EXPECT_GE(undelivered, kAsked - 40);
+    for (int n = 0; n < kAsked - undelivered; ++n) {
+        EXPECT_EQ(take_answer(mine.get()), 1);
+    }
+    ask_and_leave(client, theirs.get());
+    EXPECT_EQ(take_answer(mine.get()), 1);
 }
 
 TEST_F(UverbsQuota, IdleConnectionsLeaveDescriptorsForThoseWhoAreThere) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "fixture.h"
+#include "transport/cost.h"
 
 namespace dingo::test {
 namespace {
@@ -196,52 +197,57 @@ class TwoClients : public ManyQps {
             receivers.push_back(driver(1).create_qp(link.cq[1], link.cq[1], small));
             up(0, senders[k], receivers[k].qpn, {});
             up(1, receivers[k], senders[k].qpn, {});
-            client_[card == 0 ? receivers[k].qpn : senders[k].qpn] = k == kMany ? 1 : 0;
+            client_[receivers[k].qpn] = client_[senders[k].qpn] = k == kMany ? 1 : 0;
             index_[senders[k].qpn] = k;
         }
         cards.link.tap = [this](const Frame& frame) {
             const auto packet = parse_frame(frame);
-            if (frame.from != sender_ || !packet)
+            if (!packet)
                 return;
-            const unsigned client = client_[packet->bth.dest_qp];
-            ++packets[client];
-            bytes[client] += frame.bytes.size();
-            cards.card(sender_).wire.busy = ++sent_ % kRoom == 0;
+            const auto client = client_.find(packet->bth.dest_qp);
+            if (client != client_.end())
+                cost[client->second] += model::cost::of_frame(frame.bytes.size());
+            if (frame.from == sender_)
+                cards.card(sender_).wire.busy = ++sent_ % kRoom == 0;
         };
     }
     /// Keeps every send queue full of `wr`. In each round the wire has room for kRoom frames; the
     /// first rounds do not count.
-    void work(const SendWr& wr, unsigned rounds) {
-        for (TestQp& sender : senders)
-            for (unsigned n = 0; n < 1U << sender.log_sq; ++n)
-                driver(0).post_send(sender, wr);
+    void work(const SendWr& wr, unsigned rounds) { work(wr, wr, rounds); }
+    /// The same, `wrs` by client.
+    void work(const SendWr& many, const SendWr& one, unsigned rounds) {
+        const auto wr_of = [&](unsigned k) -> const SendWr& { return k == kMany ? one : many; };
+        for (unsigned k = 0; k <= kMany; ++k)
+            for (unsigned n = 0; n < 1U << senders[k].log_sq; ++n)
+                driver(0).post_send(senders[k], wr_of(k));
         for (unsigned round = 0; round < rounds; ++round) {
             if (round == rounds / 4)
-                packets = bytes = {};
+                cost = {};
             bool& busy = cards.card(sender_).wire.busy;
             busy = false;
             ASSERT_TRUE(cards.run_until([&] { return busy; })) << round;
             cards.run_for(5'000);
             while (const auto cqe = poll(0)) {
                 ASSERT_EQ(cqe->status, DINGO_WCS_SUCCESS);
-                driver(0).post_send(senders[index_[cqe_qpn(*cqe)]], wr);
+                const unsigned k = index_[cqe_qpn(*cqe)];
+                driver(0).post_send(senders[k], wr_of(k));
             }
         }
     }
     void expect_halves() {
-        EXPECT_NEAR(static_cast<double>(packets[1]) / static_cast<double>(packets[0] + packets[1]),
-                    0.5, 0.02)
-            << packets[1] << " of " << packets[0] + packets[1] << " packets";
-        EXPECT_NEAR(static_cast<double>(bytes[1]) / static_cast<double>(bytes[0] + bytes[1]), 0.5,
-                    0.02);
+        EXPECT_NEAR(static_cast<double>(cost[1]) / static_cast<double>(cost[0] + cost[1]), 0.5,
+                    0.03)
+            << cost[1] << " of " << cost[0] + cost[1];
     }
 
-    std::array<std::uint64_t, 2> packets{}, bytes{};
+    std::array<std::int64_t, 2> cost{};  ///< of the frames that a client's QPs sent and received
+
+    [[nodiscard]] bool is_of_one(std::uint32_t qpn) const { return client_.at(qpn) == 1; }
 
   private:
     unsigned sender_ = 0;
     std::uint64_t sent_ = 0;
-    std::map<std::uint32_t, unsigned> client_;  ///< by number of the QP that its packets go to
+    std::map<std::uint32_t, unsigned> client_;  ///< by number of a QP
     std::map<std::uint32_t, unsigned> index_;   ///< in `senders`
 };
 
@@ -254,6 +260,36 @@ TEST_F(TwoClients, OneQpHasHalfOfTheBytes) {
 TEST_F(TwoClients, OneQpHasHalfOfTheMessages) {
     start_both(0);
     work(rdma(DINGO_WR_WRITE, 0, 0, 8), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpOfLongMessagesHasHalfBesideShortOnes) {
+    start_both(0);
+    work(rdma(DINGO_WR_WRITE, 0, 0, 8), rdma(DINGO_WR_WRITE, 0, 0, 65'536), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpOfShortMessagesHasHalfBesideLongOnes) {
+    start_both(0);
+    work(rdma(DINGO_WR_WRITE, 0, 0, 65'536), rdma(DINGO_WR_WRITE, 0, 0, 8), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpOfWritesHasHalfBesideReadRequests) {
+    start_both(0);
+    work(rdma(DINGO_WR_READ, 0, 0, 8), rdma(DINGO_WR_WRITE, 0, 0, 65'536), 2'000);
+    expect_halves();
+}
+
+TEST_F(TwoClients, OneQpHasHalfBesideMessagesThatAreSentAgain) {
+    start_both(0);
+    Chance chance(1);
+    cards.link.hook = [&](Frame& frame) {
+        const auto packet = parse_frame(frame);
+        return !packet || is_of_one(packet->bth.dest_qp) || !chance(10);
+    };
+    work(rdma(DINGO_WR_WRITE, 0, 0, 65'536), 2'000);
+    EXPECT_GT(stat(0, DINGO_CARD_RETRANSMITS), 10'000U);
     expect_halves();
 }
 
