@@ -57,11 +57,11 @@ constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
+/// Of a frame of at least kMinFrame bytes.
 std::uint64_t destination_of(std::span<const std::byte> frame) {
-    std::uint64_t mac = 0;
-    for (std::size_t i = 0; i < 6; i++)
-        mac = mac << 8 | std::to_integer<std::uint64_t>(frame[i]);
-    return mac;
+    std::uint64_t octets = 0;
+    std::memcpy(&octets, frame.data(), sizeof octets);
+    return __builtin_bswap64(octets) >> 16;
 }
 
 class ShmWire final : public Wire, private LocalMember {
@@ -530,6 +530,8 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     ShmPeer* find(std::uint64_t mac) {
+        if (target_ != nullptr && target_->mac() == mac && !target_->gone())
+            return target_;
         if (guess_ != nullptr && guess_->mac() == mac && !guess_->gone())
             return guess_;
         for (const auto& peer : peers_)
@@ -568,8 +570,10 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// Sends the frame in room_.
     void send(std::size_t len, std::uint32_t flags) {
-        if (len == 0)
+        if (len == 0) {
+            target_ = nullptr;
             return;
+        }
         const std::span<const std::byte> frame = room_.first(len);
         const std::uint64_t mac = len >= kMinFrame ? destination_of(frame) : kGroupBit;
         ShmPeer* const to = (mac & kGroupBit) != 0 ? nullptr : find(mac);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "card_context.h"
@@ -27,7 +28,12 @@ constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
 }
 /// Where a frame goes, of which the first six octets are there.
 inline std::uint64_t destination_of(std::span<const std::byte> frame) noexcept {
-    return mac_number(reinterpret_cast<const std::uint8_t*>(frame.data()));
+    std::uint64_t octets = 0;
+    if (frame.size() < sizeof octets) {
+        return mac_number(reinterpret_cast<const std::uint8_t*>(frame.data()));
+    }
+    std::memcpy(&octets, frame.data(), sizeof octets);  // one load
+    return __builtin_bswap64(octets) >> 16;
 }
 inline constexpr std::uint64_t kBroadcastMac = 0xffffffffffff;
 constexpr bool is_multicast(std::uint64_t mac) noexcept {
