@@ -200,6 +200,7 @@ struct Client {
     uint32_t rank = any_rank;
     uint64_t events_seen = 0;
     size_t wait_bytes = 0;
+    size_t begun_bytes = 0;  ///< of a message that is not complete
     Job* job = nullptr;
     Time jobless_since;
     Registry::Peer peer;

@@ -6,6 +6,9 @@
 
 namespace qpx::service {
 
+/// What a message may have besides one value.
+inline constexpr size_t beside_value = 64 << 10;
+
 struct ServiceLimits {
     uint32_t max_clients = 65536;
     uint32_t max_clients_per_address = 65536;

@@ -19,7 +19,6 @@ std::string with_port(const std::string& host, uint16_t port) {
 Link::Link(std::unique_ptr<net::Stream> stream, const wire::Hello& hello, Registry& registry)
     : registry_(registry),
       fd_(stream->fd()),
-      max_frame_(hello.limits.max_frame),
       host_(stream->peer_address()),
       address_(with_port(host_, stream->peer_port())) {
     handshake_ = std::make_unique<peer::Handshake>(std::move(stream), net::Role::Server, hello);
@@ -132,9 +131,15 @@ Link::State Link::shake(Time now) {
     return read_frames(now) ? receive(now) : State::Closed;
 }
 
+// Each frame may be the one after which longer ones are allowed.
+std::optional<wire::FrameView> Link::next_frame() {
+    frames_->set_max_frame(registry_.longest_message(*client_));
+    return frames_->next();
+}
+
 // @return false: the client has said good-bye
 bool Link::read_frames(Time now) {
-    while (const auto frame = frames_->next()) {
+    while (const auto frame = next_frame()) {
         const wire::Type type = frame->header.type;
         if (type == wire::Type::Refuse) {
             const wire::Refusal refusal = wire::decode_refusal(frame->payload);
@@ -169,6 +174,7 @@ Link::State Link::receive(Time now) {
         }
     }
     wants_step_ = total >= read_per_step && frames_->stream().pending();
+    registry_.set_begun(*client_, frames_->partial());
     if (frames_->partial() != 0) {
         if (!partial_since_) {
             partial_since_ = now;
@@ -176,7 +182,7 @@ Link::State Link::receive(Time now) {
     } else {
         partial_since_.reset();
         // An idle member holds no buffer.
-        frames_->release_memory(max_frame_);
+        frames_->release_memory(registry_.longest_message(*client_));
     }
     return State::Open;
 }
@@ -192,7 +198,7 @@ Link::State Link::flush(Time now) {
             }
             wants_write_ = frames_->unsent() != 0;
             if (!wants_write_) {
-                frames_->release_memory(max_frame_);
+                frames_->release_memory(registry_.longest_message(*client_));
                 return State::Open;
             }
             const size_t before = frames_->unsent();

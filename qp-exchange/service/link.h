@@ -46,6 +46,7 @@ class Link {
     State shake(Time now);
     State receive(Time now);
     bool read_frames(Time now);
+    std::optional<wire::FrameView> next_frame();
     State failed(const Error& error, Time now);
     void count(const Error& error);
 
@@ -55,7 +56,6 @@ class Link {
     std::optional<ClientId> client_;
     std::optional<Time> partial_since_;
     int fd_;
-    uint32_t max_frame_;
     bool wants_write_ = false;
     bool wants_step_ = false;
     std::string host_;  ///< without the port

@@ -147,6 +147,7 @@ void Registry::close(ClientId id, std::string_view reason, Time now) {
     if (client.job != nullptr) {
         vacate(client, EventKind::Failed, reason, now);
     }
+    bytes_ -= client.begun_bytes;
     clients_[id].reset();
     free_.push_back(id);
     --clients_open_;

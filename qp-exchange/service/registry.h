@@ -62,6 +62,11 @@ class Registry {
 
     /// Of what output() gave, so much is not sent: it counts on.
     void set_unsent(ClientId client, size_t bytes);
+    /// What has come of a message that is not complete; it counts in --total.
+    /// @throws Error(Limit) when it is long and there is no room
+    void set_begun(ClientId client, size_t bytes);
+    /// The longest message that the client may send now: before JOIN, what that needs.
+    uint32_t longest_message(ClientId client) const;
 
     /// Number of a frame that goes to the client behind all others.
     uint32_t next_sequence(ClientId client);

@@ -50,7 +50,7 @@ class Server::Impl {
           stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
         PeerOptions peer;
         peer.name = "qpxd";
-        peer.limits.max_frame = static_cast<uint32_t>(options_.limits.max_value) + 65536;
+        peer.limits.max_frame = static_cast<uint32_t>(options_.limits.max_value + beside_value);
         hello_ = peer::make_hello(wire::feature_service, wire::feature_service, peer);
         watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_ADD);
         watch(stop_.get(), EPOLLIN, token(Kind::Stop, 0), EPOLL_CTL_ADD);

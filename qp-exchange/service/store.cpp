@@ -10,6 +10,7 @@ namespace qpx::service {
 namespace {
 
 constexpr size_t wait_overhead = 160;  // of a key in two tables
+constexpr size_t beside_names = 1024;  // fields of JOIN and those of later versions
 
 }  // namespace
 
@@ -26,6 +27,25 @@ void Registry::check_total(size_t more) const {
                                                  std::to_string(bytes_) +
                                                  " bytes, no more are allowed (--total)");
     }
+}
+
+void Registry::set_begun(ClientId id, size_t bytes) {
+    constexpr size_t small = 64 << 10;  // who sends that is served also when all is full
+    Client& client = at(id);
+    bytes_ = bytes_ - client.begun_bytes + bytes;
+    client.begun_bytes = bytes;
+    if (bytes > small && bytes_ > limits_.total) {
+        throw Error(ErrorCode::Limit, "all jobs of the service together hold " +
+                                          std::to_string(bytes_) +
+                                          " bytes, too many for a message of more than " +
+                                          std::to_string(small) + " (--total)");
+    }
+}
+
+uint32_t Registry::longest_message(ClientId id) const {
+    const size_t value = at(id).job != nullptr ? limits_.max_value + beside_value
+                                               : limits_.max_key + limits_.max_name + beside_names;
+    return static_cast<uint32_t>(value);
 }
 
 void Registry::may_wait(const Client& client) {

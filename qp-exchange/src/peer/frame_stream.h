@@ -33,6 +33,8 @@ class FrameStream {
     std::optional<wire::FrameView> next();
     /// A whole frame lies here, or bytes that the descriptor will not tell of, or the end.
     bool has_something() const;
+    /// No longer payload is taken from the next frame on. @see next()
+    void set_max_frame(std::uint32_t bytes) { session_.reader.set_max_payload(bytes); }
     /// Bytes that are no whole frame yet.
     std::size_t partial() const { return session_.reader.partial(); }
     /// The empty buffers' memory.

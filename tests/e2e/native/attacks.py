@@ -47,9 +47,10 @@ ATTACKS = {
     "memory": [*LOAD, "take-memory", "64"],
     "churn": [*LOAD, "churn-for", "3600000"],
     "many-qps": [*LOAD, "flow", "256", "3600000"],
+    "small-messages": [*LOAD, "flow", "256", "3600000", "8"],
 }
 
-WORK = {"regions", "churn", "many-qps"}
+WORK = {"regions", "churn", "many-qps", "small-messages"}
 
 
 class Cards:

@@ -131,6 +131,61 @@ TEST(Hostile, OversizedMessagesAreRefusedBeforeTheyCome) {
     EXPECT_TRUE(server.reaches("oversized_total", 1));
 }
 
+// A stranger has the memory of a JOIN; a member that of a value.
+TEST(Hostile, BeforeItJoinsAClientSendsNoLongMessage) {
+    RunningServer server;
+    const std::string long_name(255, 'n'), long_job(1024, 'j');
+    const Message join{.type = Type::Join, .request = 1, .job = long_job, .name = long_name};
+    const Bytes value(1 << 20);
+    const Message put{.type = Type::Put, .request = 2, .keys = {"k"}, .value = value};
+    Greeted stranger(server.port());
+    stranger.raw.send(frame(put, stranger.next).substr(0, wire::header_size));
+    EXPECT_NE(stranger.raw.read_all().find("at most"), std::string::npos);
+    EXPECT_TRUE(server.reaches("oversized_total", 1));
+    Greeted member(server.port());
+    // At once: the second one is allowed as soon as the first one has been read.
+    member.raw.send(frame(join, member.next) + frame(put, member.next + 1));
+    member.next += 2;
+    EXPECT_TRUE(server.reaches("puts_total", 1));
+    member.say({.type = Type::Leave, .request = 3});
+    EXPECT_TRUE(server.reaches("members", 0));
+    member.raw.send(frame(put, member.next).substr(0, wire::header_size));
+    EXPECT_TRUE(server.reaches("oversized_total", 2));
+}
+
+TEST(Hostile, WhatHasBegunCountsInTheTotal) {
+    constexpr size_t kBegun = 300'000;
+    ServerOptions options;
+    options.limits.total = 500'000;
+    RunningServer server(options);
+    const Bytes value(1 << 20);
+    const auto begin = [&](Greeted& client) {
+        client.say({.type = Type::Join, .request = 1, .job = "j"});
+        client.raw.send(
+            frame({.type = Type::Put, .request = 2, .keys = {"k"}, .value = value}, client.next)
+                .substr(0, kBegun));
+    };
+    Greeted one(server.port());
+    one.say({.type = Type::Join, .request = 1, .job = "j"});
+    EXPECT_TRUE(server.reaches("members", 1));
+    const uint64_t before = server.metric("job_bytes");
+    {
+        Greeted first(server.port());
+        begin(first);
+        for (int i = 0; i < 1000 && server.metric("job_bytes") < before + kBegun; ++i) {
+            std::this_thread::sleep_for(10ms);
+        }
+        EXPECT_GE(server.metric("job_bytes"), before + kBegun);
+        Greeted second(server.port());
+        begin(second);
+        EXPECT_NE(second.raw.read_all().find("--total"), std::string::npos);
+        one.say({.type = Type::Put, .request = 2, .keys = {"n"}, .value = View(value).first(1)});
+        EXPECT_TRUE(server.reaches("puts_total", 1)) << "what is short is served";
+    }
+    EXPECT_TRUE(server.reaches("members", 1));
+    EXPECT_LT(server.metric("job_bytes"), before + kBegun) << "it went with its sender";
+}
+
 TEST(Hostile, AConversationCannotBePlayedBack) {
     RunningServer server;
     std::string recorded = hello();

@@ -31,7 +31,7 @@ constexpr const char* kUsage =
     "neighbour\n"
     "       verbs_load take-regions          for ever: all regions that there are\n"
     "       verbs_load take-memory MIB       for ever: a region that is never touched\n"
-    "       verbs_load flow QPS MS           Gb/s of 64 KiB WRITEs, one in flight on each\n"
+    "       verbs_load flow QPS MS [BYTES]   Gb/s of WRITEs (of 64 KiB), one in flight on each\n"
     "       verbs_load neighbour             reads numbers of milliseconds; prints what it got: "
     "Gb/s of 64 KiB WRITEs, median us of requests, requests\n"
     "       verbs_load fork                  parent and child both work, before and after the "
@@ -204,7 +204,7 @@ int run(const std::vector<std::string>& args) {
     else if (what == "take-memory")
         verbs_load::take_memory(number(1));
     else if (what == "flow")
-        verbs_load::flow(number(1), number(2));
+        verbs_load::flow(number(1), number(2), args.size() > 3 ? number(3) : 65536);
     else if (what == "neighbour")
         verbs_load::neighbour();
     else if (what == "fork")

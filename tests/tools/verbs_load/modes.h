@@ -28,8 +28,9 @@ void wait_with(unsigned threads);
 void take_regions();
 void take_memory(unsigned mebibytes);
 
-/// A WRITE in flight on each of so many queue pairs, that long; prints Gb/s. Throws.
-void flow(unsigned qps, unsigned milliseconds);
+/// A WRITE of `size` bytes in flight on each of so many queue pairs, that long; prints Gb/s.
+/// Throws.
+void flow(unsigned qps, unsigned milliseconds, unsigned size);
 
 /// Creates and destroys queue pairs that long; prints how many in a second. Throws.
 void churn_for(unsigned milliseconds);

@@ -33,7 +33,7 @@ double microseconds(Clock::duration took) {
     return std::chrono::duration<double, std::micro>(took).count();
 }
 
-/// Bytes that arrived in the window.
+/// WRITEs that arrived in the window.
 std::uint64_t writes(SelfLink& link, unsigned in_flight, Clock::time_point end) {
     unsigned open = 0;
     for (; open < in_flight * link.qps(); ++open)
@@ -47,7 +47,7 @@ std::uint64_t writes(SelfLink& link, unsigned in_flight, Clock::time_point end) 
             ++open;
         }
     }
-    return done * kWrite;
+    return done;
 }
 
 /// The time that each request took. One is for the card's admin queue.
@@ -93,7 +93,7 @@ void neighbour() {
         const auto begin = Clock::now();
         std::uint64_t bytes = 0;
         try {
-            bytes = writes(link, kInFlight, begin + std::chrono::milliseconds(window));
+            bytes = kWrite * writes(link, kInFlight, begin + std::chrono::milliseconds(window));
         } catch (...) {
             failure = std::current_exception();
         }
@@ -108,10 +108,11 @@ void neighbour() {
     }
 }
 
-void flow(unsigned qps, unsigned milliseconds) {
-    SelfLink link("", qps, std::size_t{2} * kWrite * qps);
+void flow(unsigned qps, unsigned milliseconds, unsigned size) {
+    SelfLink link("", qps, std::size_t{2} * size * qps);
     const auto begin = Clock::now();
-    const std::uint64_t bytes = writes(link, 1, begin + std::chrono::milliseconds(milliseconds));
+    const std::uint64_t bytes =
+        size * writes(link, 1, begin + std::chrono::milliseconds(milliseconds));
     std::printf("%.3f\n", static_cast<double>(bytes) * 8e-3 / microseconds(Clock::now() - begin));
 }
 

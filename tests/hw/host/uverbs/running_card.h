@@ -184,7 +184,8 @@ class RunningCard {
     std::vector<std::thread> threads_;
 };
 
-/// Once what is being closed on other threads is gone: the least of many looks.
+/// Once what is being closed on other threads is gone, and sockets of answers that were read: the
+/// least of many looks.
 inline std::size_t open_descriptors() {
     for (int i = 0; i < 5000 && closing_elsewhere() != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -197,7 +198,7 @@ inline std::size_t open_descriptors() {
             ++n;
         }
         least = std::min(least, n);
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kSweepEvery / 8));
     }
     return least;
 }
