@@ -122,7 +122,8 @@ module dingo_eth_cut (
   logic [31:0] seq_q;
   logic [7:0]  headers_q;
   logic [6:0]  l4_q;
-  logic        last_q, tagged_q, v4_q, step1_q, step2_q;
+  logic        last_q, tagged_q, v4_q, step1_q, step2_q, step3_q;
+  logic [17:0] ip_all_q, tcp_all_q;
   logic [16:0] bytes_q;
   logic [7:0]  l3;
   assign l3 = tagged_q ? 8'd18 : 8'd14;
@@ -145,7 +146,8 @@ module dingo_eth_cut (
     if (head_valid_i && head_second_i) head_q[783:512] <= head_i[271:0];
     step1_q <= next_i && rst_ni;
     step2_q <= step1_q && rst_ni;
-    next_valid_o <= step2_q && rst_ni;
+    step3_q <= step2_q && rst_ni;
+    next_valid_o <= step3_q && rst_ni;
     if (next_i) begin
       payload_q <= cut.left > 17'(cut.mss) ? 17'(cut.mss) : cut.left;
       last_q <= cut.left <= 17'(cut.mss);
@@ -160,8 +162,12 @@ module dingo_eth_cut (
     if (step1_q) bytes_q <= 17'(headers_q) + payload_q;
     if (step2_q) begin
       ip_length_q <= ip_length[15:0];
-      ip_sum_q <= ~fold(18'(cut.base) + 18'(ip_length[15:0]) + 18'(cut.id));
-      tcp_sum_q <= fold(18'(cut.pseudo) + 18'(l4_length[15:0]));
+      ip_all_q <= 18'(cut.base) + 18'(ip_length[15:0]) + 18'(cut.id);
+      tcp_all_q <= 18'(cut.pseudo) + 18'(l4_length[15:0]);
+    end
+    if (step3_q) begin
+      ip_sum_q <= ~fold(ip_all_q);
+      tcp_sum_q <= fold(tcp_all_q);
     end
     if (judged_o && good_o) cuts[ring_i] <= made;
     else if (sent_i) cuts[ring_i] <= after;

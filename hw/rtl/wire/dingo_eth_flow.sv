@@ -31,7 +31,8 @@ module dingo_eth_flow (
     IP    = 3'd1,    // the Ethernet header is away
     HASH  = 3'd2,    // addresses and ports word by word
     LAST  = 3'd3,    // the last word is being added
-    DONE  = 3'd4
+    FOLD  = 3'd4,
+    DONE  = 3'd5
   } state_t;
   state_t state_q;
 
@@ -58,6 +59,9 @@ module dingo_eth_flow (
   logic [3:0]  words_q, steps_q, addresses_q;
   logic        ports_q, tcp_q, v4_q, sums_q;
   logic [6:0]  l4_q;
+  logic [15:0] ip_length_q;
+  logic [5:0]  ihl_q;
+  logic        none_q;                 // UDP without a checksum
   logic [16:0] end_q;
 
   assign ip4 = ip_q[159:0];
@@ -97,10 +101,10 @@ module dingo_eth_flow (
   endfunction
   logic [31:0] ip_word, text_word;
   logic [21:0] base_q, pseudo_q, rest_q;
-  logic [15:0] whole;
+  logic [15:0] base16_q, rest16_q, pseudo16_q;
+  logic        header_ok_q;
   assign ip_word = {ip_q[7:0], ip_q[15:8], ip_q[23:16], ip_q[31:24]};
   assign text_word = {text_q[7:0], text_q[15:8], text_q[23:16], text_q[31:24]};
-  assign whole = fold(22'(fold(base_q)) + 22'(fold(rest_q)));
 
   always_ff @(posedge clk_i) begin
     word_valid_q <= rst_ni && state_q == HASH && at_q < words_q;
@@ -123,10 +127,10 @@ module dingo_eth_flow (
         tcp_q <= protocol == Tcp;
         v4_q <= is4_q;
         l4_q <= (vlan_q ? 7'd18 : 7'd14) + (is4_q ? 7'(ihl) : 7'd40);
-        end_q <= (vlan_q ? 17'd18 : 17'd14) + (is4_q ? 17'd0 : 17'd40) + 17'(ip_length);
-        sums_q <= ports && 17'(ip_length) + (is4_q ? 17'd0 : 17'd40) <= avail_q &&
-                  17'(ip_length) >= (is4_q ? 17'(ihl) : 17'd0) + (protocol == Tcp ? 17'd20 : 17'd8) &&
-                  (protocol == Tcp || udp_sum != '0);
+        ip_length_q <= ip_length;
+        ihl_q <= ihl;
+        none_q <= udp_sum == '0;
+        sums_q <= 1'b0;
         base_q <= '0;
         rest_q <= 22'(roce_pkg::be16(ip4.total_length)) + 22'(roce_pkg::be16(ip4.id)) + 22'(roce_pkg::be16(ip4.checksum));
         pseudo_q <= 22'(protocol);
@@ -138,12 +142,24 @@ module dingo_eth_flow (
       HASH: begin
         text_q <= text_q >> 32;
         at_q <= at_q + 4'd1;
+        end_q <= (vlan_q ? 17'd18 : 17'd14) + (v4_q ? 17'd0 : 17'd40) + 17'(ip_length_q);
+        sums_q <= ports_q && 17'(ip_length_q) + (v4_q ? 17'd0 : 17'd40) <= avail_q &&
+                  17'(ip_length_q) >= (v4_q ? 17'(ihl_q) : 17'd0) + (tcp_q ? 17'd20 : 17'd8) && (tcp_q || !none_q);
         ip_q <= ip_q >> 32;
         base_q <= base_q + (at_q == 4'd1 ? '0 : 22'(ip_word[31:16])) + (at_q == '0 || at_q == 4'd2 ? '0 : 22'(ip_word[15:0]));
         if (at_q < addresses_q) pseudo_q <= pseudo_q + 22'(text_word[31:16]) + 22'(text_word[15:0]);
         if (at_q + 4'd1 == steps_q) state_q <= LAST;
       end
-      LAST: state_q <= DONE;
+      LAST: begin
+        base16_q <= fold(base_q);
+        rest16_q <= fold(rest_q);
+        pseudo16_q <= fold(pseudo_q);
+        state_q <= FOLD;
+      end
+      FOLD: begin
+        header_ok_q <= base16_q == ~rest16_q || (&base16_q && &rest16_q);   // the sum is all ones
+        state_q <= DONE;
+      end
       default: state_q <= IDLE;
     endcase
     if (state_q == HASH) begin
@@ -162,8 +178,8 @@ module dingo_eth_flow (
   assign tcp_o = tcp_q;
   assign l4_o = l4_q;
   assign end_o = end_q;
-  assign summed_o = sums_q && (!v4_q || whole == '1);
-  assign base_o = fold(base_q);
-  assign pseudo_o = fold(pseudo_q);
+  assign summed_o = sums_q && (!v4_q || header_ok_q);
+  assign base_o = base16_q;
+  assign pseudo_o = pseudo16_q;
   wire unused_ok = &{1'b0, ip4, ip6, head_i, ip_q, key};
 endmodule

@@ -47,7 +47,7 @@ module dingo_eth_rss (
 
   assign count = 3'(running_i[0]) + 3'(running_i[1]) + 3'(running_i[2]) + 3'(running_i[3]);
   assign sum = hash_i[7:0] + hash_i[15:8] + hash_i[23:16] + hash_i[31:24];
-  assign scaled = 11'(sum) * 11'(count);
+  assign scaled = (count[0] ? 11'(sum) : '0) + (count[1] ? {2'd0, sum, 1'b0} : '0) + (count[2] ? {1'b0, sum, 2'd0} : '0);
   always_ff @(posedge clk_i) begin
     nth_q <= scaled[9:8];
     entry_q <= rings_q[{hash_i[5:0], 1'b0} +: 2];

@@ -171,20 +171,21 @@ module dingo_eth_rx (
   );
 
   // ---- checksums, while it goes there
-  logic        sum_done, csum_ok_q, csum_there_q;
-  logic [15:0] sum, full;
-  logic [17:0] sum3;
-  logic [16:0] sum2;
+  logic        sum_done, added_q, folded_q, csum_ok_q, csum_there_q;
+  logic [15:0] sum;
+  logic [17:0] sum_q;
+  logic [16:0] once_q;
   dingo_eth_sum u_sum (
       .clk_i, .rst_ni, .valid_i(p_valid && p_ready), .last_i(p.last), .data_i(p.data), .from_i(14'(l4)),
       .to_i(packet_end[13:0]), .done_o(sum_done), .sum_o(sum)
   );
-  assign sum3 = 18'(sum) + 18'(pseudo) + 18'(packet_end[15:0]) - 18'(l4);
-  assign sum2 = 17'(sum3[15:0]) + 17'(sum3[17:16]);
-  assign full = sum2[15:0] + 16'(sum2[16]);
   always_ff @(posedge clk_i) begin
-    if (sum_done) csum_ok_q <= offloads_i && summed && full == '1;
-    if (sum_done || state_q == IDLE) csum_there_q <= sum_done;
+    added_q <= sum_done && rst_ni;
+    sum_q <= 18'(sum) + 18'(pseudo) + 18'(packet_end[15:0]) - 18'(l4);
+    folded_q <= added_q && rst_ni;
+    once_q <= 17'(sum_q[15:0]) + 17'(sum_q[17:16]);
+    if (folded_q) csum_ok_q <= offloads_i && summed && (once_q == 17'h0ffff || once_q == 17'h1fffe);
+    if (folded_q || state_q == IDLE) csum_there_q <= folded_q;
   end
 
   // ---- frame by frame

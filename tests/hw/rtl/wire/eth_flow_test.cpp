@@ -131,15 +131,15 @@ TEST_F(EthFlow, TakesAsManyCyclesAsThePageSays) {
     EXPECT_EQ(check(frame), 2u) << "no IP";
     frame[12] = std::byte{8};
     frame[14] = std::byte{0x45};
-    EXPECT_EQ(check(frame), 8u) << "IPv4, a header of five words";
+    EXPECT_EQ(check(frame), 9u) << "IPv4, a header of five words";
     frame[23] = std::byte{17};
     frame[14] = std::byte{0x4f};
-    EXPECT_EQ(check(frame), 18u) << "with the most options";
+    EXPECT_EQ(check(frame), 19u) << "with the most options";
     frame[12] = std::byte{0x86};
     frame[13] = std::byte{0xdd};
-    EXPECT_EQ(check(frame), 11u) << "IPv6, addresses";
+    EXPECT_EQ(check(frame), 12u) << "IPv6, addresses";
     frame[20] = std::byte{6};
-    EXPECT_EQ(check(frame), 12u);
+    EXPECT_EQ(check(frame), 13u);
 }
 
 }  // namespace
