@@ -12,7 +12,7 @@ module dingo_req_ack (
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 acked_o        // PH_ACK_END: an ACK that leaves nothing else to do
+    output logic                 acked_o        // PH_ACK_END: nothing else is to be done
 );
   localparam logic [63:0] NEVER = '1;
 
@@ -30,7 +30,7 @@ module dingo_req_ack (
   assign cursor_lost = ahead_of_send || $signed(c_i.cursor - c_i.head) < 0;
   assign acked = w_i.ack_ret == req_pkg::PH_RSP_DONE && w_i.item.kind == req_pkg::IT_ACK
                  && w_i.item.syndrome[7:5] == roce_pkg::AETH_ACK && w_i.complete;
-  assign acked_o = acked;
+  assign acked_o = acked || w_i.ack_ret == req_pkg::PH_BACK;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
 
   always_comb begin
@@ -53,6 +53,7 @@ module dingo_req_ack (
           end else begin
             c_o.oldest = rec_end;
             c_o.head = c_i.head + 8'd1;
+            if (c_i.data_at == c_i.head) c_o.data_at = c_i.head + 8'd1;
             if (rec_is_read) c_o.reads = c_i.reads - 5'd1;
             if (rec_i.signaled) begin
               report_o.cqe = req_pkg::cqe(rec_i.index, rec_is_read ? rec_i.length : 32'd0, rec_i.opcode, 8'd0, 8'd0);
@@ -69,6 +70,7 @@ module dingo_req_ack (
           c_o.read_psns = '0;
         end
         if (cursor_lost) c_o.cursor = c_i.head;
+        if (rtl_pkg::idx_before(c_i.ordered, c_i.oldest)) c_o.ordered = c_i.oldest;
         if (w_i.adv && c_i.oldest != w_i.oldest_then) begin
           c_o.retries = cfg_i.retry_cnt;
           c_o.rnr = cfg_i.rnr_retry;

@@ -103,6 +103,19 @@ module dingo_req_event (
                 {w_o.status, w_o.verr} = {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
               end else if (w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && rec_next && rec_i.status == 8'd0) begin
                 w_o.phase = req_pkg::PH_RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
+                if (rec_i.received + 24'd1 == rec_i.packets && !c_i.odd) begin
+                  c_o.oldest = w_i.item.psn + 32'd1;
+                  c_o.head = c_i.head + 8'd1;
+                  if (c_i.data_at == c_i.head) c_o.data_at = c_i.head + 8'd1;
+                  c_o.reads = c_i.reads - 5'd1;
+                  if (c_i.read_psns != 24'd0) c_o.read_psns = c_i.read_psns - 24'd1;
+                  if (rec_i.signaled) begin
+                    report_o.cqe = req_pkg::cqe(rec_i.index, rec_i.length, rec_i.opcode, 8'd0, 8'd0);
+                    report_o.qp = req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
+                  end
+                  w_o.ack_ret = req_pkg::PH_BACK;
+                  w_o.phase = req_pkg::PH_ACK_END;
+                end
               end
             end
           end

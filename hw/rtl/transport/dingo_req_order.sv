@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A READ response or ATOMIC ACK arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
-/// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself.
+/// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself. The answer to a plain READ
+/// whose turn it is needs no search (plain_o): it goes to dingo_req_reads.
 module dingo_req_order (
     input  logic        clk_i,
     input  logic        rst_ni,
     input  logic        run_i,         // the step goes on
-    // order, with rec_i the oldest record. The item's psn is that of the wire
+    // order, with rec_i the record at data_at_i. The item's psn is that of the wire
     input  logic        start_i,
     input  logic        up_i,          // the QP takes responses
     input  req_pkg::item_t   item_i,
@@ -18,6 +19,9 @@ module dingo_req_order (
     input  logic [31:0] ordered_i,
     input  logic [7:0]  head_i,
     input  logic [7:0]  tail_i,
+    input  logic [7:0]  data_at_i,     // no READ before it waits for data to be ordered
+    input  logic        here_i,        // dingo_req_reads knows the place of rec_i
+    output logic        plain_o,       // it is all of rec_i, and the data that comes next; else the order is to be given
     // outcome
     output logic        valid_o,
     input  logic        ready_i,
@@ -28,6 +32,7 @@ module dingo_req_order (
     // records, in the next cycle
     output logic        rec_re_o,
     output logic [7:0]  rec_pos_o,
+    output logic [7:0]  next_pos_o,    // with valid and data: where the data behind it belongs
     input  req_pkg::rec_t    rec_i
 );
 
@@ -45,6 +50,7 @@ module dingo_req_order (
   logic skipped_q;                     // an earlier READ waits for data
   logic next_q;                        // GIVE: what comes next for rec_q, if opcode and length fit
   logic [31:0] ahead, span, psn, limit_q, rest, want;
+  logic live, behind;                  // data_at_i is a record's; the packet is behind what was ordered
   logic [23:0] place;
   logic [3:0] shift;
   logic [12:0] pmtu;
@@ -53,6 +59,12 @@ module dingo_req_order (
   assign ahead = {8'd0, item_i.psn[23:0] - oldest_i[23:0]};
   assign span = sent_i - oldest_i;
   assign psn = oldest_i + ahead;
+  assign live = data_at_i - head_i < tail_i - head_i;
+  assign behind = !rtl_pkg::idx_before(ordered_i, oldest_i) && ahead < ordered_i - oldest_i;
+  // What is kept has been sent.
+  assign plain_o = up_i && live && rec_i.kept && here_i && rec_i.status == 8'd0 && rec_i.first == ordered_i && item_i.psn[23:0] == ordered_i[23:0] &&
+                   opcode_i == roce_pkg::RC_READ_ONLY && item_i.syndrome[7:5] == roce_pkg::AETH_ACK &&
+                   {19'd0, len_i} == rec_i.length;
   assign is_read = rec_i.fetch && rec_i.packets != 24'd0;
   assign op_atomic = opcode_i == roce_pkg::RC_ATOMIC_ACK;
   assign right = op_atomic ? rec_i.opcode != dingo_pkg::WR_READ[7:0] && item_q.syndrome[7:5] == roce_pkg::AETH_ACK
@@ -81,6 +93,7 @@ module dingo_req_order (
   assign rec_o = rec_q;
   assign rec_re_o = state_q == FIND && run_i;
   assign rec_pos_o = pos_q;
+  assign next_pos_o = place + 24'd1 == rec_q.packets ? pos_q : pos_q - 8'd1;  // pos_q is behind the record of the outcome
 
   always_ff @(posedge clk_i) begin
     // READ data is ordered ahead of what is acknowledged. The context stays while this is in work.
@@ -95,13 +108,13 @@ module dingo_req_order (
           item_q.kind <= req_pkg::IT_STALE;
           item_q.status <= dingo_pkg::WCS_BAD_RESP_ERR[7:0];
           item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
-          pos_q <= head_i;
+          pos_q <= live && !behind ? data_at_i : head_i;
           skipped_q <= 1'b0;
           next_q <= 1'b0;
           state_q <= GIVE;
           if (up_i && ahead < span) begin
             item_q.kind <= req_pkg::IT_BAD;
-            if (((opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY) || op_atomic) && head_i != tail_i) state_q <= TEST;
+            if (((opcode_i >= roce_pkg::RC_READ_FIRST && opcode_i <= roce_pkg::RC_READ_ONLY) || op_atomic) && head_i != tail_i) state_q <= live && !behind ? TEST : FIND;
           end
         end
         FIND: state_q <= pos_q == tail_i ? GIVE : TEST;

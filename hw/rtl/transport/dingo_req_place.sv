@@ -122,8 +122,8 @@ module dingo_req_place (
             state_q <= place_i.data ? LOAD : LAST;
           end
         end
-        LOAD:                          // host memory always answers
-        if (answer_i.load_done && !answer_i.load_miss) begin
+        LOAD:                          // a turn may go on meanwhile; host memory always answers
+        if (free_i && answer_i.load_done && !answer_i.load_miss) begin
           state_q <= WALK;
           if (answer_i.wqe.status != 8'd0 || answer_i.wqe.opcode != opcode_q || answer_i.wqe.length != length_q) begin
             item_q.kind <= req_pkg::IT_FAULT;

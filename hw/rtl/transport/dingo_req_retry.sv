@@ -109,6 +109,7 @@ module dingo_req_retry (
       end
       req_pkg::PH_GO_BACK: begin                 // everything from the oldest PSN on is sent again
         c_o.cursor = c_i.head;
+        c_o.data_at = c_i.head;
         c_o.send = c_i.oldest;
         c_o.read_psns = '0;
         c_o.since_ackreq = '0;

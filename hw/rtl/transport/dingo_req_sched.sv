@@ -13,7 +13,7 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        commit_qp_i,
     input  logic        rxp_i,
     input  rtl_pkg::qpi_t        rxp_qp_i,
-    input  logic        rxp_wait_i,    // there is one, which can be taken soon: it goes before turns
+    input  logic        rxp_wait_i,    // there is one, which can be taken soon: it goes before its QP's turn
     input  logic        db_i,
     input  rtl_pkg::qpi_t        db_qp_i,
     input  logic        txerr_i,
@@ -74,7 +74,7 @@ module dingo_req_sched (
   assign work_o = work || fetch_valid;
   assign next_qp = woken ? woken_qp_i : turn_qp;
   assign req.commit = commit_i && !out(commit_qp_i);
-  assign req.rxp = rxp_i && !turn_i;
+  assign req.rxp = rxp_i && !out(rxp_qp_i);
   assign req.db = db_i && !out(db_qp_i);
   assign req.fail = fail_valid && !out(fail_qp);
   assign req.cq_fail = cq_fail_valid && !out(cq_fail_qp);
@@ -84,7 +84,7 @@ module dingo_req_sched (
   assign req.ack = ack_i && !out(ack_qp_i);
   assign req.fetch = fetch_valid && fetch_ok_i && !out(fetch_qp);
   assign same_event = (db_i && db_qp_i == next_qp) || (commit_i && commit_qp_i == next_qp) || (fail_valid && fail_qp == next_qp) ||
-                      (cq_fail_valid && cq_fail_qp == next_qp) || rxp_wait_i;
+                      (cq_fail_valid && cq_fail_qp == next_qp) || (rxp_wait_i && rxp_qp_i == next_qp);
   assign turn = turn_ok_i && work && !take_i && !(step_i && step_qp_i == next_qp) && !(next_i && next_qp_i == next_qp) &&
                 !(turn_i && turn_qp_i == next_qp) && (!same_event || since_q >= MOST);
   assign turn_take_o = turn;

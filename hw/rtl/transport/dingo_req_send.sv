@@ -80,25 +80,26 @@ module dingo_req_send (
       inl_valid_q <= 1'b0;
     end else if (go) begin
       case (state_q)
-        HEAD:
-        if (start_i) begin
-          txd_valid_q <= 1'b1;
+        HEAD: begin                      // whether there is one is known late: what is there is kept, until another comes
           txd_q <= txd_i;
           index_q <= '0;
           left_q <= txd_i.len;
           block_q <= datagram_i ? 4'd1 : offset_i[9:6];
           prime_q <= !datagram_i;
           datagram_q <= datagram_i;
-          state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
-          if (quick_i && txd_i.len != 13'd0) begin
-            if (!txd_i.inl && !quick_seg_i.last) state_q <= SECOND;
-            seg_valid_q <= !txd_i.inl;
-            seg_q <= quick_seg_i;
-            inl_valid_q <= txd_i.inl;
-            inl_q.err <= 1'b0;
-            inl_q.last <= 1'b1;
-            inl_q.bytes <= txd_i.len[6:0];
-            inl_q.data <= quick_data_i;
+          seg_q <= quick_seg_i;
+          inl_q.err <= 1'b0;
+          inl_q.last <= 1'b1;
+          inl_q.bytes <= txd_i.len[6:0];
+          inl_q.data <= quick_data_i;
+          if (start_i) begin
+            txd_valid_q <= 1'b1;
+            state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
+            if (quick_i && txd_i.len != 13'd0) begin
+              if (!txd_i.inl && !quick_seg_i.last) state_q <= SECOND;
+              seg_valid_q <= !txd_i.inl;
+              inl_valid_q <= txd_i.inl;
+            end
           end
         end
         SEGS: begin

@@ -2,7 +2,7 @@
 
 /// QPs whose work request took away a key: it completes when what the key had granted until then is over. That is
 /// every packet that was on its way to an engine (its writes are behind the look-up), and every READ response whose
-/// payload was ordered. Both are counted in the order in which they end, so the QPs wait in one queue; those that need
+/// payload was ordered, or will be as its request was among those packets. Both are counted in the order in which they end, so the QPs wait in one queue; those that need
 /// not wait any more come out for a turn.
 module dingo_req_settle (
     input  logic            clk_i,
@@ -61,7 +61,7 @@ module dingo_req_settle (
     for (int unsigned i = 0; i < Places; i++) begin
       entry = waits_q[i*WaitW +: WaitW];
       if ((LogPlaces + 1)'(i) < waiting_q && entry.qp == look_qp_i) waits_o = 1'b1;
-      if (entry.open && !flow_i.tx_open) begin
+      if (entry.open && !flow_i.tx_open && reached(rx_out_q, entry.rx)) begin
         entry.open = 1'b0;
         entry.tx = tx_in_q;
       end

@@ -53,6 +53,12 @@ module dingo_req_step (
     output rtl_pkg::qpi_t        rec_qp_o,      // of a read
     output req_pkg::rec_access_t rec_access_o,
     input  req_pkg::rec_t    rec_i,
+    // dingo_req_reads
+    output logic        look_o,        // the record that is read is the one that READ data may be for
+    input  logic        here_i,
+    output logic        data_o,        // it is
+    output logic [31:0] data_psn_o,
+    output logic [12:0] data_len_o,
     // dingo_req_wqes
     output rtl_pkg::qp_cfg_t     cfg_o,
     output logic [31:0] producer_o,
@@ -106,7 +112,7 @@ module dingo_req_step (
   assign db_next_o = again && run;
   assign db_bad_o = run && event_db_bad;
   // What can only be followed by PH_BACK has the next event chosen.
-  assign ending = !hold_i && !again && (starting ? kind_q.db || kind_q.fetch : w_q.phase == req_pkg::PH_ACK_END && acked);
+  assign ending = !hold_i && !again && (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) : w_q.phase == req_pkg::PH_ACK_END && acked);
   assign choose = (idle || (backing && !next_q) || ending) && run && pick_i;
   assign next_o = next_q;
   assign next_qp_o = next_qp_q;
@@ -142,11 +148,14 @@ module dingo_req_step (
   assign ahead_o.wake = w_q.ahead_wake;
 
   // ------------------------------------------------------------------------------------ a flush, a response arrives
-  logic order_re;
-  logic [7:0] order_pos;
+  logic order_re, plain;
+  logic [7:0] order_pos, order_next;
 
   assign flush_o = w_q.phase == req_pkg::PH_FLUSH;
   assign flush_st_o = w_q.st;
+  assign data_o = starting && run && kind_q.rxp && plain;
+  assign data_psn_o = c_q.ordered;
+  assign data_len_o = rx_len_q;
   assign place_o.len = rx_len_q;
   assign place_o.atomic = rx_opcode_q == roce_pkg::RC_ATOMIC_ACK;
   assign place_o.word = rx_word_q;
@@ -157,7 +166,7 @@ module dingo_req_step (
       .clk_i,
       .rst_ni,
       .run_i(run),
-      .start_i(starting && kind_q.rxp),
+      .start_i(starting && kind_q.rxp && !plain),
       .up_i(w_q.st == dingo_pkg::QPS_RTS[2:0] || w_q.st == dingo_pkg::QPS_SQD[2:0]),
       .item_i(w_q.item),
       .opcode_i(rx_opcode_q),
@@ -168,6 +177,9 @@ module dingo_req_step (
       .ordered_i(c_q.ordered),
       .head_i(c_q.head),
       .tail_i(c_q.tail),
+      .data_at_i(c_q.data_at),
+      .here_i,
+      .plain_o(plain),
       .valid_o(place_valid_o),
       .ready_i(place_ready_i),
       .data_o(place_o.data),
@@ -176,6 +188,7 @@ module dingo_req_step (
       .rec_o(place_o.rec),
       .rec_re_o(order_re),
       .rec_pos_o(order_pos),
+      .next_pos_o(order_next),
       .rec_i
   );
 
@@ -195,7 +208,10 @@ module dingo_req_step (
 
   // ------------------------------------------------------------------------------------ records
   logic rec_re;
-  logic [7:0] rec_rpos, rec_wpos;
+  logic [7:0] rec_rpos, rec_wpos, load_pos;
+  // The oldest, or what a READ response is likely to answer
+  assign look_o = rec_re && (w_q.phase == req_pkg::PH_LOAD || w_q.phase == req_pkg::PH_BACK);
+  assign load_pos = (next_q ? next_kind_q.rxp : kind_q.rxp) ? (same_q ? c_q.data_at : c_i.data_at) : (same_q ? c_q.head : c_i.head);
   assign rec_access_o.re = rec_re;
   assign rec_access_o.rpos = rec_rpos;
   always_comb begin
@@ -204,11 +220,11 @@ module dingo_req_step (
     case (w_q.phase)
       req_pkg::PH_LOAD: begin
         rec_re = 1'b1;
-        rec_rpos = same_q ? c_q.head : c_i.head;
+        rec_rpos = load_pos;
       end
       req_pkg::PH_BACK: begin          // as PH_LOAD
         rec_re = next_q;
-        rec_rpos = same_q ? c_q.head : c_i.head;
+        rec_rpos = load_pos;
       end
       req_pkg::PH_ACK_READ, req_pkg::PH_ACK_END, req_pkg::PH_FAIL_READ: rec_re = 1'b1;
       req_pkg::PH_ACK_TEST: begin      // the one behind it, which is looked at next when this one completes
@@ -308,6 +324,11 @@ module dingo_req_step (
           w_q <= event_w;
           c_q <= event_c;
           report_q <= event_report;
+          if (data_o) begin
+            c_q.ordered <= c_q.ordered + 32'd1;
+            c_q.data_at <= c_q.data_at + 8'd1;
+            w_q.phase <= req_pkg::PH_BACK;
+          end
         end
         req_pkg::PH_ACK_READ: w_q.phase <= req_pkg::PH_ACK_TEST;
         req_pkg::PH_ACK_TEST, req_pkg::PH_ACK_END: begin
@@ -330,7 +351,10 @@ module dingo_req_step (
         req_pkg::PH_RX:
         if (place_valid_o && place_ready_i) begin
           // When it finds no place after all, the QP fails before anything behind it counts.
-          if (place_o.data) c_q.ordered <= place_o.item.psn + 32'd1;
+          if (place_o.data) begin
+            c_q.ordered <= place_o.item.psn + 32'd1;
+            c_q.data_at <= order_next;
+          end
           w_q.phase <= req_pkg::PH_BACK;
         end
         req_pkg::PH_FLUSH:

@@ -55,6 +55,8 @@ module dingo_req_turn (
     output req_pkg::quick_ask_t    quick_o,
     input  req_pkg::quick_answer_t quick_i,
     input  rtl_pkg::seg_t        quick_seg_i,
+    output logic        keep_o,        // the record that is written is of a READ whose place dingo_req_reads keeps
+    output dingo_pkg::sge_t      keep_sge_o,
     // dingo_mr_work: asked until it is done
     output logic        mrw_valid_o,
     output rtl_pkg::mrw_req_t    mrw_o,
@@ -100,6 +102,7 @@ module dingo_req_turn (
   rtl_pkg::qps_t st_q;
   req_pkg::ctx_t c_q;
   req_pkg::rec_t r_q, rec_wr;
+  logic own_gid_q;                     // of a connected QP: its source address is there; that changes at rest only
   logic wake_q, datagram, uc, out_free, leaving;
   logic [4:0] used_q;                  // packets of this turn
   logic [7:0] status_q, verr_q;        // of a failure
@@ -116,7 +119,14 @@ module dingo_req_turn (
   logic up, connected, window_closed;
   logic [3:0] shift;                   // PMTU = 2^shift
   logic [12:0] pmtu;
-  logic [31:0] in_flight, wqe_packets;
+  // What is compared for long is found when the turn begins, and kept: request packets in flight, up to the window; whether
+  // the QP waits for a time; READs that it may have. A cycle late, when nothing moves: how many PSNs a new message may take.
+  logic [WINDOW_LOG:0] flight_q;
+  logic waits_q, near_q, flies;
+  logic [4:0] max_reads_q;
+  logic [31:0] in_flight, reach, wqe_packets;
+  logic signed [32:0] left_q, left_reads_q;
+  req_pkg::ctx_t c_now;
   logic [63:0] ack_ns;
   logic [32:0] wqe_round;
   rtl_pkg::txd_t txd;
@@ -147,8 +157,11 @@ module dingo_req_turn (
   assign up = st_q == dingo_pkg::QPS_RTS[2:0] || st_q == dingo_pkg::QPS_SQD[2:0];
   assign shift = 4'd7 + {1'b0, cfg_q.path_mtu};
   assign pmtu = rtl_pkg::pmtu_bytes(cfg_q.path_mtu);
-  assign in_flight = c_q.send - c_q.oldest - {8'd0, c_q.read_psns};
-  assign window_closed = !in_flight[31] && in_flight[30:WINDOW_LOG] != '0;
+  assign c_now = state_q == TAKE ? c_i : c_q;
+  assign in_flight = c_i.send - c_i.oldest - {8'd0, c_i.read_psns};
+  assign reach = c_now.new_psn - c_now.oldest;
+  assign window_closed = flight_q[WINDOW_LOG];
+  assign flies = (quick_o.take && !quick_i.wqe.fetch) || (sending && free_o && !r_read);  // one more
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
   assign wqe_round = ({1'b0, answer_i.wqe.length} + {20'd0, pmtu} - 33'd1) >> shift;
   assign wqe_packets = datagram || answer_i.wqe.length == 32'd0 ? 32'd1 : wqe_round[31:0];
@@ -202,15 +215,14 @@ module dingo_req_turn (
                                (c_q.settles ? settle_i.waits : !settle_i.room));
   assign must_wait = (answer_i.wqe.fence && c_q.reads != 5'd0) || key_wait ||
                      (connected && !r_local && !no_reads &&
-                      ((r_read && (c_q.reads >= max_reads || (c_q.reads != 5'd0 && span > READ_SPAN))) || span > PSN_SPAN));
-  assign may_check = connected && !must_wait && !r_local && !no_reads && gid_ok && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
+                      ((r_read && (c_q.reads >= max_reads_q || (c_q.reads != 5'd0 && $signed({9'd0, r_q.packets}) > left_reads_q))) ||
+                       $signed({9'd0, r_q.packets}) > left_q));
+  assign may_check = connected && !must_wait && !r_local && !no_reads && own_gid_q && !answer_i.wqe.inl && answer_i.wqe.num_sge != 4'd0;
 
   // The packet that begins
   logic [23:0] place;                  // of the packet in its message
   logic [31:0] place_off, rest;
   logic r_read, r_local, r_last, single, gid_ok, ackreq;
-  logic [31:0] span;
-  logic [4:0] max_reads;
 
   assign place = c_q.send[23:0] - r_q.first[23:0];
   assign place_off = {8'd0, place} << shift;
@@ -220,11 +232,9 @@ module dingo_req_turn (
   assign single = !r_read && r_q.packets == 24'd1;
   assign r_last = place + 24'd1 == r_q.packets;
   assign ackreq = connected && (r_read || last_q || c_q.since_ackreq + 7'd1 >= ACK_INTERVAL);
-  assign span = c_q.new_psn - c_q.oldest + {8'd0, r_q.packets};
-  assign max_reads = cfg_q.max_rd > {3'd0, MAX_READS} ? MAX_READS : cfg_q.max_rd[4:0];
 
   dingo_req_txd u_txd (
-      .en_i(state_q == EMIT || quick_o.take),
+      .en_i(state_q == EMIT || state_q == QUICK),
       .qp_i(qp_q),
       .qpn_i(qpn_o),
       .cfg_i(cfg_q),
@@ -239,6 +249,7 @@ module dingo_req_turn (
       .last_i(state_q == QUICK || last_q),
       .ackreq_i(state_q == QUICK || ackreq),
       .gid_valid_i,
+      .own_gid_i(own_gid_q),
       .gid_ok_o(gid_ok),
       .txd_o(txd)
   );
@@ -274,7 +285,6 @@ module dingo_req_turn (
 
   // ---------------------------------------------------------------- what may come next
   logic more, may_send, may_begin, quick_next, quick_last, quick_more, quick_ok, room_behind, flushing, old;
-  logic near;
   // The table may say ERR before the step that sees to what had begun, which goes first.
   assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
   assign old = c_q.cursor != c_q.tail;
@@ -282,15 +292,14 @@ module dingo_req_turn (
   assign may_send = used_q != BURST && !halt_tx_i && tx_room_i;
   assign may_begin = c_q.tail - c_q.head != 8'd1 << rtl_pkg::REC_LOG && !window_closed;
   // A new WQE that may be plain. Without long READs outstanding the window keeps PSNs in reach.
-  assign quick_next = !flushing && up && c_q.wait_at == NEVER && !old && more && may_send && may_begin && connected && gid_ok &&
-                      (c_q.reads == 5'd0 || near) && (quick_i.on || quick_i.valid || quick_i.rest);
-  assign near = rtl_pkg::idx_before(c_q.new_psn, c_q.oldest + READ_SPAN);
-  assign quick_ok = quick_i.plain && !(quick_i.wqe.fetch && (uc || c_q.reads >= max_reads));
+  assign quick_next = !flushing && up && !waits_q && !old && more && may_send && may_begin && connected && own_gid_q &&
+                      (c_q.reads == 5'd0 || near_q) && (quick_i.on || quick_i.valid || quick_i.rest);
+  assign quick_ok = quick_i.plain && !(quick_i.wqe.fetch && (uc || c_q.reads >= max_reads_q));
   assign quick_last = quick_i.wqe.blocks[1] ? c_q.next_index + 32'd2 == c_q.producer : c_q.next_index + 32'd1 == c_q.producer;
   // And another behind it: what may_send and may_begin will say then, or less.
   assign quick_more = room_behind && c_q.tail - c_q.head < (8'd1 << rtl_pkg::REC_LOG) - 8'd1;
   assign room_behind = used_q != BURST - 5'd1 && !halt_tx_i && tx_room_i &&
-                       (in_flight[31] || (in_flight[30:WINDOW_LOG] == '0 && in_flight[WINDOW_LOG-1:0] != '1));
+                       !window_closed && flight_q[WINDOW_LOG-1:0] != '1;
   assign quick_o.take = state_q == QUICK && run_i && quick_i.valid && quick_ok && free_o && rec_we_ok_i;
   assign quick_o.may_start = state_q == TAKE || state_q == NEXT;
   // It begins with the turn, as far as can be seen of what comes from the memory.
@@ -299,6 +308,8 @@ module dingo_req_turn (
   assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_ok) || state_q == BACK;
   assign quick_o.index = state_q == TAKE ? c_i.next_index : c_q.next_index;
 
+  assign keep_o = quick_o.take && quick_i.wqe.fetch && !quick_i.wqe.atomic;
+  assign keep_sge_o = quick_i.head[255:128];
   assign rec_access_o.re = state_q == NEXT && run_i && out_free && old;
   assign rec_access_o.rpos = c_q.cursor;
   assign rec_access_o.we = quick_o.take || (run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT));
@@ -320,6 +331,7 @@ module dingo_req_turn (
       rec_wr.opcode = quick_i.wqe.opcode;
       rec_wr.blocks = quick_i.wqe.blocks;
       rec_wr.fetch = quick_i.wqe.fetch;
+      rec_wr.kept = quick_i.wqe.fetch && !quick_i.wqe.atomic;
       rec_wr.signaled = quick_i.wqe.signaled || cfg_q.signal_all;
     end
   end
@@ -328,6 +340,15 @@ module dingo_req_turn (
     if (out_free) begin
       report_q <= '0;
     end
+    if (state_q == TAKE) begin
+      waits_q <= c_i.wait_at != NEVER;
+      max_reads_q <= qp_rdata_i.cfg.max_rd > {3'd0, MAX_READS} ? MAX_READS : qp_rdata_i.cfg.max_rd[4:0];
+      flight_q <= in_flight[31] ? '0 : in_flight[30:WINDOW_LOG] != '0 ? {1'b1, WINDOW_LOG'(0)} : {1'b0, in_flight[WINDOW_LOG-1:0]};
+    end else if (flies && !window_closed) flight_q <= flight_q + 1'b1;
+    left_q <= $signed({1'b0, PSN_SPAN}) - $signed({reach[31], reach});
+    left_reads_q <= $signed({1'b0, READ_SPAN}) - $signed({reach[31], reach});
+    near_q <= $signed(reach - READ_SPAN) < 0;
+    own_gid_q <= gid_valid_i[state_q == TAKE ? qp_rdata_i.cfg.sgid : cfg_q.sgid];
     load_seen_q <= loaded && !run_i && load_state;
     walk_seen_q <= walked && !run_i && walk_state;
     if (!rst_ni) begin
@@ -363,7 +384,7 @@ module dingo_req_turn (
           checked_q <= 1'b0;
           state_q <= BACK;
           if (flushing) state_q <= FLUSH_NEXT;
-          else if (up && c_q.wait_at == NEVER && (old || more)) begin
+          else if (up && !waits_q && (old || more)) begin
             if (!may_send) wake_q <= 1'b1;
             else if (old) state_q <= rec_re_ok_i ? REC : NEXT;
             else if (quick_next) state_q <= QUICK;
@@ -427,6 +448,7 @@ module dingo_req_turn (
           r_q.status <= '0;
           r_q.verr <= '0;
           r_q.fetch <= answer_i.wqe.fetch;
+          r_q.kept <= 1'b0;
           r_q.signaled <= answer_i.wqe.signaled || cfg_q.signal_all;
           if (answer_i.load_miss) begin
             wake_q <= !answer_i.load_asked;
@@ -508,12 +530,11 @@ module dingo_req_turn (
           off_q <= place_off;
           rest_q <= rest;
           last_q <= r_last || r_read;
-          bytes_q <= r_read ? '0 : rest < {19'd0, pmtu} ? rest[12:0] : pmtu;
-          if (datagram) bytes_q <= rest[12:0];
+          bytes_q <= r_read ? '0 : r_last || datagram ? rest[12:0] : pmtu;
           next_psn_q <= r_read ? rec_next : c_q.send + 32'd1;
           // A READ is asked for again only when there is a place for its data.
-          state_q <= answer_i.wqe.inl || (r_read ? checked_q || r_q.length == 32'd0 : rest == 32'd0) ? EMIT : WALK;
-          if (connected && !gid_ok) begin
+          state_q <= answer_i.wqe.inl || r_q.length == 32'd0 || (r_read && checked_q) ? EMIT : WALK;
+          if (connected && !own_gid_q) begin
             {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
             state_q <= FAULT;
           end
@@ -588,5 +609,5 @@ module dingo_req_turn (
       endcase
   end
 
-  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], cfg_q, rec_i};
+  wire unused_ok = &{1'b0, c_now, wqe_round[32], wqe_packets[31:24], cfg_q, rec_i};
 endmodule

@@ -18,6 +18,7 @@ module dingo_req_txd (
     input  logic        last_i,
     input  logic        ackreq_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
+    input  logic        own_gid_i,     // cfg_i.sgid is one of these
     output logic        gid_ok_o,      // the source address is there
     output rtl_pkg::txd_t        txd_o
 );
@@ -37,7 +38,7 @@ module dingo_req_txd (
   assign send_inv = wqe_i.opcode == dingo_pkg::WR_SEND_INV[7:0];
 
   assign gid_ok_o = datagram_i ? ud.sgid_index[15:rtl_pkg::GID_LOG] == '0 && gid_valid_i[ud.sgid_index[rtl_pkg::GID_LOG-1:0]]
-                               : gid_valid_i[cfg_i.sgid];
+                               : own_gid_i;
 
   always_comb begin
     txd_o = '0;

@@ -39,6 +39,11 @@ module dingo_req_wqes (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
+    // dingo_req_reads asks when nobody here does
+    input  logic        reads_mr_valid_i,
+    output logic        reads_mr_ready_o,
+    input  rtl_pkg::mr_req_t     reads_mr_i,
+    output logic        reads_mr_rsp_valid_o,
     input  logic        push_valid_i,  // blocks that were pushed
     output logic        push_ready_o,
     input  rtl_pkg::push_t       push_i,
@@ -72,8 +77,17 @@ module dingo_req_wqes (
   assign ahead_ok_o = ahead && fill_ready;
   assign cache_re = load_re || quick_re;
   assign cache_index = quick_re ? quick_look : load_index;
-  assign mr_valid_o = walk_mr_valid || quick_mr_valid;
-  assign mr_o = quick_mr_valid ? quick_mr : walk_mr;
+  assign mr_valid_o = walk_mr_valid || quick_mr_valid || reads_mr_valid_i;
+  assign mr_o = quick_mr_valid ? quick_mr : walk_mr_valid ? walk_mr : reads_mr_i;
+  assign reads_mr_ready_o = !walk_mr_valid && !quick_mr_valid;
+  // Whose the answers are that come next
+  logic asked_ready, asked_valid, asked_reads, mr_rsp_valid;
+  logic [3:0] asked_count;
+  dingo_fifo #(.Width(1), .LogDepth(3)) u_asked (
+      .clk_i, .rst_ni, .valid_i(mr_valid_o), .ready_o(asked_ready), .data_i(reads_mr_ready_o),
+      .valid_o(asked_valid), .ready_i(mr_rsp_valid_i), .data_o(asked_reads), .count_o(asked_count));
+  assign reads_mr_rsp_valid_o = mr_rsp_valid_i && asked_reads;
+  assign mr_rsp_valid = mr_rsp_valid_i && !asked_reads;
   assign block_re = walk_re || inl_re_i;
   assign block_index = walk_re ? walk_block : inl_block_i;
 
@@ -143,7 +157,7 @@ module dingo_req_wqes (
       .fill_limit_o(quick_fill_limit),
       .mr_valid_o(quick_mr_valid),
       .mr_o(quick_mr),
-      .mr_rsp_valid_i,
+      .mr_rsp_valid_i(mr_rsp_valid),
       .mr_rsp_i
   );
   dingo_wqe_cache u_cache (
@@ -212,7 +226,7 @@ module dingo_req_wqes (
       .block_i(block_o),
       .mr_valid_o(walk_mr_valid),
       .mr_o(walk_mr),
-      .mr_rsp_valid_i(mr_rsp_valid_i && quick_o.rest),  // else it is the other's
+      .mr_rsp_valid_i(mr_rsp_valid && quick_o.rest),  // else it is the other's
       .mr_rsp_i
   );
 
@@ -222,9 +236,10 @@ module dingo_req_wqes (
     if (rst_ni) begin
       // A fill that comes a cycle late is still of the same turn.
       a_same: assert (!(spare || (load_fill && !fill_wake && !fill_force)) || qp_i == qp_q);
+      a_asked: assert ((asked_ready || !mr_valid_o) && (asked_valid || !mr_rsp_valid_i));
       a_look: assert (!(load_re && quick_re));
       a_key: assert (!(walk_mr_valid && quick_mr_valid));
     end
   end
-  wire unused_ok = &{1'b0, cfg_i, ahead_cfg_i};
+  wire unused_ok = &{1'b0, cfg_i, ahead_cfg_i, asked_count};
 endmodule

@@ -134,6 +134,15 @@ module dingo_requester (
   logic is_ack, ack_take, rx, place_valid, place_ready, place_idle, place_soon, place_using, place_free, place_sel;
   logic [3:0] place_seg;
   rtl_pkg::qpi_t place_qp;
+  logic place_scat_valid;
+  rtl_pkg::scat_t place_scat;
+  // of plain READs
+  logic reads_idle, reads_ready, look, here, data, keep, data_soon, reads_mr_valid, reads_mr_ready, reads_mr_rsp_valid, reads_scat_valid;
+  logic [31:0] data_psn;
+  logic [12:0] data_len;
+  dingo_pkg::sge_t keep_sge;
+  rtl_pkg::mr_req_t reads_mr;
+  rtl_pkg::scat_t reads_scat;
   rtl_pkg::qp_cfg_t place_cfg;
   req_pkg::place_t place;
   // WQEs
@@ -159,8 +168,10 @@ module dingo_requester (
   assign commit_ready_o = take && kind.commit;
   assign is_ack = rxp_i.h.opcode == roce_pkg::RC_ACK;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
-  assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && !rx;
-  assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !rx && !flush;
+  // Nor do those two overtake each other.
+  assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
+  assign data_soon = reads_ready && (rxp_i.h.opcode == roce_pkg::RC_READ_ONLY ? place_ready : place_soon);
+  assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
   assign place_free = send_free && !turn_busy && quick_answer.rest;
@@ -178,7 +189,7 @@ module dingo_requester (
   assign fail_qp_o = qp;
   assign wake_valid = settle_wake_valid || pause_wake_valid || wqe_wake_valid;
   assign wake_qp = settle_wake_valid ? settle_wake_qp : pause_wake_valid ? pause_wake_qp : wqe_wake_qp;
-  assign idle_o = step_idle && turn_rest && place_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
+  assign idle_o = step_idle && turn_rest && place_idle && reads_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
   // The steps take doorbells when they come to it; those behind are checked meanwhile.
@@ -187,9 +198,9 @@ module dingo_requester (
       .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
       .clk_i, .rst_ni, .ready_o(sched_clear), .commit_i(commit_valid_i), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
-      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && place_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
+      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && data_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
-      .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
+      .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
       .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
       .fetch_i(fetch), .fetch_qp_i(qp), .fetch_ok_i(fetch_ok && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
       .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .step_i(step_busy), .step_qp_i(qp),
@@ -208,9 +219,10 @@ module dingo_requester (
       .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
       .qpa_info_o, .qp_o(qp), .qpn_o(qpn), .qp_rdata_i, .cq_o(cq), .state_we_o, .state_o, .back_o(step_back),
       .fetch_o(fetch), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
-      .rec_access_o(step_access), .rec_i(rec_in), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
+      .rec_access_o(step_access), .rec_i(rec_in), .look_o(look), .here_i(here), .data_o(data),
+      .data_psn_o(data_psn), .data_len_o(data_len), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
       .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flushed_i(flushed), .flushed_c_i(turn_back.c),
-      .room_i(room), .report_o(step_report), .place_valid_o(place_valid), .place_ready_i(place_ready), .place_o(place)
+      .room_i(room), .report_o(step_report), .place_valid_o(place_valid), .place_ready_i(place_ready && reads_idle), .place_o(place)
   );
   dingo_req_store u_store (
       .clk_i, .rst_ni, .step_take_i(take), .step_take_qp_i(pick_qp), .step_qp_i(qp), .step_back_i(step_back),
@@ -227,7 +239,7 @@ module dingo_requester (
       .back_o(turn_back), .back_ok_i(turn_back_ok), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
       .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
       .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
-      .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),
+      .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .keep_o(keep), .keep_sge_o(keep_sge), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),
       .settle_push_o(settle_push), .pause_push_o(pause_push), .out_ok_i(!out_step && room),
       .report_o(turn_report), .tx_room_i, .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o, .seg_ready_i, .seg_o,
       .inl_valid_o, .inl_ready_i, .inl_o
@@ -235,9 +247,19 @@ module dingo_requester (
   dingo_req_place u_place (
       .clk_i, .rst_ni, .idle_o(place_idle), .ready_o(place_ready), .soon_o(place_soon), .using_o(place_using),
       .ack_i(ack_take), .ack_qp_i(rxp_i.qp), .ack_psn_i(rxp_i.h.psn), .ack_syndrome_i(rxp_i.h.syndrome),
-      .ack_len_i(rxp_i.h.len), .start_i(place_valid && place_ready), .place_i(place), .producer_i(producer), .cfg_i(cfg),
+      .ack_len_i(rxp_i.h.len), .start_i(place_valid && place_ready && reads_idle), .place_i(place), .producer_i(producer), .cfg_i(cfg),
       .free_i(place_free), .qp_o(place_qp), .cfg_o(place_cfg), .ask_o(place_ask), .answer_i(answer),
-      .seg_index_o(place_seg), .seg_i(seg), .scat_valid_o, .scat_ready_i, .scat_o
+      .seg_index_o(place_seg), .seg_i(seg), .scat_valid_o(place_scat_valid), .scat_ready_i, .scat_o(place_scat)
+  );
+  // Orders of what was in work there before go first.
+  assign scat_valid_o = place_scat_valid || reads_scat_valid;
+  assign scat_o = place_scat_valid ? place_scat : reads_scat;
+  dingo_req_reads u_reads (
+      .clk_i, .rst_ni, .idle_o(reads_idle), .ready_o(reads_ready), .put_i(keep), .put_qp_i(turn_qp), .put_pos_i(turn_access.wpos),
+      .put_sge_i(keep_sge), .look_i(look), .look_qp_i(rec_qp), .look_pos_i(step_access.rpos), .here_o(here), .start_i(data),
+      .psn_i(data_psn), .len_i(data_len), .pdn_i(cfg.pdn), .privileged_i(cfg.privileged), .mr_valid_o(reads_mr_valid),
+      .mr_ready_i(reads_mr_ready), .mr_o(reads_mr), .mr_rsp_valid_i(reads_mr_rsp_valid), .mr_rsp_i,
+      .scat_valid_o(reads_scat_valid), .scat_ready_i(scat_ready_i && !place_scat_valid), .scat_o(reads_scat)
   );
   dingo_req_wqes u_wqes (
       .clk_i, .rst_ni, .idle_o(cache_idle), .xl_flush_i, .forget_i(forget), .qp_i(place_sel ? place_qp : turn_qp),
@@ -248,6 +270,7 @@ module dingo_requester (
       .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
       .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
+      .reads_mr_valid_i(reads_mr_valid), .reads_mr_ready_o(reads_mr_ready), .reads_mr_i(reads_mr), .reads_mr_rsp_valid_o(reads_mr_rsp_valid),
       .push_valid_i, .push_ready_o, .push_i, .line_wqe_valid_o(wqe_valid_o), .line_wqe_ready_i(wqe_ready_i), .line_wqe_o(wqe_o),
       .line_wqe_rsp_valid_i(wqe_rsp_valid_i), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i
   );

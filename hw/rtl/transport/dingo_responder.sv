@@ -133,7 +133,8 @@ module dingo_responder (
   logic [5:0] cqes_q;                     // completions that are not in host memory yet
   rtl_pkg::qpi_t init_q;
 
-  logic quick_rx_q, quick_turn_q;         // dingo_rsp_quick had it: END, or the ACK, leaves while it is stored
+  logic quick_rx_q, quick_send_q;         // dingo_rsp_quick had it: END, or a packet, leaves while it is stored
+  logic quick_data_q;                     // that is the response to put_q's
   logic [383:0] end_q;                    // item of that END
   logic is_rx, is_commit, is_turn, is_srq;
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
@@ -160,23 +161,26 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- what comes next
   rsp_pkg::step_t step;
-  logic step_valid, take, turn_ready, failures, wake_push;
+  logic step_valid, take, tx_free, may_send, turn_ready, failures, wake_push;
   rtl_pkg::qpi_t step_qp;
   rsp_pkg::item_t commit_item;
   assign commit_item = rsp_pkg::item_t'(commit_i.item);
 
   dingo_rsp_sched u_sched (
-      .clk_i, .rst_ni, .commit_valid_i, .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]), .cq_fail_valid_i, .cq_fail_qp_i,
+      .clk_i, .rst_ni, .commit_valid_i(commit_valid_i && (!commit_item.single || tx_free)), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]), .cq_fail_valid_i, .cq_fail_qp_i,
       .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .db_srq_i, .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
       .srqa_valid_i(srqa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_SRQA)), .srqa_srq_i(srqa_q.srq),
       .resume_valid_i(resume_valid), .resume_qp_i(resume_qp),
       // room is as of before what is on its way: two more than a packet's orders
       .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_turn_q && !(loading && is_turn)),
+      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_send_q && !may_send),
       .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),
       .step_qp_o(step_qp), .again_o(again_next), .ready_o(turn_ready), .failures_o(failures)
   );
+  // An item whose response leaves with its step comes when the packet before has been given: what room says is of behind it.
+  assign tx_free = (!txd_valid_o || txd_ready_i) && (!seg_valid_o || seg_ready_i) && !quick_send_q && !may_send;
+  assign may_send = loading && (is_turn || (is_commit && item_q.single));
   assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
   assign db_ready_o = take && (step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_SRQ_DB);
@@ -245,7 +249,7 @@ module dingo_responder (
 
   // ---------------------------------------------------------------- steps of one cycle
   rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_put, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
+  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_put, quick_data, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
   logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
   rtl_pkg::qpi_t next_qp_q, load_qp;
   rsp_pkg::rctx_t quick_ctx;
@@ -261,8 +265,8 @@ module dingo_responder (
   dingo_rsp_quick u_quick (
       .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
       .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
-      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .rx_o(quick_rx),
-      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit), .put_o(quick_put),
+      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .tx_ok_i(tx_room_i && !halt_tx_i), .rx_o(quick_rx),
+      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit), .put_o(quick_put), .data_o(quick_data),
       .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
   assign quick = quick_rx || quick_commit || quick_reply || quick_db;
   // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
@@ -368,10 +372,14 @@ module dingo_responder (
       .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
   );
 
+  logic [rtl_pkg::ITEM_BITS-1:0] data_item;
+  logic [rsp_pkg::PLACE_W-1:0] data_place;
+  assign data_item = cqe_item_q;
+  assign data_place = data_item[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W];
   rtl_pkg::txd_t txd;
   dingo_rsp_packet u_packet (
-      .qp_i(qp_q), .cfg_i(x_q.cfg), .ctx_i(is_turn && !quick_turn_q ? tn_ctx : c_q), .res_i(res),
-      .read_i(is_turn && tn_read), .txd_o(txd), .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
+      .qp_i(qp_q), .cfg_i(x_q.cfg), .ctx_i(is_turn && !quick_send_q ? tn_ctx : c_q), .res_i(res),
+      .read_i(is_turn && tn_read && !quick_send_q), .single_i(quick_data_q), .item_i(cqe_item_q), .word_i(put_word_q), .txd_o(txd), .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
   );
 
   // ---------------------------------------------------------------- receive WQEs
@@ -432,8 +440,9 @@ module dingo_responder (
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
                   && !rxp_valid_i && !resume_valid && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
-  assign reading_o = (state_q == PART && is_turn) || seg_valid_o;
-  assign tx_idle_o = !((is_turn || quick_turn_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
+  // A READ whose packet is through may be one that is answered from what its key was then.
+  assign reading_o = (state_q == PART && is_turn) || (loading && is_commit) || quick_send_q || seg_valid_o;
+  assign tx_idle_o = !((is_turn || quick_send_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
     if (rd_new || rd_find || rd_get) rd_done_q <= 1'b0;
@@ -454,19 +463,23 @@ module dingo_responder (
     if (scat_ready_i) own_scat_valid_q <= 1'b0;
     if (txd_ready_i) txd_valid_o <= 1'b0;
     if (seg_ready_i) seg_valid_o <= 1'b0;
-    if (tn_send || (state_q == STORE && go && quick_turn_q)) begin
+    if (tn_send || (state_q == STORE && go && quick_send_q)) begin
       txd_valid_o <= 1'b1;
       txd_o <= txd;
-      seg_valid_o <= tn_read && res_bytes != '0;
+      seg_valid_o <= quick_send_q ? quick_data_q && !cqe_item_q.atomic : tn_read && res_bytes != '0;
       seg_o.last <= 1'b1;
       seg_o.len <= {19'd0, res_bytes};
       seg_o.off <= key.off;
       seg_o.mem <= key.mem;
+      if (quick_data_q) begin
+        seg_o.len <= cqe_item_q.bytes;
+        {seg_o.off, seg_o.mem} <= data_place;
+      end
     end
 
     put_q <= rst_ni && loading && go && quick_put;
     put_slot_q <= ctx_r.rd_next;
-    put_word_q <= item_word_q;
+    if (loading && go) put_word_q <= item_word_q;
     if (rst_ni) a_put: assert (!(put_q && (rd_new || rd_find || rd_get || rd_step)));
     if (go) begin
       case (state_q)
@@ -490,7 +503,8 @@ module dingo_responder (
               own_scat_q.item <= end_q;
             end
             quick_rx_q <= 1'b0;
-            quick_turn_q <= 1'b0;
+            quick_send_q <= 1'b0;
+            quick_data_q <= 1'b0;
           end
           if (take) begin
             qp_q <= step_qp;
@@ -555,7 +569,8 @@ module dingo_responder (
           prefetch_q <= quick_prefetch;
           own <= quick_emit;
           quick_rx_q <= quick_rx;
-          quick_turn_q <= quick_reply;
+          quick_send_q <= quick_reply || quick_data;
+          quick_data_q <= quick_data;
         end
         rx_send_q <= is_rx && in_send;
         if (quick_commit) cqe_item_q <= item_q;
@@ -571,6 +586,7 @@ module dingo_responder (
           own_scat_q.seg.off <= in_mr_rsp.off;
           own_scat_q.seg.mem <= in_mr_rsp.mem;
           end_q <= quick_item;
+          if (quick_read) end_q[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W] <= {in_mr_rsp.off, in_mr_rsp.mem};
         end
         a_item: assert (!quick_commit || ctx_r.items != '0);
         a_items: assert (!quick_rx || ctx_r.items != '1);
@@ -605,11 +621,12 @@ module dingo_responder (
       own_scat_valid_q <= 1'b0;
       quick_rx_q <= 1'b0;
       rx_send_q <= 1'b0;
-      quick_turn_q <= 1'b0;
+      quick_send_q <= 1'b0;
+      quick_data_q <= 1'b0;
       txd_valid_o <= 1'b0;
       seg_valid_o <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, rd_item, own, db_i.pushed};
+  wire unused_ok = &{1'b0, data_item, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, rd_item, own, db_i.pushed};
 endmodule

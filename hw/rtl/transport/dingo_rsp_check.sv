@@ -63,7 +63,7 @@ module dingo_rsp_check (
 
   logic [7:0] slots;
   assign slots = cfg_i.max_dest_rd;
-  assign rd_slot_o = rsp_pkg::rd_slot(ctx_i.rd_next, ctx_i.rd_inflight, slots);
+  assign rd_slot_o = ctx_i.rd_take;
   assign rd_cancel_o = ctx_i.rd_pending[rd_slot_o] && ctx_i.rd_answered[rd_slot_o];
   assign rd_ok_o = {3'b0, ctx_i.rd_inflight} < slots && (!ctx_i.rd_pending[rd_slot_o] || ctx_i.rd_answered[rd_slot_o]);
 

@@ -188,7 +188,7 @@ module dingo_rsp_commit (
           c_q.rd_used[c_q.rd_next] <= 1'b1;
           c_q.rd_pending[c_q.rd_next] <= 1'b1;
           c_q.rd_answered[c_q.rd_next] <= 1'b0;
-          c_q.rd_next <= {4'd0, c_q.rd_next} + 8'd1 == x_i.cfg.max_dest_rd ? 4'd0 : c_q.rd_next + 4'd1;
+          c_q.rd_next <= rsp_pkg::rd_behind(c_q.rd_next, x_i.cfg.max_dest_rd);
           wake_o <= 1'b1;
           state_q <= IDLE;
         end

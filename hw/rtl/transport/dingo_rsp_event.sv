@@ -109,6 +109,7 @@ module dingo_rsp_event (
               ctx_o.rd_pending = '0;
               ctx_o.rd_answered = '0;
               ctx_o.rd_next = '0;
+              ctx_o.rd_take = '0;
             end
             if (to_err) begin
               ctx_o.err = 1'b1;

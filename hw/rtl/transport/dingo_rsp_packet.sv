@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The descriptor of a responder's packet: the next of a READ response, or the ACK or NAK that is owed.
+/// The descriptor of a responder's packet: the next of a READ response, the one of a READ or atomic whose item came
+/// back, or the ACK or NAK that is owed.
 /// Combinational.
 module dingo_rsp_packet (
     input  rtl_pkg::qpi_t    qp_i,
     input  rtl_pkg::qp_cfg_t cfg_i,
     input  rsp_pkg::rctx_t   ctx_i,
     input  rsp_pkg::rres_t   res_i,
-    input  logic             read_i,       // READ response, else ACK or NAK
+    input  logic             read_i,       // READ response of res_i,
+    input  logic             single_i,     // or of item_i, whose word is word_i; else ACK or NAK
+    input  rsp_pkg::item_t   item_i,
+    input  logic [63:0]      word_i,
     output rtl_pkg::txd_t    txd_o,
     output logic [31:0]      offset_o,     // READ: of the packet in the READ
     output logic [12:0]      bytes_o,
@@ -48,6 +52,13 @@ module dingo_rsp_packet (
         txd_o.opcode = roce_pkg::RC_ATOMIC_ACK;
         txd_o.swap_add = res_i.va;
       end
+    end else if (single_i) begin
+      txd_o.opcode = item_i.atomic ? roce_pkg::RC_ATOMIC_ACK : roce_pkg::RC_READ_ONLY;
+      txd_o.psn = item_i.psn;
+      txd_o.syndrome = roce_pkg::SYN_ACK;
+      txd_o.msn = ctx_i.msn;
+      txd_o.len = item_i.atomic ? '0 : item_i.bytes[12:0];
+      txd_o.swap_add = item_i.atomic ? word_i : '0;
     end else begin
       txd_o.opcode = roce_pkg::RC_ACK;
       txd_o.psn = ctx_i.reply_psn;
@@ -55,5 +66,5 @@ module dingo_rsp_packet (
       txd_o.msn = ctx_i.msn;
     end
   end
-  wire unused_ok = &{1'b0, cfg_i, ctx_i, res_i};
+  wire unused_ok = &{1'b0, cfg_i, ctx_i, res_i, item_i};
 endmodule

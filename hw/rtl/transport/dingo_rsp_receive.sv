@@ -464,6 +464,7 @@ module dingo_rsp_receive (
             it_q.va <= h.va;
             it_q.bytes <= h.dma_len;
             c_q.rd_inflight <= c_q.rd_inflight + 5'd1;
+            c_q.rd_take <= rsp_pkg::rd_behind(c_q.rd_take, x_i.cfg.max_dest_rd);
             c_q.exp_psn <= c_q.exp_psn + packets;
           end else begin
             c_q.exp_psn <= h.psn + 24'd1;

@@ -72,6 +72,7 @@ package req_pkg;
     logic [7:0]  head;          // positions of records, free running
     logic [7:0]  tail;
     logic [7:0]  cursor;        // whose packets are being sent; tail: a new WQE comes next
+    logic [7:0]  data_at;       // no READ before it waits for data to be ordered
     logic [2:0]  retries;
     logic [2:0]  rnr;
     logic        halted;        // a WQE failed locally; it completes when those before it have
@@ -99,6 +100,7 @@ package req_pkg;
     logic [7:0]  verr;
     logic        signaled;
     logic        fetch;         // READ or atomic: answered by data
+    logic        kept;          // READ of one packet: dingo_req_reads had its place
   } rec_t;
 
   // ------------------------------------------------------------------------------------ responses
@@ -297,8 +299,8 @@ package req_pkg;
   endfunction
 
   // ------------------------------------------------------------------------------------ widths
-  localparam int unsigned CTX_W = 464;
-  localparam int unsigned REC_W = 174;
+  localparam int unsigned CTX_W = 472;
+  localparam int unsigned REC_W = 175;
   localparam int unsigned ITEM_W = 75;
 
 endpackage

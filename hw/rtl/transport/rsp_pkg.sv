@@ -64,12 +64,13 @@ package rsp_pkg;
     logic [3:0]  held_sge;         // where its next byte goes: entry ...
     logic [31:0] held_off;         // ... and offset in it
     logic [4:0]  rd_inflight;      // p1: accepted READs and atomics whose items have not come back
+    logic [3:0]  rd_take;          // p1: slot of the next that is accepted: behind those
     logic [3:0]  rd_next;          // p2: slot for the next of them, the oldest one
     logic [15:0] rd_used;          // p2: slots that were ever used
     logic [15:0] rd_pending;       // p2: slots with packets to send
     logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
   } rctx_t;
-  localparam int unsigned RCTX_W = 531;
+  localparam int unsigned RCTX_W = 535;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory
@@ -84,7 +85,19 @@ package rsp_pkg;
 
   /// What phase 2 needs to know of a packet; as long as rtl_pkg::ITEM_BITS.
   typedef struct packed {
-    logic [42:0] rsvd;
+    // of a READ of one packet: where its bytes are (ITEM_PLACE)
+    logic [41:0] rsvd;
+    logic [31:0] imm;
+    logic [7:0]  opcode;           // enum wc
+    logic [7:0]  flags;            // CQE
+    logic [31:0] src_qpn;
+    logic [15:0] vlan;
+    logic [7:0]  status;           // enum wcs of a failed receive
+    logic [7:0]  verr;
+    logic [7:0]  syn;              // RNR, NAK
+    logic [7:0]  ev;               // NAK: event, 0 none
+    // of all
+    logic        single;           // READ, atomic: its response is one packet, and can be given at once
     kind_t       kind;
     logic [15:0] qp;
     logic [23:0] psn;
@@ -101,17 +114,10 @@ package rsp_pkg;
     logic [31:0] rq_after;         // rq_cons when this packet fails
     logic [31:0] tag;              // receive WQE; READ: rkey
     logic [31:0] bytes;            // message; READ: length
-    logic [31:0] imm;
-    logic [7:0]  opcode;           // enum wc
-    logic [7:0]  flags;            // CQE
-    logic [31:0] src_qpn;
-    logic [15:0] vlan;
-    logic [7:0]  status;           // enum wcs of a failed receive
-    logic [7:0]  verr;
-    logic [7:0]  syn;              // RNR, NAK
-    logic [7:0]  ev;               // NAK: event, 0 none
     logic [63:0] va;               // READ
   } item_t;
+  localparam int unsigned ITEM_PLACE = 214;  // lowest bit of offset and memory in such an item
+  localparam int unsigned PLACE_W = 167;
 
   /// What a part reports through the responder's outputs; stays until `ready` of its kind.
   typedef struct packed {
@@ -207,11 +213,9 @@ package rsp_pkg;
   } rres_t;
   localparam int unsigned RRES_W = 305;
 
-  // Slot of the next READ or atomic: behind those that are not committed yet.
-  function automatic logic [3:0] rd_slot(input logic [3:0] next, input logic [4:0] inflight, input logic [7:0] slots);
-    logic [7:0] behind;
-    behind = {4'd0, next} + {3'd0, inflight};
-    rd_slot = behind >= slots ? 4'(behind - slots) : behind[3:0];
+  // The slot of a READ or atomic behind this one
+  function automatic logic [3:0] rd_behind(input logic [3:0] slot, input logic [7:0] slots);
+    rd_behind = {4'd0, slot} + 8'd1 == slots ? 4'd0 : slot + 4'd1;
   endfunction
 
   // Packets of a message; an empty one takes one.

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
              8.5},
         Case{"Send", small(DINGO_WR_SEND, 16, 32), 1000, 6},
         Case{"SendOneQp", small(DINGO_WR_SEND, 1, 64), 500, 14},
-        Case{"Read", small(DINGO_WR_READ, 16, 16), 500, 24},
+        Case{"Read", small(DINGO_WR_READ, 16, 16), 500, 9.8},
         Case{
             "WriteOfManyPackets",  // 64 of them
             with(small(DINGO_WR_WRITE, 1, 16), [](RtlLoad& l) { l.bytes = 16384, l.path_mtu = 1; }),

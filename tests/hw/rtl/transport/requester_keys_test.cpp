@@ -197,6 +197,28 @@ TEST_F(RequesterKeys, CompletesWhenReadResponsesThatHadTheKeyWereRead) {
     expect_cqe(0, 0, DINGO_WR_LOCAL_INV);
 }
 
+// A READ that had found its key may be answered when its request is through.
+TEST_F(RequesterKeys, CompletesWhenReadsThatWereOnTheirWayWereRead) {
+    start();
+    come(1);
+    b.work_under_way = true;
+    invalidate(0x10001);
+    b.ring(kQp);
+    b.run(600);
+    b.dut.flow_tx_open_i = 1;
+    end(1);
+    b.run(100);
+    EXPECT_TRUE(b.cqes.empty());
+    order_read();
+    b.dut.flow_tx_open_i = 0;
+    b.run(100);
+    EXPECT_TRUE(b.cqes.empty());
+    read_done();
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_LOCAL_INV);
+}
+
 TEST_F(RequesterKeys, ManyQueuePairsWaitAndOthersSendMeanwhile) {
     constexpr unsigned kMany = 14;
     const std::uint16_t other = 2 + kMany;

@@ -155,10 +155,10 @@ TEST_F(Overlap, AWqeThatTheHostChangedFailsTheRead) {
 
 TEST_F(Overlap, ACommandWaitsForAResponseInWork) {
     start();
-    read(0, 8);
+    read(0, 300);
     go();
     hold_wqes();
-    respond(0, 0x10, 8);
+    respond(0, 0x0D, 256);
     b.run(1000);
     b.ask(kQp, DINGO_QPS_ERR, DINGO_QPM_STATE);
     bool done = false;

@@ -462,6 +462,7 @@ void Bench::cycle() {
             qps_[dut.state_index_o].state = dut.state_o;
         if (dut.fail_valid_o)
             failed_qps.push_back(dut.fail_qp_o);
+        lookups += dut.mr_valid_o;
         if (dut.mr_valid_o)
             lookups_.emplace_back(now_ + kMrLatency, look_up(rtl::sample<rtl::MrReq>(dut.mr_o)));
         if (dut.rwqe_valid_o && dut.rwqe_ready_i) {

@@ -138,6 +138,7 @@ class Bench {
     std::pair<std::uint64_t, std::uint64_t> bad_bytes{0, 0};  ///< writes here fail
     std::vector<std::string> errors;                          ///< broken rules of the interface
     unsigned rq_reads = 0;
+    unsigned lookups = 0;    ///< of keys
     unsigned cqe_delay = 0;  ///< cycles at most until a completion is in host memory
     bool halt_tx = false;
     bool halt_commits = false;  ///< nothing that is written is in memory yet

@@ -50,6 +50,69 @@ TEST_P(Reads, AnswerHasAllPacketsOfTheRead) {
     EXPECT_EQ(bench.query(1).rq_psn, psn0() + 5);
 }
 
+/// What was found of its key when it came is enough.
+TEST_P(Reads, OneOfOnePacketIsAnsweredWithoutAnotherLook) {
+    for (unsigned i = 0; i < 4; ++i)
+        bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 300 * i, 1 + 85 * i));
+    bench.halt_commits = true;
+    for (unsigned i = 0; i < 500; ++i)
+        bench.cycle();
+    EXPECT_EQ(bench.lookups, 4u);
+    EXPECT_TRUE(bench.sent.empty());
+    bench.halt_commits = false;
+    settle();
+    for (unsigned i = 0; i < 4; ++i)
+        expect_response(i, psn0() + i, kIova + 300 * i, 1 + 85 * i, i + 1);
+    if (GetParam().ready == 100) {  // else there may be no room, and a turn does it
+        EXPECT_EQ(bench.lookups, 4u);
+    }
+    bench.sent.clear();
+    bench.packet(1, with_reth(kReadRequest, psn0() + 2, kIova + 600, 171));  // and again
+    settle();
+    expect_response(0, psn0() + 2, kIova + 600, 171, 3);
+}
+
+/// Whoever takes a key away waits for it: until its payload is ordered it counts as being read.
+TEST_P(Reads, OneOfOnePacketCountsAsBeingReadFromItsItemOn) {
+    if (GetParam().ready != 100)
+        return;  // without room it is answered in a turn
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 64));
+    unsigned reading = 0, cycles = 0;
+    for (; bench.sent.empty() && cycles < 300; ++cycles) {
+        reading = bench.dut.reading_o != 0 ? reading + 1 : 0;
+        bench.cycle();
+    }
+    EXPECT_EQ(bench.sent.size(), 1u);
+    EXPECT_EQ(reading, 3u);  // item, response, order
+    settle();
+    EXPECT_FALSE(bench.dut.reading_o);
+}
+
+TEST_P(Reads, AnswersAndAcknowledgementsOfManyQpsKeepTheirOrder) {
+    for (unsigned qp = 2; qp < 9; ++qp)
+        bench.create_rc(qp);
+    for (unsigned n = 0; n < 24; ++n)
+        for (unsigned qp = 1; qp < 9; ++qp) {
+            const std::uint32_t psn = bench.qp(qp).cfg.rq_psn + n;
+            if ((n + qp) % 3 == 0)
+                bench.packet(qp, with_reth(kWriteOnly, psn, kIova, 4), pattern(4, n));
+            else
+                bench.packet(qp, with_reth(kReadRequest, psn, kIova + 64 * n, 64));
+            if (n % 4 == 3)
+                settle();
+        }
+    settle();
+    std::map<unsigned, std::uint32_t> behind;
+    for (const Sent& s : bench.sent) {
+        const std::uint32_t n = s.d.psn - bench.qp(s.d.qp).cfg.rq_psn;
+        EXPECT_GE(n + 1, behind[s.d.qp] + 1) << "QP " << s.d.qp;
+        EXPECT_EQ(s.d.msn, n + 1);
+        behind[s.d.qp] = n + 1;
+    }
+    for (unsigned qp = 1; qp < 9; ++qp)
+        EXPECT_EQ(behind[qp], 24u);
+}
+
 /// More packets than a turn: the rest follows in later turns.
 TEST_P(Reads, LongResponseTakesSeveralTurns) {
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 50 * kPmtu));

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// Plain READs (one packet, one SGE) that were sent by the quick road: where their data go, and the orders for them.
+/// A turn keeps SGE and record together; a step that finds the record gives the response in one cycle. Its key is
+/// looked up here, one behind the other, so nobody waits for the WQE or for dingo_req_place. What was forgotten, since
+/// another READ took its place, goes there.
+module dingo_req_reads (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,        // nothing in work, nothing on its way out
+    output logic        ready_o,       // takes a response
+    // a READ is sent
+    input  logic        put_i,
+    input  rtl_pkg::qpi_t        put_qp_i,
+    input  logic [7:0]  put_pos_i,     // of its record
+    input  dingo_pkg::sge_t      put_sge_i,
+    // a step reads the record of a READ: is its place known? In the next cycle, until the next one
+    input  logic        look_i,
+    input  rtl_pkg::qpi_t        look_qp_i,
+    input  logic [7:0]  look_pos_i,
+    output logic        here_o,
+    // its data has come
+    input  logic        start_i,
+    input  logic [31:0] psn_i,
+    input  logic [12:0] len_i,
+    input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
+    input  logic        privileged_i,
+    // memory table, when nobody else asks; answers to what was asked here
+    output logic        mr_valid_o,
+    input  logic        mr_ready_i,
+    output rtl_pkg::mr_req_t     mr_o,
+    input  logic        mr_rsp_valid_i,
+    input  rtl_pkg::mr_rsp_t     mr_rsp_i,
+    output logic        scat_valid_o,
+    input  logic        scat_ready_i,
+    output rtl_pkg::scat_t       scat_o
+);
+  // 16 positions of 64 QPs; the bits of more QPs are spread over the positions.
+  localparam int unsigned LogPos = 4;
+  localparam int unsigned LogQps = rtl_pkg::QP_LOG < 6 ? rtl_pkg::QP_LOG : 6;
+  localparam int unsigned LogPlaces = LogQps + LogPos;
+  localparam int unsigned TagW = rtl_pkg::QP_LOG + rtl_pkg::REC_LOG;
+  localparam int unsigned PlaceW = TagW + 32 + 64;
+  localparam int unsigned LOG = 3;     // responses in work
+  localparam int unsigned AskW = rtl_pkg::PD_BITS + 1 + 32 + 64 + 13;
+  localparam int unsigned WaitW = rtl_pkg::QP_LOG + 32 + 13;
+
+  function automatic logic [LogPlaces-1:0] place_of(input logic [rtl_pkg::QP_LOG-1:0] qp, input logic [LogPos-1:0] pos);
+    place_of = {qp[LogQps-1:0], pos ^ LogPos'(qp >> LogQps)};
+  endfunction
+
+  // ---------------------------------------------------------------- places
+  logic [PlaceW-1:0] place;
+  logic [TagW-1:0] tag, look_tag_q;
+  logic [31:0] key;
+  logic [63:0] va;
+  rtl_pkg::qpi_t look_qp_q;
+  dingo_ram #(.Width(PlaceW), .LogDepth(LogPlaces)) u_places (
+      .clk_i, .we_i(put_i), .waddr_i(place_of(put_qp_i, put_pos_i[LogPos-1:0])),
+      .wdata_i({put_qp_i, put_pos_i[rtl_pkg::REC_LOG-1:0], put_sge_i.lkey, put_sge_i.addr}),
+      .re_i(look_i), .raddr_i(place_of(look_qp_i, look_pos_i[LogPos-1:0])), .rdata_o(place));
+  assign {tag, key, va} = place;
+  assign here_o = tag == look_tag_q;
+
+  // ---------------------------------------------------------------- responses in work
+  logic ask_valid, ask_ready, wait_valid, wait_ready, answer_valid, answer_ready, pop, seg_q, go;
+  logic [LOG:0] ask_count, wait_count, answer_count;
+  logic [31:0] ask_key, wait_psn;
+  logic [63:0] ask_va;
+  logic [12:0] ask_len, wait_len;
+  logic [rtl_pkg::PD_BITS-1:0] ask_pdn;
+  logic ask_privileged;
+  rtl_pkg::qpi_t wait_qp;
+  rtl_pkg::mr_rsp_t answer;
+  logic scat_valid_q;
+  rtl_pkg::scat_t scat_q;
+  req_pkg::item_t item;
+  dingo_fifo #(.Width(AskW), .LogDepth(LOG)) u_ask (
+      .clk_i, .rst_ni, .valid_i(start_i), .ready_o(ask_ready), .data_i({pdn_i, privileged_i, key, va, len_i}),
+      .valid_o(ask_valid), .ready_i(mr_ready_i), .data_o({ask_pdn, ask_privileged, ask_key, ask_va, ask_len}), .count_o(ask_count));
+  dingo_fifo #(.Width(WaitW), .LogDepth(LOG)) u_wait (
+      .clk_i, .rst_ni, .valid_i(start_i), .ready_o(wait_ready), .data_i({look_qp_q, psn_i, len_i}),
+      .valid_o(wait_valid), .ready_i(pop), .data_o({wait_qp, wait_psn, wait_len}), .count_o(wait_count));
+  dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG)) u_answers (
+      .clk_i, .rst_ni, .valid_i(mr_rsp_valid_i), .ready_o(answer_ready), .data_i(mr_rsp_i),
+      .valid_o(answer_valid), .ready_i(pop), .data_o(answer), .count_o(answer_count));
+  assign ready_o = wait_count < (LOG + 1)'((1 << LOG) - 1);  // one that was promised room may not have come
+  assign idle_o = !wait_valid && !scat_valid_q;
+  assign mr_valid_o = ask_valid;
+  always_comb begin
+    mr_o.key = ask_key;
+    mr_o.va = ask_va;
+    mr_o.len = {19'd0, ask_len};
+    mr_o.access = dingo_pkg::ACC_LOCAL_WRITE[5:0];
+    mr_o.pdn = ask_pdn;
+    mr_o.privileged = ask_privileged;
+    mr_o.qp = '0;                      // no window is a local key
+  end
+
+  // ---------------------------------------------------------------- orders: the segment, when there is one; the end
+  always_comb begin
+    item = '0;
+    item.kind = answer.ok ? req_pkg::IT_DATA : answer.paused ? req_pkg::IT_PAUSED : req_pkg::IT_FAULT;
+    item.psn = wait_psn;
+    item.status = dingo_pkg::WCS_LOC_PROT_ERR[7:0];
+    item.verr = answer.verr;
+    item.qp = 16'(wait_qp);
+  end
+  assign go = answer_valid && !(scat_valid_q && !scat_ready_i);
+  assign pop = go && (seg_q || !answer.ok);
+  assign scat_valid_o = scat_valid_q;
+  assign scat_o = scat_q;
+
+  always_ff @(posedge clk_i) begin
+    if (look_i) look_tag_q <= {look_qp_i, look_pos_i[rtl_pkg::REC_LOG-1:0]};
+    if (look_i) look_qp_q <= look_qp_i;
+    if (scat_ready_i) scat_valid_q <= 1'b0;
+    if (go) begin
+      scat_valid_q <= 1'b1;
+      scat_q.op <= pop ? rtl_pkg::SCAT_END : rtl_pkg::SCAT_SEG;
+      scat_q.no_item <= 1'b0;
+      scat_q.to_rsp <= 1'b0;
+      scat_q.has_payload <= 1'b1;
+      scat_q.item <= rtl_pkg::ITEM_BITS'(item);
+      scat_q.seg.last <= 1'b1;
+      scat_q.seg.len <= {19'd0, wait_len};
+      scat_q.seg.off <= answer.off;
+      scat_q.seg.mem <= answer.mem;
+    end
+    if (!rst_ni) begin
+      scat_valid_q <= 1'b0;
+      seg_q <= 1'b0;
+    end else begin
+      if (go) seg_q <= !pop;
+      a_start: assert (!start_i || (ask_ready && wait_ready && here_o));
+      a_answer: assert ((answer_ready && wait_valid) || !mr_rsp_valid_i);
+    end
+  end
+
+  wire unused_ok = &{1'b0, ask_count, wait_count, answer_count, put_pos_i, look_pos_i, put_sge_i};
+endmodule

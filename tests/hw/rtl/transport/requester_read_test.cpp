@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// READs of one packet and one SGE: the response's place is what was kept when the READ was sent
+// (dingo_req_reads), so it needs no WQE; what was forgotten takes the road of long READs.
+#include "requester_fixture.h"
+
+namespace dingo::rtl {
+namespace {
+
+constexpr std::uint16_t kOther = 12;
+
+class RequesterReads : public Requester {
+  protected:
+    void create_other(std::uint16_t qp = kOther) {
+        TestQp other = config;
+        other.sq = other.ring = 0x40000U + qp * 0x1000U;
+        b.create(qp, other);  // empties the cache of WQEs
+    }
+    void hold_wqes() {
+        create_other(20);
+        b.hold_lines = true;
+    }
+    void respond(std::uint32_t n, std::size_t length, std::uint8_t fill = 0x77,
+                 std::uint16_t qp = kQp) {
+        b.respond({qp, 0x10, psn(n), 0x1F, std::vector<std::uint8_t>(length, fill)});
+    }
+    static std::vector<std::uint8_t> filled(std::size_t length, std::uint8_t fill = 0x77) {
+        return std::vector<std::uint8_t>(length, fill);
+    }
+    void write(std::uint32_t length) {
+        b.begin(DINGO_WR_WRITE);
+        b.rdma(0xABC000, 0x55);
+        b.sges({sge(0x8000, length)});
+        b.post(kQp);
+    }
+};
+
+TEST_F(RequesterReads, DataNeedsNoWqe) {
+    start();
+    for (std::uint32_t i = 0; i < 4; ++i)
+        read(0x100 * i, 8 + i);
+    go();
+    hold_wqes();
+    for (std::uint32_t i = 0; i < 4; ++i)
+        respond(i, 8 + i, static_cast<std::uint8_t>(i));
+    b.run(1000);
+    ASSERT_EQ(b.cqes.size(), 4U);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        expect_cqe(i, i, DINGO_WR_READ, 0, 0, 8 + i);
+        EXPECT_EQ(bytes(0x100 * i, 8 + i), filled(8 + i, static_cast<std::uint8_t>(i)));
+    }
+    b.hold_lines = false;
+    b.settle();
+}
+
+TEST_F(RequesterReads, OfManyQpsTakeFewCyclesEach) {
+    constexpr std::uint32_t kEach = 4;
+    start();
+    create_other();
+    for (std::uint32_t i = 0; i < kEach; ++i)
+        for (const std::uint16_t qp : {kQp, kOther}) {
+            b.begin(DINGO_WR_READ);
+            b.rdma(0xABC000, 0x55);
+            b.sges({sge(0x100 * i + 0x4000 * (qp == kOther), 64)});
+            b.post(qp);
+        }
+    b.ring(kQp);
+    b.ring(kOther);
+    b.settle();
+    for (std::uint32_t i = 0; i < kEach; ++i)
+        for (const std::uint16_t qp : {kQp, kOther})
+            respond(i, 64, static_cast<std::uint8_t>(i), qp);
+    const std::uint64_t before = b.now;
+    b.run_until([&] { return b.responses.empty() && !b.dut.rxp_valid_i; });
+    EXPECT_LE((b.now - before) / 4, 2U * kEach * 8U);
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 2 * kEach);
+}
+
+TEST_F(RequesterReads, WithDataMissingBeforeAreAskedForAgain) {
+    start();
+    for (std::uint32_t i = 0; i < 3; ++i)
+        read(0x100 * i, 8);
+    go();
+    respond(1, 8);
+    respond(2, 8);
+    b.settle();
+    EXPECT_TRUE(b.cqes.empty());
+    EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 1U);
+    ASSERT_EQ(b.packets.size(), 6U);  // all of them again
+    for (std::uint32_t i = 0; i < 3; ++i)
+        respond(i, 8, static_cast<std::uint8_t>(0x10 + i));
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 3U);
+    for (std::uint32_t i = 0; i < 3; ++i)
+        EXPECT_EQ(bytes(0x100 * i, 8), filled(8, static_cast<std::uint8_t>(0x10 + i)));
+}
+
+TEST_F(RequesterReads, DataThatComesTwiceCountsOnce) {
+    start();
+    for (std::uint32_t i = 0; i < 2; ++i)
+        read(0x100 * i, 8);
+    go();
+    respond(0, 8, 1);
+    respond(0, 8, 2);
+    respond(1, 8, 3);
+    respond(1, 8, 4);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 2U);
+    EXPECT_EQ(bytes(0, 8), filled(8, 1));
+    EXPECT_EQ(bytes(0x100, 8), filled(8, 3));
+    EXPECT_EQ(b.card[DINGO_CARD_RX_DROP_RESPONSE], 2U);
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_RTS);
+}
+
+TEST_F(RequesterReads, WhoseRegionHasGoneFailAndTouchNothing) {
+    start();
+    read(0, 8);
+    read(0x100, 8);
+    go();
+    const auto before = bytes(0, 0x200);
+    b.regions.erase(kKey);
+    respond(0, 8);
+    respond(1, 8);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 2U);
+    expect_cqe(0, 0, DINGO_WR_READ, DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY);
+    expect_cqe(1, 1, DINGO_WR_READ, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
+    EXPECT_EQ(bytes(0, 0x200), before);
+}
+
+TEST_F(RequesterReads, OfAPausedRegionAreAskedForAgain) {
+    start();
+    read(0, 8);
+    go();
+    b.regions[kKey].paused = true;
+    respond(0, 8);
+    b.settle();
+    EXPECT_TRUE(b.cqes.empty());
+    b.regions[kKey].paused = false;
+    b.resume();
+    b.settle();
+    ASSERT_EQ(b.packets.size(), 2U);
+    EXPECT_EQ(b.packets[1].psn, psn(0));
+    respond(0, 8, 0x31);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_READ, 0, 0, 8);
+    EXPECT_EQ(bytes(0, 8), filled(8, 0x31));
+}
+
+TEST_F(RequesterReads, OfWrongLengthFail) {
+    start();
+    read(0, 8);
+    go();
+    const auto before = bytes(0, 16);
+    respond(0, 9);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_READ, DINGO_WCS_BAD_RESP_ERR, DINGO_VERR_BAD_RESPONSE);
+    EXPECT_EQ(bytes(0, 16), before);
+}
+
+TEST_F(RequesterReads, WhosePlaceAnotherTookAreFoundByTheirWqe) {
+    config.log_sq = 5;
+    start();
+    read(0, 8);  // 16 records behind it the next one has its place
+    for (unsigned i = 0; i < 15; ++i)
+        write(4);
+    read(0x200, 8);
+    go();
+    ASSERT_EQ(b.packets.size(), 17U);
+    respond(0, 8, 0x41);
+    b.ack(kQp, psn(15));
+    respond(16, 8, 0x42);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 17U);
+    EXPECT_EQ(bytes(0, 8), filled(8, 0x41));
+    EXPECT_EQ(bytes(0x200, 8), filled(8, 0x42));
+}
+
+TEST_F(RequesterReads, BehindLongReadsKeepTheirOrder) {
+    start();
+    read(0, 300);
+    read(0x200, 8);
+    read(0x400, 300);
+    read(0x600, 8);
+    go();
+    const auto part = [&](std::uint32_t n, std::uint8_t opcode, std::size_t length) {
+        b.respond({kQp, opcode, psn(n), 0x1F, filled(length, static_cast<std::uint8_t>(n))});
+    };
+    part(0, 0x0D, 256);
+    part(1, 0x0F, 44);
+    part(2, 0x10, 8);
+    part(3, 0x0D, 256);
+    part(4, 0x0F, 44);
+    part(5, 0x10, 8);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 4U);
+    for (std::uint32_t i = 0; i < 4; ++i)
+        EXPECT_EQ(b.cqes[i].index, i);
+    EXPECT_EQ(bytes(256, 44), filled(44, 1));
+    EXPECT_EQ(bytes(0x200, 8), filled(8, 2));
+    EXPECT_EQ(bytes(0x400 + 256, 44), filled(44, 4));
+    EXPECT_EQ(bytes(0x600, 8), filled(8, 5));
+    EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 0U);
+}
+
+TEST_F(RequesterReads, AnAckBehindDataTakesNoPlaceBeforeIt) {
+    start();
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        read(0x100 * i, 8);
+        write(4);
+    }
+    go();
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        respond(2 * i, 8);
+        b.ack(kQp, psn(2 * i + 1));
+    }
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 8U);
+    for (std::uint32_t i = 0; i < 8; ++i)
+        EXPECT_EQ(b.cqes[i].index, i);
+    EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 0U);
+    EXPECT_EQ(b.card[DINGO_CARD_RX_DROP_RESPONSE], 0U);
+}
+
+TEST_F(RequesterReads, ACommandWaitsForDataInWork) {
+    start();
+    read(0, 8);
+    go();
+    respond(0, 8);
+    b.run_until([&] { return b.responses.empty(); });
+    b.ask(kQp, DINGO_QPS_ERR, DINGO_QPM_STATE);
+    b.run_until([&] { return b.dut.qpa_done_o != 0; });
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    EXPECT_EQ(b.commits.size(), 0U);
+}
+
+}  // namespace
+}  // namespace dingo::rtl
