@@ -609,5 +609,5 @@ module dingo_req_turn (
       endcase
   end
 
-  wire unused_ok = &{1'b0, wqe_round[32], wqe_packets[31:24], cfg_q, rec_i};
+  wire unused_ok = &{1'b0, c_now, wqe_round[32], wqe_packets[31:24], cfg_q, rec_i};
 endmodule
