@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "pretend.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
+#include <string>
+#include <string_view>
 
 namespace {
 
@@ -25,6 +30,22 @@ extern "C" int fstatfs(int fd, struct statfs* out) noexcept {
         out->f_type = DMA_BUF_MAGIC;
     }
     return result;
+}
+
+extern "C" int open(const char* path, int flags, ...) {
+    if (dmabuf >= 0 && path == "/proc/self/fdinfo/" + std::to_string(dmabuf)) {
+        constexpr std::string_view kText = "pos:\t0\nflags:\t02\nexp_name:\tpretended\n";
+        const int file = ::memfd_create("fdinfo", MFD_CLOEXEC);
+        if (::pwrite(file, kText.data(), kText.size(), 0) < 0) {
+            return -1;
+        }
+        return file;
+    }
+    std::va_list arguments;
+    va_start(arguments, flags);
+    const auto mode = static_cast<unsigned>(va_arg(arguments, int));
+    va_end(arguments);
+    return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 
 extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* from, unsigned long from_count,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// System calls that answer as another machine's would: this program's own fstatfs(), get_nprocs()
-// and process_vm_writev() stand before those of the C library.
+// System calls that answer as another machine's would: this program's own fstatfs(), open(),
+// get_nprocs() and process_vm_writev() stand before those of the C library.
 #pragma once
 
 namespace dingo::uverbs::test {
 
-/// While it lives fstatfs() says that this file is a DMABuf: for machines without /dev/udmabuf.
+/// While it lives fstatfs() and /proc say that this file is a DMABuf: for machines without /dev/udmabuf.
 class PretendDmaBuf {
   public:
     explicit PretendDmaBuf(int fd);
