@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The direct road with a peer that writes what it likes where both can write. usage: provider_direct_test CASE */
 #include <fcntl.h>
-#include <sys/time.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "cases.h"
 #include "direct.h"
 #include "direct_abi.h"
+#include "protocol.h"
 
 #define GENERATION 7
 #define PAGE 4096
@@ -291,6 +293,83 @@ static void own_regions_are_within(void)
 	dingo_direct_deregistered(&ctx, 0x100);
 }
 
+/* A card that answers one link, with a page that says 2^`log` receives, and an RQ at `rq_offset`. */
+struct lying_card {
+	int listener;
+	uint8_t log;
+	uint64_t rq_offset;
+	pthread_t thread;
+};
+
+static void *answer_link(void *arg)
+{
+	const struct lying_card *card = arg;
+	struct dingo_direct_directory dir = { .on = 1 };
+	struct dingo_direct_page page = { .open = GENERATION, .rq_log = card->log, .rq_log_stride = 6, .has_rq = 1,
+					  .rq_offset = card->rq_offset };
+	struct dingo_uverbs_reply reply = { .need_length = GENERATION };
+	char request[512], control[CMSG_SPACE(4 * sizeof(int))] = {};
+	struct iovec part = { request, sizeof(request) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	int fd = accept(card->listener, NULL, NULL), to, fds[4], i;
+
+	CHECK(fd >= 0 && recvmsg(fd, &message, 0) > 0);
+	memcpy(&to, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(to));
+	for (i = 0; i < 4; i++)
+		fds[i] = file_of(PAGE, F_SEAL_SHRINK);
+	CHECK(pwrite(fds[0], &page, sizeof(page), 0) > 0 && pwrite(fds[1], &dir, sizeof(dir), 0) > 0);
+	part = (struct iovec){ &reply, sizeof(reply) };
+	message.msg_controllen = sizeof(control);
+	*CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET,
+						     .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds, sizeof(fds));
+	CHECK(sendmsg(to, &message, 0) == sizeof(reply));
+	for (i = 0; i < 4; i++)
+		close(fds[i]);
+	close(to);
+	close(fd);
+	return NULL;
+}
+
+/* How the QP's direct road is after it. */
+static struct dingo_direct link_to(uint8_t log, uint64_t rq_offset)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct fake *fake = with_page();
+	struct lying_card card = { .log = log, .rq_offset = rq_offset };
+	struct dingo_direct result;
+
+	card.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/dingo-direct-%d-%u", getpid(), log);
+	unlink(address.sun_path);
+	CHECK(!bind(card.listener, (struct sockaddr *)&address, sizeof(address)) && !listen(card.listener, 1));
+	strcpy(fake->qp.direct->path, address.sun_path);
+	CHECK(!pthread_create(&card.thread, NULL, answer_link, &card));
+	dingo_direct_try(&fake->qp);
+	pthread_join(card.thread, NULL);
+	close(card.listener);
+	unlink(address.sun_path);
+	result = *fake->qp.direct;
+	without_page(fake);
+	return result;
+}
+
+static void pages_are_as_long_as_said(void)
+{
+	struct dingo_direct d = link_to(6, 0);
+
+	CHECK(d.linked && d.peer_rq && d.peer_rq_mask == 63);
+	d = link_to(9, 0);	/* 8 KiB of 4 for their completions */
+	CHECK(!d.linked && !d.peer && !d.peer_rq);
+	d = link_to(24, 0);
+	CHECK(!d.linked && !d.peer && !d.peer_rq);
+	d = link_to(5, PAGE);	/* receives behind the end of their file */
+	CHECK(d.linked && !d.peer_rq);
+	d = link_to(4, -(uint64_t)PAGE);
+	CHECK(d.linked && !d.peer_rq);
+}
+
 static const struct test_case cases[] = {
 	CASE(peer_completes),
 	CASE(peer_completes_what_is_not_posted),
@@ -301,6 +380,7 @@ static const struct test_case cases[] = {
 	CASE(files_are_as_long_as_said),
 	CASE(regions_stay_as_they_are),
 	CASE(own_regions_are_within),
+	CASE(pages_are_as_long_as_said),
 };
 
 int main(int argc, char **argv)
