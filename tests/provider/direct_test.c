@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road with a peer that writes what it likes where both can write. usage: provider_direct_test CASE */
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
+/* The direct road: receives whose peer writes what it likes where both can write. usage: provider_direct_test CASE */
 #include "cases.h"
 #include "direct.h"
 #include "direct_abi.h"
-#include "protocol.h"
 
 #define GENERATION 7
 #define PAGE 4096
@@ -189,12 +184,12 @@ static void peer_writes_garbage(void)
 {
 	struct fake *fake = with_page();
 	uint32_t polled = 0, posted = 0;
-	uint64_t until = dingo_now_ns() + 300000000;
+	uint64_t until = dingo_now_ns() + 10000000000;
 	pthread_t thread;
 	struct ibv_wc wc;
 
 	CHECK(!pthread_create(&thread, NULL, write_garbage, fake));
-	for (; dingo_now_ns() < until; posted++) {
+	for (; polled < 500 && dingo_now_ns() < until; posted++) {
 		post(fake, 1);
 		if (posted % 2)
 			continue;
@@ -213,163 +208,6 @@ static void peer_writes_garbage(void)
 	without_page(fake);
 }
 
-static int file_of(size_t bytes, int seals)
-{
-	int fd = memfd_create("peer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	CHECK(fd >= 0 && !ftruncate(fd, bytes) && !fcntl(fd, F_ADD_SEALS, seals));
-	return fd;
-}
-
-static void files_are_as_long_as_said(void)
-{
-	int good = file_of(2 * PAGE, F_SEAL_SHRINK), bad = file_of(2 * PAGE, F_SEAL_GROW);
-	void *map = dingo_direct_map_foreign(good, PAGE, PAGE, PROT_READ);
-
-	CHECK(map && !munmap(map, PAGE));
-	CHECK(!dingo_direct_map_foreign(good, PAGE, 2 * PAGE, PROT_READ));
-	CHECK(!dingo_direct_map_foreign(good, 3 * PAGE, PAGE, PROT_READ));
-	CHECK(!dingo_direct_map_foreign(good, -(uint64_t)PAGE, 2 * PAGE, PROT_READ));
-	CHECK(!dingo_direct_map_foreign(bad, 0, PAGE, PROT_READ));
-	close(good);
-	close(bad);
-}
-
-/* What a directory says of a region while it has the same seq. */
-static void regions_stay_as_they_are(void)
-{
-	static uint64_t room[(sizeof(struct dingo_direct_directory) + 2 * sizeof(struct dingo_direct_region)) / 8];
-	struct dingo_direct_directory *dir = (void *)room;
-	struct dingo_direct_side side = { .directory = dir, .num_regions = 2, .num_files = 2 };
-	struct dingo_direct_region *r = &dir->regions[1];
-	const uint32_t key = 1 << DINGO_MR_INDEX_SHIFT;
-	struct dingo_direct_known known;
-
-	pthread_mutex_init(&side.mutex, NULL);
-	side.files[0].fd = file_of(8 * PAGE, F_SEAL_SHRINK);
-	side.files[1].fd = file_of(8 * PAGE, F_SEAL_SHRINK);
-	side.files[1].number = 1;
-	*r = (struct dingo_direct_region){ .seq = 2, .key = key, .pdn = 3, .iova = 0x1000, .length = 9 * PAGE };
-	CHECK(!dingo_direct_look_up(&side, 3, key, &known));
-	r->length = PAGE;
-	r->offset = -(uint64_t)PAGE - 1;
-	CHECK(!dingo_direct_look_up(&side, 3, key, &known));
-	r->offset = PAGE;
-	CHECK(dingo_direct_look_up(&side, 3, key, &known) && known.length == PAGE);
-	r->length = 4 * PAGE;
-	CHECK(!dingo_direct_look_up(&side, 3, key, &known));
-	r->length = PAGE;
-	r->offset = 2 * PAGE;
-	CHECK(!dingo_direct_look_up(&side, 3, key, &known));
-	r->offset = PAGE;
-	r->file = 1;
-	CHECK(!dingo_direct_look_up(&side, 3, key, &known) && !known.seq);
-	r->file = 0;
-	CHECK(dingo_direct_look_up(&side, 3, key, &known));
-	r->seq = 4;
-	r->length = 4 * PAGE;
-	CHECK(dingo_direct_look_up(&side, 3, key, &known) && known.length == 4 * PAGE);
-}
-
-/* A program's own regions are within what it has registered. */
-static void own_regions_are_within(void)
-{
-	static uint8_t memory[100];
-	struct dingo_direct_side side = { .own = true };
-	struct dingo_context ctx = { .direct = &side };
-	struct dingo_direct_region r = { .key = 0x100, .iova = 5000, .length = 100 };
-
-	dingo_direct_registered(&ctx, 0x100, memory, sizeof(memory), 5000);
-	CHECK(dingo_direct_own_memory(&side, &r) == memory);
-	r.length = 101;
-	CHECK(!dingo_direct_own_memory(&side, &r));
-	r.length = 50;
-	r.iova = 5051;
-	CHECK(!dingo_direct_own_memory(&side, &r));
-	r.iova = 4999;
-	CHECK(!dingo_direct_own_memory(&side, &r));
-	r.iova = 5050;
-	CHECK(dingo_direct_own_memory(&side, &r) == memory + 50);
-	dingo_direct_deregistered(&ctx, 0x100);
-}
-
-/* A card that answers one link, with a page that says 2^`log` receives, and an RQ at `rq_offset`. */
-struct lying_card {
-	int listener;
-	uint8_t log;
-	uint64_t rq_offset;
-	pthread_t thread;
-};
-
-static void *answer_link(void *arg)
-{
-	const struct lying_card *card = arg;
-	struct dingo_direct_directory dir = { .on = 1 };
-	struct dingo_direct_page page = { .open = GENERATION, .rq_log = card->log, .rq_log_stride = 6, .has_rq = 1,
-					  .rq_offset = card->rq_offset };
-	struct dingo_uverbs_reply reply = { .need_length = GENERATION };
-	char request[512], control[CMSG_SPACE(4 * sizeof(int))] = {};
-	struct iovec part = { request, sizeof(request) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	int fd = accept(card->listener, NULL, NULL), to, fds[4], i;
-
-	CHECK(fd >= 0 && recvmsg(fd, &message, 0) > 0);
-	memcpy(&to, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(to));
-	for (i = 0; i < 4; i++)
-		fds[i] = file_of(PAGE, F_SEAL_SHRINK);
-	CHECK(pwrite(fds[0], &page, sizeof(page), 0) > 0 && pwrite(fds[1], &dir, sizeof(dir), 0) > 0);
-	part = (struct iovec){ &reply, sizeof(reply) };
-	message.msg_controllen = sizeof(control);
-	*CMSG_FIRSTHDR(&message) = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fds)), .cmsg_level = SOL_SOCKET,
-						     .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds, sizeof(fds));
-	CHECK(sendmsg(to, &message, 0) == sizeof(reply));
-	for (i = 0; i < 4; i++)
-		close(fds[i]);
-	close(to);
-	close(fd);
-	return NULL;
-}
-
-/* How the QP's direct road is after it. */
-static struct dingo_direct link_to(uint8_t log, uint64_t rq_offset)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct fake *fake = with_page();
-	struct lying_card card = { .log = log, .rq_offset = rq_offset };
-	struct dingo_direct result;
-
-	card.listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/dingo-direct-%d-%u", getpid(), log);
-	unlink(address.sun_path);
-	CHECK(!bind(card.listener, (struct sockaddr *)&address, sizeof(address)) && !listen(card.listener, 1));
-	strcpy(fake->qp.direct->path, address.sun_path);
-	CHECK(!pthread_create(&card.thread, NULL, answer_link, &card));
-	dingo_direct_try(&fake->qp);
-	pthread_join(card.thread, NULL);
-	close(card.listener);
-	unlink(address.sun_path);
-	result = *fake->qp.direct;
-	without_page(fake);
-	return result;
-}
-
-static void pages_are_as_long_as_said(void)
-{
-	struct dingo_direct d = link_to(6, 0);
-
-	CHECK(d.linked && d.peer_rq && d.peer_rq_mask == 63);
-	d = link_to(9, 0);	/* 8 KiB of 4 for their completions */
-	CHECK(!d.linked && !d.peer && !d.peer_rq);
-	d = link_to(24, 0);
-	CHECK(!d.linked && !d.peer && !d.peer_rq);
-	d = link_to(5, PAGE);	/* receives behind the end of their file */
-	CHECK(d.linked && !d.peer_rq);
-	d = link_to(4, -(uint64_t)PAGE);
-	CHECK(d.linked && !d.peer_rq);
-}
-
 static const struct test_case cases[] = {
 	CASE(peer_completes),
 	CASE(peer_completes_what_is_not_posted),
@@ -377,10 +215,6 @@ static const struct test_case cases[] = {
 	CASE(peer_says_another_opcode),
 	CASE(peer_opens_what_is_closed),
 	CASE(peer_writes_garbage),
-	CASE(files_are_as_long_as_said),
-	CASE(regions_stay_as_they_are),
-	CASE(own_regions_are_within),
-	CASE(pages_are_as_long_as_said),
 };
 
 int main(int argc, char **argv)
