@@ -290,7 +290,7 @@ static void sends_to_a_peer_that_says_anything(void)
 	pthread_t thread;
 
 	CHECK(!pthread_create(&thread, NULL, be_anything, v));
-	for (; direct < 5000 && dingo_now_ns() < until; posts++) {
+	for (; direct < 20000 && dingo_now_ns() < until; posts++) {
 		uint32_t producer = v->fake->qp.sq.producer;
 
 		wr.opcode = opcodes[posts % 5];
