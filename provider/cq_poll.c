@@ -89,11 +89,17 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		dingo_srq_free_tag(qp->srq, tag);
 		return true;
 	}
-	/* with the direct road a failing QP's card may tell of a receive that the peer has completed */
-	if (unlikely(qp->direct) &&
-	    (tag ^ atomic_load_explicit(&qp->rq.consumer, memory_order_relaxed)) &
-		    qp->rq.ring.mask)
-		return false;
+	/* with the direct road a failing QP's card may tell of a receive that the peer has completed; or of one that is none,
+	 * as its indexes lie where the peer can write
+	 */
+	if (unlikely(qp->direct)) {
+		uint32_t index = atomic_load_explicit(&qp->rq.consumer,
+						      memory_order_relaxed);
+
+		if ((tag ^ index) & qp->rq.ring.mask ||
+		    !dingo_direct_has_receive(qp, index))
+			return false;
+	}
 	done->wr_id = qp->rq.wr_id[tag & qp->rq.ring.mask];
 	atomic_store_explicit(&qp->rq.consumer,
 			      atomic_load_explicit(&qp->rq.consumer,

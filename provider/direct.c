@@ -492,7 +492,7 @@ static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 
 	if (likely(start == atomic_load_explicit(&sq->consumer, memory_order_acquire)))
 		return true;
-	if (!d->own->has_indexes)
+	if (!d->has_indexes)
 		return false;
 	if (card_is_done(d, start))
 		return true;

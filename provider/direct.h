@@ -68,6 +68,10 @@ struct dingo_direct {
 	uint32_t tries;
 	uint32_t wait;			/* posts until the next try */
 	_Atomic(bool) told;		/* the card has heard of all receives, in this generation */
+	/* What the page says of these is the peer's, too, once it is linked. */
+	bool has_rq;			/* the peer may complete receives */
+	bool has_indexes;
+	_Atomic(uint32_t) receives_end;	/* behind the last posted receive */
 	struct dingo_direct_page *own;
 	uint64_t own_offset;		/* for mmap() */
 	size_t own_bytes;
@@ -162,6 +166,8 @@ struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 void dingo_direct_put_side(struct dingo_direct_side *side);
 /* Maps `bytes` of a file, not for children; NULL: it does not go. */
 void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot);
+/* Likewise, of a file that came from a card. NULL: it has less, or might have less later. */
+void *dingo_direct_map_foreign(int fd, uint64_t offset, size_t bytes, int prot);
 /* Looks a region up in the directory of `side`. False: there is none, or nothing of it is in a file. */
 bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 			  uint32_t key, struct dingo_direct_known *known);
@@ -203,6 +209,12 @@ dingo_direct_next_of_all(struct dingo_cq *cq,
 /* Completions of either kind that have not been polled. Under the CQ's lock. */
 uint32_t dingo_direct_waiting(const struct dingo_cq *cq);
 void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry);
+/* Whether the QP's receive `index` has been posted: a peer may say what it likes. */
+static inline bool dingo_direct_has_receive(const struct dingo_qp *qp, uint32_t index)
+{
+	return (int32_t)(atomic_load_explicit(&qp->direct->receives_end,
+					      memory_order_relaxed) - index) > 0;
+}
 /* Receives were posted; false: the card has to hear of it. Under the RQ's lock. */
 bool dingo_direct_posted(struct dingo_qp *qp);
 /* Before the CQ is armed: who posts sees it from now on. */

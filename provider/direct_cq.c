@@ -3,10 +3,13 @@
 #include <sched.h>
 #include <string.h>
 
+#include <ccan/minmax.h>
+
 #include "completion.h"
 #include "direct.h"
 #include "direct_abi.h"
 #include "doorbell.h"
+#include "ring.h"
 
 /* How long arming waits for a peer that completes a receive. */
 #define AWAIT_NS 100000000
@@ -116,8 +119,7 @@ static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
 		&qp->direct->own->done[index & qp->rq.ring.mask];
 
 	return dingo_load_shared(&done->seq) == index + 1 &&
-			       done->opcode >= DINGO_WC_RECV &&
-			       done->opcode <= DINGO_WC_RECV_WRITE_IMM ?
+			       dingo_direct_has_receive(qp, index) ?
 		       done : NULL;
 }
 
@@ -126,6 +128,47 @@ static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 {
 	return receipt_at(qp, atomic_load_explicit(&qp->rq.consumer,
 						   memory_order_relaxed));
+}
+
+/* A peer cannot have written more than that. */
+static bool fits(const struct dingo_qp *qp, uint32_t index, uint32_t bytes)
+{
+	const struct dingo_rq_wqe *wqe = dingo_ring_entry(&qp->rq.ring, index);
+	const struct dingo_sge *sges = (const struct dingo_sge *)(wqe + 1);
+	uint32_t i, num = min_t(uint32_t, le16toh(wqe->num_sge), qp->rq.max_sge);
+	uint64_t room = 0;
+
+	for (i = 0; i < num && room < bytes; i++)
+		room += le32toh(sges[i].length);
+	return bytes <= room;
+}
+
+/* As a card's completion; each word of the peer's is read once. One that cannot be is an error, and the last one. */
+static const struct dingo_cqe *take_receipt(struct dingo_cq_direct *c,
+					    struct dingo_qp *qp, uint32_t index,
+					    const struct dingo_direct_receive *done)
+{
+	uint32_t opcode = dingo_load_shared(&done->opcode);
+	uint32_t bytes = dingo_load_shared(&done->byte_len);
+	bool good = true;
+
+	if (unlikely(opcode < DINGO_WC_RECV || opcode > DINGO_WC_RECV_WRITE_IMM ||
+		     opcode == DINGO_WC_RECV_INV)) {
+		opcode = DINGO_WC_RECV;
+		good = false;
+	}
+	if (opcode != DINGO_WC_RECV_WRITE_IMM)
+		good = good && likely(fits(qp, index, bytes));
+	c->received.wqe_index = htole32(index & qp->rq.ring.mask);
+	c->received.byte_len = htole32(good ? bytes : 0);
+	c->received.imm = (__force __be32)dingo_load_shared(&done->imm);
+	c->received.qpn_op = htole32(DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp->qpn) |
+				     DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, opcode));
+	c->received.flags = opcode == DINGO_WC_RECV ? 0 : DINGO_CQE_FLAGS_IMM_MASK;
+	c->received.status = good ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
+	if (unlikely(!good))
+		dingo_direct_failed(qp);
+	return &c->received;
 }
 
 uint32_t dingo_direct_waiting(const struct dingo_cq *cq)
@@ -165,15 +208,7 @@ static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
 			continue;
 		c->next_receiver += n + 1;
 		note_progress(cq);
-		c->received.wqe_index = htole32(index & qp->rq.ring.mask);
-		c->received.byte_len = htole32(done->byte_len);
-		c->received.imm = (__force __be32)done->imm;
-		c->received.qpn_op =
-			htole32(DINGO_PREP(DINGO_CQE_QPN_OP_QPN_MASK, qp->qpn) |
-				DINGO_PREP(DINGO_CQE_QPN_OP_OPCODE_MASK, done->opcode));
-		c->received.flags = done->opcode == DINGO_WC_RECV ?
-					    0 : DINGO_CQE_FLAGS_IMM_MASK;
-		return &c->received;
+		return take_receipt(c, qp, index, done);
 	}
 	return NULL;
 }
@@ -182,9 +217,12 @@ bool dingo_direct_posted(struct dingo_qp *qp)
 {
 	struct dingo_direct *d = qp->direct;
 
+	atomic_store_explicit(&d->receives_end, qp->rq.producer, memory_order_relaxed);
 	/* if the page is being closed meanwhile, dingo_direct_failed() tells the card */
 	__atomic_store_n(&d->own->indexes.rq_producer, qp->rq.producer, __ATOMIC_RELEASE);
-	return d->own->has_rq && dingo_load_shared(&d->own->open) == d->generation;
+	/* a peer cannot open what we have closed */
+	return d->has_rq && !atomic_load_explicit(&d->told, memory_order_relaxed) &&
+	       dingo_load_shared(&d->own->open) == d->generation;
 }
 
 /* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a
@@ -199,7 +237,8 @@ static void await_peer(struct dingo_qp *qp)
 	if (likely((busy & DINGO_DIRECT_BUSY_RECEIVE) != DINGO_DIRECT_BUSY_RECEIVE))
 		return;
 	until = dingo_now_ns() + AWAIT_NS;
-	while (dingo_load_shared(&own->open) && dingo_load_shared(&own->busy) == busy) {
+	while (!atomic_load(&qp->direct->told) && dingo_load_shared(&own->open) &&
+	       dingo_load_shared(&own->busy) == busy) {
 		if (dingo_now_ns() >= until) {
 			dingo_direct_failed(qp);
 			return;
@@ -314,7 +353,7 @@ static bool is_turn_of_ring(struct dingo_cq *cq)
 	word = le32toh(cqe->qpn_op);
 	qp = dingo_cq_qp(cq, DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word));
 	return !dingo_cqe_is_recv(word) || !qp || !qp->direct ||
-	       !qp->direct->own->has_rq || !receipt_of(qp);
+	       !qp->direct->has_rq || !receipt_of(qp);
 }
 
 const struct dingo_cqe *

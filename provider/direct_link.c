@@ -70,7 +70,7 @@ static void add_receiver(struct dingo_qp *qp)
 	struct dingo_direct *d = qp->direct;
 	uint32_t n, num;
 
-	if (!c || !d->own->has_rq || cq->wants_time)
+	if (!c || !d->has_rq || cq->wants_time)
 		return;
 	dingo_lock(&c->lock);
 	num = atomic_load(&c->num_receivers);
@@ -155,11 +155,12 @@ void dingo_direct_reset(struct dingo_qp *qp)
 	if (!d)
 		return;
 	d->signaled = 0;
+	atomic_store(&d->receives_end, 0);
 	if (!cq->direct || !qp->rq.ring.buf)
 		return;
 	dingo_lock(&cq->lock);
 	remove_receiver(cq->direct, qp);
-	for (i = 0; i <= qp->rq.ring.mask && d->own->has_rq; i++)
+	for (i = 0; i <= qp->rq.ring.mask && d->has_rq; i++)
 		if (d->own->done[i].seq)
 			d->own->done[i].seq = 0;
 	dingo_unlock(&cq->lock);
@@ -290,9 +291,12 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	dingo_unlock(&qp->sq.lock);
 	/* from here on posted receives are told in the page; what was posted before is, too */
 	dingo_lock(&qp->rq.lock);
+	d->has_indexes = d->own->has_indexes;
+	d->has_rq = d->has_indexes && d->own->has_rq && qp->rq.ring.buf &&
+		    qp->rq.ring.mask && !qp->srq;
+	atomic_store(&d->receives_end, qp->rq.producer);
 	qp->direct = d;
-	if (d->own->has_rq)
-		dingo_direct_posted(qp);
+	dingo_direct_posted(qp);
 	dingo_unlock(&qp->rq.lock);
 	add_receiver(qp);
 }
@@ -302,28 +306,28 @@ static bool map_peer(struct dingo_direct *d, const int *fds, uint64_t offset)
 {
 	struct dingo_direct_page *page;
 	uint8_t log, log_stride;
+	uint64_t rq_offset;
 	size_t rq_bytes;
 
-	page = dingo_direct_map(fds[0], offset, DINGO_DB_PAGE_SIZE,
+	page = dingo_direct_map_foreign(fds[0], offset, DINGO_DB_PAGE_SIZE,
 				PROT_READ | PROT_WRITE);
 	if (!page)
 		return false;
 	d->peer = page;
 	d->peer_bytes = DINGO_DB_PAGE_SIZE;
-	log = page->rq_log;
-	log_stride = page->rq_log_stride;
+	log = *(const volatile uint8_t *)&page->rq_log;
+	log_stride = *(const volatile uint8_t *)&page->rq_log_stride;
+	rq_offset = *(const volatile uint64_t *)&page->rq_offset;
 	if (!page->has_rq || log > 24 || log_stride < 5 || log_stride > 8)
 		return true;
-	d->peer = dingo_direct_map(fds[0], offset, DINGO_DIRECT_PAGE_BYTES(log),
-				   PROT_READ | PROT_WRITE);
+	d->peer = dingo_direct_map_foreign(fds[0], offset, DINGO_DIRECT_PAGE_BYTES(log),
+					   PROT_READ | PROT_WRITE);
 	munmap(page, DINGO_DB_PAGE_SIZE);
 	if (!d->peer)
 		return false;
 	d->peer_bytes = DINGO_DIRECT_PAGE_BYTES(log);
 	rq_bytes = align((size_t)1 << (log + log_stride), DINGO_DB_PAGE_SIZE);
-	if (lseek(fds[3], 0, SEEK_END) < (off_t)(d->peer->rq_offset + rq_bytes))
-		return true;
-	d->peer_rq = dingo_direct_map(fds[3], d->peer->rq_offset, rq_bytes, PROT_READ);
+	d->peer_rq = dingo_direct_map_foreign(fds[3], rq_offset, rq_bytes, PROT_READ);
 	d->peer_rq_bytes = rq_bytes;
 	d->peer_rq_mask = (1U << log) - 1;
 	d->peer_rq_log_stride = log_stride;

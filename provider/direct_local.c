@@ -146,7 +146,9 @@ uint8_t *dingo_direct_own_memory(const struct dingo_direct_side *side,
 
 	pthread_mutex_lock(&mutex);
 	for (local = *list_of(region->key); local; local = local->next)
-		if (local->side == side && local->key == region->key && local->addr)
+		if (local->side == side && local->key == region->key && local->addr &&
+		    region->length <= local->length &&
+		    region->iova - local->iova <= local->length - region->length)
 			at = local->addr + (region->iova - local->iova);
 	pthread_mutex_unlock(&mutex);
 	return at;

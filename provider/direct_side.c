@@ -4,10 +4,12 @@
 #define _GNU_SOURCE	/* struct ucred */
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -40,6 +42,8 @@ struct dingo_direct_piece {
 	uint32_t index;
 	uint32_t seq;
 	void *map;
+	uint64_t from;			/* in its file */
+	uint32_t file;
 	size_t bytes;
 };
 
@@ -267,6 +271,23 @@ void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot)
 	return map;
 }
 
+/* Whether nobody can take these bytes of the file away again: a peer, or its card, may say more than there is. */
+static bool has_for_good(int fd, uint64_t offset, uint64_t bytes)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && (seals & F_SEAL_SHRINK) && !fstat(fd, &st) &&
+	       offset <= (uint64_t)st.st_size &&
+	       bytes <= (uint64_t)st.st_size - offset;
+}
+
+void *dingo_direct_map_foreign(int fd, uint64_t offset, size_t bytes, int prot)
+{
+	return has_for_good(fd, offset, bytes) ?
+		       dingo_direct_map(fd, offset, bytes, prot) : NULL;
+}
+
 static void free_side(struct dingo_direct_side *side)
 {
 	struct dingo_direct_piece *piece;
@@ -327,10 +348,12 @@ static struct dingo_direct_side *map_side(struct dingo_direct_card *card,
 	if (bytes < (off_t)sizeof(struct dingo_direct_directory))
 		return NULL;
 	side = new_side(card, context,
-			dingo_direct_map(directory, 0, bytes, PROT_READ), bytes);
+			dingo_direct_map_foreign(directory, 0, bytes, PROT_READ),
+			bytes);
 	if (!side)
 		return NULL;
-	side->status_page = dingo_direct_map(status, 0, DINGO_DB_PAGE_SIZE, PROT_READ);
+	side->status_page = dingo_direct_map_foreign(status, 0, DINGO_DB_PAGE_SIZE,
+						     PROT_READ);
 	if (!side->status_page) {
 		free_side(side);
 		return NULL;
@@ -411,18 +434,23 @@ static int side_file(struct dingo_direct_side *side, uint32_t number)
 	return fd;
 }
 
-/* The region's memory, mapped; NULL: it cannot be. Under the side's mutex. */
+/* The region's memory, mapped; NULL: it cannot be, or the peer has changed what it says of the region. Under the
+ * side's mutex.
+ */
 static struct dingo_direct_piece *
 side_piece(struct dingo_direct_side *side, uint32_t index,
 	   const struct dingo_direct_region *region)
 {
 	struct dingo_direct_piece **slot = &side->pieces[index % 256], *piece;
 	uint64_t from = region->offset & ~page_mask;
+	size_t bytes = (region->offset + region->length - from + page_mask) & ~page_mask;
 	int fd;
 
 	while ((piece = *slot)) {
 		if (piece->index == index && piece->seq == region->seq)
-			return piece;
+			return piece->file == region->file && piece->from == from &&
+					       piece->bytes == bytes ?
+				       piece : NULL;
 		if (piece->index == index) {
 			/* nobody uses it: that region is gone since all have let go */
 			*slot = piece->next;
@@ -441,8 +469,10 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 		return NULL;
 	piece->index = index;
 	piece->seq = region->seq;
-	piece->bytes = (region->offset + region->length - from + page_mask) & ~page_mask;
-	piece->map = dingo_direct_map(fd, from, piece->bytes, PROT_READ | PROT_WRITE);
+	piece->file = region->file;
+	piece->from = from;
+	piece->bytes = bytes;
+	piece->map = dingo_direct_map_foreign(fd, from, bytes, PROT_READ | PROT_WRITE);
 	if (!piece->map) {
 		free(piece);
 		return NULL;

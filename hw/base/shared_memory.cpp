@@ -10,9 +10,13 @@
 #include <cerrno>
 #include <system_error>
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
 namespace dingo {
 
-SharedMemory::SharedMemory(const char* name, std::size_t size)
+SharedMemory::SharedMemory(const char* name, std::size_t size, Writers writers)
     : fd_(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
     const auto fail = [](const char* what) {
         throw std::system_error(errno, std::generic_category(), what);
@@ -23,13 +27,18 @@ SharedMemory::SharedMemory(const char* name, std::size_t size)
     if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
         fail("ftruncate of shared memory");
     }
-    // A process that gets the descriptor must not be able to remove the pages that we have mapped.
-    if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        fail("sealing of shared memory");
-    }
     void* at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (at == MAP_FAILED) {
         fail("mmap of shared memory");
+    }
+    // A process that gets the descriptor must not be able to remove the pages that we have mapped.
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
+                      (writers == Writers::kUs ? F_SEAL_FUTURE_WRITE : 0);
+    if (::fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
+        const int error = errno;
+        ::munmap(at, size);
+        errno = error;
+        fail("sealing of shared memory");
     }
     bytes_ = {static_cast<std::byte*>(at), size};
 }

@@ -12,8 +12,10 @@ namespace dingo {
 /// Zeroed memory with a descriptor that others can map (memfd, sealed against resizing).
 class SharedMemory {
   public:
-    /// Throws std::system_error.
-    SharedMemory(const char* name, std::size_t size);
+    enum class Writers { kAll, kUs };
+
+    /// Throws std::system_error. kUs: nobody else can map it for writing, whoever has a descriptor.
+    SharedMemory(const char* name, std::size_t size, Writers writers = Writers::kAll);
     ~SharedMemory();
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;

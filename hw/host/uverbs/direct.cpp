@@ -300,7 +300,8 @@ DirectContext::DirectContext(DirectCard& card, Context& context, uid_t user,
       directory_("dingo-regions",
                  page_align(sizeof(dingo_direct_directory) +
                             std::size_t{card.driver().capabilities().limits().max_mr} *
-                                sizeof(dingo_direct_region))),
+                                sizeof(dingo_direct_region)),
+                 SharedMemory::Writers::kUs),
       directory_mmap_(context.publish(directory_.fd(), directory_.bytes().size())),
       page_memory_(std::make_shared<QueueSlabs>(account_)) {
     directory().num_regions = card.driver().capabilities().limits().max_mr;

@@ -119,6 +119,50 @@ for tool in ib_write_bw ib_send_bw; do
     idle beta "$tool: the receiver is killed: nothing is left at the sender's card"
     perftest $tool '-s 4096 -n 500'
 done
+# program_below PID: perftest's or rdma-bench's.
+program_below() {
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench) echo "$pid" ;; *) program_below "$pid" ;; esac
+    done
+}
+# garbage COMMAND: neither program may crash, or not end by SIGTERM, though all words are written that both can write.
+garbage() {
+    local name="garbage in the pages of ${1##*/}" dir programs rc_a=0 rc_b=0
+    local -x limit=15
+    dir=$logs/$(slug "$name")
+    on alpha "exec $1" >"$dir.A" 2>&1 &
+    server=$!
+    wait_listen 18515 $server || true
+    on beta "exec $1 127.0.0.1" >"$dir.B" 2>&1 &
+    client=$!
+    wait_connected 18515 $client || true
+    sleep 0.5
+    programs="$(program_below $client) $(program_below $server)"
+    # shellcheck disable=SC2086  # two words
+    /usr/bin/python3 tests/e2e/native/scribble.py $programs 2 >"$dir.S" 2>&1 || true
+    # shellcheck disable=SC2086
+    kill $programs 2>/dev/null || true
+    wait $server || rc_a=$?
+    wait $client || rc_b=$?
+    case "$rc_a $rc_b" in
+        *124* | *13[1-9]*) fail "$name" "status A $rc_a B $rc_b: $(why "$dir.A") | $(why "$dir.B")" ;;
+        *) grep -q 'words written' "$dir.S" && pass "$name" || fail "$name" "$(why "$dir.S")" ;;
+    esac
+}
+for what in 'ib_write_bw -F -s 65536 -D 60' 'ib_send_bw -F -b -s 64 -D 60' 'ib_send_lat -F -s 64 -D 60' \
+    "$bench send-bw -s 4096 -n 100000000 --verify" "$bench read-bw -s 4096 -q 4 -n 100000000 --verify"; do
+    garbage "$what"
+done
+perftest ib_send_lat '-s 8 -n 1000'
+# The receiver's card, and others' programs on it, go on while a sender is stopped.
+start_flow ib_send_bw
+stopped=$(program_below $client)
+kill -STOP "$stopped"
+single 'regions and queue pairs come and go while a sender is stopped' alpha "exec $load churn 100"
+pair 'WRITE while a sender is stopped' 'ib_write_lat -F -s 8 -n 1000 -p 18516' 'ib_write_lat -F -s 8 -n 1000 -p 18516 A' "$lines" 18516
+kill -CONT "$stopped"
+end_flow
 start_flow ib_write_bw
 single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
 end_flow

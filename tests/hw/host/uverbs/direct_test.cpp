@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The card's part of the direct road: whom it shows pages and regions, and when it has them back.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -28,7 +30,11 @@ class Mapped {
     Mapped(int fd, std::uint64_t offset, std::size_t bytes, int prot)
         : at_(::mmap(nullptr, bytes, prot, MAP_SHARED, fd, static_cast<off_t>(offset))),
           bytes_(bytes) {}
-    ~Mapped() { ::munmap(at_, bytes_); }
+    ~Mapped() {
+        if (ok()) {
+            ::munmap(at_, bytes_);
+        }
+    }
     Mapped(const Mapped&) = delete;
     Mapped& operator=(const Mapped&) = delete;
     T* operator->() const { return static_cast<T*>(at_); }
@@ -175,6 +181,18 @@ TEST(UverbsDirect, LinkShowsThePageOfTheConnectedQp) {
     EXPECT_EQ(link.page->access, 0xfU & DINGO_ACC_ALL);
     EXPECT_EQ(link.page->reads, 4U);
     EXPECT_EQ(link.directory->on, 1U);
+}
+
+TEST(UverbsDirect, OnlyTheCardWritesADirectory) {
+    ConnectedOwner owner;
+    Peer peer(owner);
+    const Answer answer = peer.link(owner.claim());
+    ASSERT_EQ(answer.result(), 0);
+    const std::string path = "/proc/self/fd/" + std::to_string(answer.fds.at(1).get());
+    const UniqueFd again(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_TRUE(again) << "the seal alone keeps it";
+    EXPECT_FALSE(Mapped<char>(again.get(), 0, 4096, PROT_READ | PROT_WRITE).ok());
+    EXPECT_EQ(::pwrite(again.get(), "x", 1, 0), -1);
 }
 
 TEST(UverbsDirect, AClaimThatDoesNotFitIsToBeTriedAgain) {
