@@ -6,7 +6,8 @@
 
 namespace dingo::uverbs::test {
 
-/// While it lives fstatfs() and /proc say that this file is a DMABuf: for machines without /dev/udmabuf.
+/// While it lives fstatfs() and /proc say that this file is a DMABuf: for machines without
+/// /dev/udmabuf.
 class PretendDmaBuf {
   public:
     explicit PretendDmaBuf(int fd);
