@@ -60,8 +60,10 @@ void RoomWaits::wait(QueuePair& qp, std::uint64_t mac, std::int64_t cost) {
     TransportState& t = *qp.transport;
     remove(qp);  // it may have looked for room elsewhere
     Address* address = find(mac);
-    if (address == nullptr)
-        address = &addresses_.emplace_back(mac, Scheduler(&TransportState::room), nullptr);
+    if (address == nullptr) {
+        addresses_.push_back({mac, Scheduler(&TransportState::room), nullptr});
+        address = &addresses_.back();
+    }
     t.room_at = mac;
     if (cost == 0)
         address->waiting.add_first(qp);  // it keeps its place
