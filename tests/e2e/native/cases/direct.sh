@@ -74,23 +74,26 @@ ctl="$dingo_root/build/bin/dingo-card ctl $DINGO_RUN/beta/control"
 pair 'frames are lost from the middle on' 'ib_write_bw -F -s 4096 -D 4' "(sleep 1.5; $ctl faults drop=1%; sleep 1; $ctl faults) >/dev/null & ib_write_bw -F -s 4096 -D 4 A" "$lines"
 roads 'after the faults' 1000 direct perftest ib_write_lat '-s 8 -n 1000'
 
-# start_flow TOOL: requests from beta to alpha for ever.
+for_ever='-F -s 65536 -D 60'
+# start_flow COMMAND [LOG]: requests from beta to alpha for ever.
 start_flow() {
-    on alpha "exec $1 -F -s 65536 -D 60" >"$logs/flow.A" 2>&1 &
+    local log=${2:-$logs/flow}
+    on alpha "exec $1" >"$log.A" 2>&1 &
     server=$!
     wait_listen 18515 $server || true
-    on beta "exec $1 -F -s 65536 -D 60 127.0.0.1" >"$logs/flow.B" 2>&1 &
+    on beta "exec $1 127.0.0.1" >"$log.B" 2>&1 &
     client=$!
     wait_connected 18515 $server || true
     sleep 1
 }
-# kill_program PID: that of perftest below it. By a card's clients it cannot be told from its peer, which is one, too.
-kill_program() {
+# program_below PID: perftest's or rdma-bench's. By a card's clients it cannot be told from its peer, which is one, too.
+program_below() {
     local pid
     for pid in $(pgrep -P "$1"); do
-        case $(cat "/proc/$pid/comm") in ib_*) kill -9 "$pid" ;; *) kill_program "$pid" ;; esac
+        case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench) echo "$pid" ;; *) program_below "$pid" ;; esac
     done
 }
+kill_program() { kill -9 "$(program_below "$1")"; }
 end_flow() {
     kill_program $server 2>/dev/null || true
     kill_program $client 2>/dev/null || true
@@ -106,12 +109,12 @@ idle() {
     fail "$2" 'clients are left'
 }
 for tool in ib_write_bw ib_send_bw; do
-    start_flow $tool
+    start_flow "$tool $for_ever"
     kill_program $client
     sleep 0.5
     end_flow
     idle alpha "$tool: the sender is killed: nothing is left at the receiver's card"
-    start_flow $tool
+    start_flow "$tool $for_ever"
     kill_program $server
     until_gone $client && pass "$tool: the receiver is killed: the sender ends" || fail "$tool: the receiver is killed: the sender ends" 'it goes on'
     sleep 0.5
@@ -119,25 +122,12 @@ for tool in ib_write_bw ib_send_bw; do
     idle beta "$tool: the receiver is killed: nothing is left at the sender's card"
     perftest $tool '-s 4096 -n 500'
 done
-# program_below PID: perftest's or rdma-bench's.
-program_below() {
-    local pid
-    for pid in $(pgrep -P "$1"); do
-        case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench) echo "$pid" ;; *) program_below "$pid" ;; esac
-    done
-}
 # garbage COMMAND: neither program may crash, or not end by SIGTERM, though all words are written that both can write.
 garbage() {
     local name="garbage in the pages of ${1##*/}" dir programs rc_a=0 rc_b=0
     local -x limit=15
     dir=$logs/$(slug "$name")
-    on alpha "exec $1" >"$dir.A" 2>&1 &
-    server=$!
-    wait_listen 18515 $server || true
-    on beta "exec $1 127.0.0.1" >"$dir.B" 2>&1 &
-    client=$!
-    wait_connected 18515 $client || true
-    sleep 0.5
+    start_flow "$1" "$dir"
     programs="$(program_below $client) $(program_below $server)"
     # shellcheck disable=SC2086  # two words
     /usr/bin/python3 tests/e2e/native/scribble.py $programs 2 >"$dir.S" 2>&1 || true
@@ -156,18 +146,18 @@ for what in 'ib_write_bw -F -s 65536 -D 60' 'ib_send_bw -F -b -s 64 -D 60' 'ib_s
 done
 perftest ib_send_lat '-s 8 -n 1000'
 # The receiver's card, and others' programs on it, go on while a sender is stopped.
-start_flow ib_send_bw
+start_flow "ib_send_bw $for_ever"
 stopped=$(program_below $client)
 kill -STOP "$stopped"
 single 'regions and queue pairs come and go while a sender is stopped' alpha "exec $load churn 100"
 pair 'WRITE while a sender is stopped' 'ib_write_lat -F -s 8 -n 1000 -p 18516' 'ib_write_lat -F -s 8 -n 1000 -p 18516 A' "$lines" 18516
 kill -CONT "$stopped"
 end_flow
-start_flow ib_write_bw
+start_flow "ib_write_bw $for_ever"
 single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
 end_flow
 # The sender finds that the peer's card has gone, as on each road: its retries are used up.
-start_flow ib_write_bw
+start_flow "ib_write_bw $for_ever"
 kill -9 "$(card_pid alpha)"
 if until_gone $client; then pass "the receiver's card is killed: the sender ends"; else fail "the receiver's card is killed: the sender ends" "$(why "$logs/flow.B")"; fi
 end_flow
