@@ -83,8 +83,8 @@ bool FarPlace::start(FarAccess& access) {
     return ok;
 }
 
-bool FarPlace::finish() {
-    const bool ok = do_finish();
+bool FarPlace::finish(const FarAccess& access) {
+    const bool ok = do_finish(access);
     end();
     return ok;
 }

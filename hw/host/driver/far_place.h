@@ -21,14 +21,18 @@ struct FarAccess;
 
 class FarPlace {
   public:
-    explicit FarPlace(std::shared_ptr<Mover> mover) : mover_(std::move(mover)) {}
+    /// `fetcher` makes what is fetched; null: `mover` does.
+    explicit FarPlace(std::shared_ptr<Mover> mover, std::shared_ptr<Mover> fetcher = nullptr)
+        : mover_(std::move(mover)), fetcher_(fetcher != nullptr ? std::move(fetcher) : mover_) {}
     virtual ~FarPlace() = default;
     FarPlace(const FarPlace&) = delete;
     FarPlace& operator=(const FarPlace&) = delete;
 
     [[nodiscard]] const std::shared_ptr<Mover>& mover() const { return mover_; }
+    /// Of reads that nothing is ordered with.
+    [[nodiscard]] const std::shared_ptr<Mover>& fetcher() const { return fetcher_; }
 
-    // By the mover's thread. `offset` in the window; false: bus error.
+    // By the mover's thread, or the fetcher's. `offset` in the window; false: bus error.
     bool read(std::uint64_t offset, std::span<std::byte> dst);
     bool write(std::uint64_t offset, std::span<const std::byte> src);
     /// `before` = what the 8 bytes were.
@@ -38,17 +42,18 @@ class FarPlace {
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
     /// Buffers of that size are left for what nobody waits for yet. By any thread.
     [[nodiscard]] virtual bool has_buffers(std::size_t /*bytes*/) const { return true; }
-    /// Reads and writes that may be on their way at once, of all places of the mover. Reads are
-    /// made in the order in which they were started, and so are writes; a read may pass a write.
+    /// Reads and writes that may be on their way at once, of all places of the mover, and as many
+    /// of the fetcher. Reads are made in the order in which they were started, and so are writes; a
+    /// read may pass a write.
     [[nodiscard]] virtual unsigned depth() const { return 1; }
     /// Whether start() takes it.
     [[nodiscard]] virtual bool can_start(const FarAccess& /*access*/) const { return false; }
     /// Starts a read or a write. False: bus error, and it is over.
     bool start(FarAccess& access);
-    /// Waits for the oldest that was started, which is of this place. False: bus error.
-    bool finish();
+    /// Waits for `access`, the oldest of its kind that was started. False: bus error.
+    bool finish(const FarAccess& access);
     /// finish() would not wait.
-    [[nodiscard]] bool is_done() const { return do_is_done(); }
+    [[nodiscard]] bool is_done(const FarAccess& access) const { return do_is_done(access); }
 
     /// By any other thread: from now on all accesses are bus errors. Waits for those that are
     /// being made, as long as FarRoom lets it.
@@ -60,8 +65,8 @@ class FarPlace {
     /// Held while an atomic reads and writes, if movers of others reach the same memory.
     [[nodiscard]] virtual std::unique_lock<std::mutex> lock_atomics() { return {}; }
     virtual bool do_start(FarAccess& /*access*/) { return false; }
-    [[nodiscard]] virtual bool do_is_done() const { return true; }
-    virtual bool do_finish() { return false; }
+    [[nodiscard]] virtual bool do_is_done(const FarAccess& /*access*/) const { return true; }
+    virtual bool do_finish(const FarAccess& /*access*/) { return false; }
 
   private:
     /// False: it is closed.
@@ -71,6 +76,7 @@ class FarPlace {
     bool accessed(Access access);
 
     std::shared_ptr<Mover> mover_;
+    std::shared_ptr<Mover> fetcher_;
     std::mutex mutex_;
     std::condition_variable ended_;
     bool closed_ = false;

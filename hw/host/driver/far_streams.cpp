@@ -123,7 +123,7 @@ bool FarStreams::is_idle(const State& s) {
 bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least,
                        bool& error) {
     const BusMap::Place place = bus_.place(piece->addr, piece->length, false);
-    if (!place.ok || place.far == nullptr || place.far->mover()->is_stuck(clock_now())) {
+    if (!place.ok || place.far == nullptr || place.far->fetcher()->is_stuck(clock_now())) {
         error = true;
         return false;
     }
@@ -137,7 +137,7 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
          half /= 2) {
         piece->length = half;
     }
-    const std::shared_ptr<Mover> mover = place.far->mover();
+    const std::shared_ptr<Mover> mover = place.far->fetcher();
     const std::size_t length = piece->length;
     if (least == 0 && !place.far->has_buffers(length)) {
         return false;

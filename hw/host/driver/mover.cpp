@@ -231,7 +231,7 @@ void Mover::Thread::report(State::Posted one, bool ok) {
 
 bool Mover::Thread::oldest_is_done() const {
     // Who does not spin waits in finish().
-    while (state_->spin != 0 && !started_.front().access.place->is_done()) {
+    while (state_->spin != 0 && !started_.front().access.place->is_done(started_.front().access)) {
         if (state_->news.load(std::memory_order_relaxed)) {
             return false;
         }
@@ -242,7 +242,7 @@ bool Mover::Thread::oldest_is_done() const {
 void Mover::Thread::finish_oldest() {
     State::Posted oldest = std::move(started_.front());
     started_.pop_front();
-    const bool ok = oldest.access.place->finish();
+    const bool ok = oldest.access.place->finish(oldest.access);
     state_->writing -= oldest.access.kind == FarAccess::Kind::kWrite ? 1 : 0;
     report(std::move(oldest), ok);
 }

@@ -35,7 +35,8 @@ Nanoseconds spin() {
 CudaLane::CudaLane(const cuda::Uuid& uuid, std::shared_ptr<Account> account)
     : device_(CudaDevice::open(uuid)),
       account_(std::move(account)),
-      mover_(std::make_shared<uverbs::Mover>(spin())) {
+      mover_(std::make_shared<uverbs::Mover>(spin())),
+      fetcher_(std::make_shared<uverbs::Mover>(spin(), mover_->room())) {
     if (!device_->use()) {
         throw CudaError(ENODEV, "the card's context on the GPU is gone");
     }
@@ -58,10 +59,11 @@ void CudaLane::make() {
     const auto must = [this](cuda::Result result, const char* call) {
         device_->check(result, call, ENOMEM);
     };
-    must(calls.create_stream(&in_, cuda::kStreamNonBlocking), "cuStreamCreate");
-    must(calls.create_stream(&out_, cuda::kStreamNonBlocking), "cuStreamCreate");
-    for (cuda::Event& event : ends_) {
-        must(calls.create_event(&event, cuda::kEventDisableTiming), "cuEventCreate");
+    for (Way* const way : {&in_, &out_}) {
+        must(calls.create_stream(&way->stream, cuda::kStreamNonBlocking), "cuStreamCreate");
+        for (cuda::Event& event : way->ends) {
+            must(calls.create_event(&event, cuda::kEventDisableTiming), "cuEventCreate");
+        }
     }
     must(calls.create_event(&direct_end_, cuda::kEventDisableTiming), "cuEventCreate");
     buffers_ = std::make_shared<CudaBuffers>(device_, account_);
@@ -71,15 +73,15 @@ void CudaLane::make() {
 void CudaLane::end() {
     const CudaCalls& calls = device_->calls();
     // Nothing is on its way into memory that is given back.
-    for (const cuda::Stream stream : {in_, out_}) {
-        if (stream != nullptr) {
-            calls.synchronize(stream);
-            calls.destroy_stream(stream);
+    for (const Way* const way : {&in_, &out_}) {
+        if (way->stream != nullptr) {
+            calls.synchronize(way->stream);
+            calls.destroy_stream(way->stream);
         }
-    }
-    for (const cuda::Event event : ends_) {
-        if (event != nullptr) {
-            calls.destroy_event(event);
+        for (const cuda::Event event : way->ends) {
+            if (event != nullptr) {
+                calls.destroy_event(event);
+            }
         }
     }
     if (direct_end_ != nullptr) {
@@ -114,14 +116,14 @@ bool CudaLane::copy_rows(cuda::DevicePointer to, const std::byte* from, std::siz
     copy.dst_pitch = width;
     copy.width = width;
     copy.height = 2;
-    return check(device_->calls().copy_2d(&copy, in_), "cuMemcpy2DAsync", why);
+    return check(device_->calls().copy_2d(&copy, in_.stream), "cuMemcpy2DAsync", why);
 }
 
 bool CudaLane::copy_in(cuda::DevicePointer to, std::span<const std::byte> from,
                        std::string& why) const {
     const std::size_t bytes = from.size();
     if (bytes >= kRows || bytes < 2) {
-        return check(device_->calls().copy_to_device(to, from.data(), bytes, in_),
+        return check(device_->calls().copy_to_device(to, from.data(), bytes, in_.stream),
                      "cuMemcpyHtoDAsync", why);
     }
     constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -145,24 +147,27 @@ bool CudaLane::write_word(cuda::DevicePointer to, std::span<const std::byte> fro
     Word word = 0;
     std::memcpy(&word, from.data(), sizeof word);
     if constexpr (sizeof word == sizeof(std::uint64_t)) {
-        return check(device_->calls().write_64(in_, to, word, 0), "cuStreamWriteValue64", why);
+        return check(device_->calls().write_64(in_.stream, to, word, 0), "cuStreamWriteValue64",
+                     why);
     } else {
-        return check(device_->calls().write_32(in_, to, word, 0), "cuStreamWriteValue32", why);
+        return check(device_->calls().write_32(in_.stream, to, word, 0), "cuStreamWriteValue32",
+                     why);
     }
 }
 
 bool CudaLane::copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                         std::string& why) const {
-    return check(device_->calls().copy_to_host(to, from, bytes, out_), "cuMemcpyDtoHAsync", why);
+    return check(device_->calls().copy_to_host(to, from, bytes, out_.stream), "cuMemcpyDtoHAsync",
+                 why);
 }
 
-bool CudaLane::record(cuda::Event event, cuda::Stream stream, std::string& why) const {
-    return check(device_->calls().record_event(event, stream), "cuEventRecord", why);
+bool CudaLane::record(cuda::Event event, const Way& way, std::string& why) const {
+    return check(device_->calls().record_event(event, way.stream), "cuEventRecord", why);
 }
 
-bool CudaLane::settled(bool ok, cuda::Stream stream) const {
+bool CudaLane::settled(bool ok, const Way& way) const {
     if (!ok) {
-        device_->calls().synchronize(stream);
+        device_->calls().synchronize(way.stream);
     }
     return ok;
 }
@@ -171,29 +176,28 @@ bool CudaLane::wait(cuda::Event event, std::string& why) const {
     return check(device_->calls().wait_for_event(event), "cuEventSynchronize", why);
 }
 
-bool CudaLane::start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
-    const bool ok =
-        use(why) &&
-        settled(copy_out(to.data(), from, to.size(), why) && record(ends_[next_], out_, why), out_);
-    next_ = (next_ + (ok ? 1 : 0)) % kDepth;
+bool CudaLane::started(bool ok, Way& way, std::string& why) const {
+    ok = settled(ok && record(way.ends[way.next], way, why), way);
+    way.next = (way.next + (ok ? 1 : 0)) % kDepth;
     return ok;
+}
+
+bool CudaLane::start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why) {
+    return use(why) && started(copy_out(to.data(), from, to.size(), why), out_, why);
 }
 
 bool CudaLane::start_write(cuda::DevicePointer to, std::span<const std::byte> from,
                            std::string& why) {
-    const bool ok =
-        use(why) && settled(copy_in(to, from, why) && record(ends_[next_], in_, why), in_);
-    next_ = (next_ + (ok ? 1 : 0)) % kDepth;
-    return ok;
+    return use(why) && started(copy_in(to, from, why), in_, why);
 }
 
-bool CudaLane::is_done() const {
-    return device_->calls().query_event(ends_[oldest_]) != cuda::kNotReady;
+bool CudaLane::is_done(const Way& way) const {
+    return device_->calls().query_event(way.ends[way.oldest]) != cuda::kNotReady;
 }
 
-bool CudaLane::finish(std::string& why) {
-    const cuda::Event end = ends_[oldest_];
-    oldest_ = (oldest_ + 1) % kDepth;
+bool CudaLane::finish(Way& way, std::string& why) const {
+    const cuda::Event end = way.ends[way.oldest];
+    way.oldest = (way.oldest + 1) % kDepth;
     return wait(end, why);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Copies between host and GPU for one client: the thread that makes them, its streams, and its
-// pinned memory.
+// Copies between host and GPU for one client: for each direction a thread that makes them and a
+// stream, and pinned memory.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace dingo::gpu {
 
-/// Made, and ended, on the worker's thread; between that the mover's alone, but for read() and
-/// write().
+/// Made, and ended, on the worker's thread; between that copies to the GPU are the mover's alone,
+/// and those from it the fetcher's, but for read() and write().
 class CudaLane {
   public:
-    /// Copies on their way at once.
+    /// Copies on their way at once, of each direction.
     static constexpr unsigned kDepth = 8;
 
     /// CudaError, ErrnoError: ENODEV, ENOMEM. Pinned memory is charged to `account`.
@@ -31,6 +31,7 @@ class CudaLane {
     CudaLane& operator=(const CudaLane&) = delete;
 
     [[nodiscard]] const std::shared_ptr<uverbs::Mover>& mover() const { return mover_; }
+    [[nodiscard]] const std::shared_ptr<uverbs::Mover>& fetcher() const { return fetcher_; }
     [[nodiscard]] CudaDevice& device() const { return *device_; }
     [[nodiscard]] CudaBuffers& buffers() { return *buffers_; }
 
@@ -43,12 +44,20 @@ class CudaLane {
     /// Starts a copy; `to` and `from` are pooled, and stay until it is finished or this has failed.
     bool start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool start_write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
-    /// The oldest copy on its way is done, or has failed.
-    [[nodiscard]] bool is_done() const;
+    /// The oldest read, or write, on its way is done, or has failed.
+    [[nodiscard]] bool is_done(bool read) const { return is_done(read ? out_ : in_); }
     /// Waits for it.
-    bool finish(std::string& why);
+    bool finish(bool read, std::string& why) { return finish(read ? out_ : in_, why); }
 
   private:
+    /// Copies of one direction.
+    struct Way {
+        cuda::Stream stream = nullptr;
+        std::array<cuda::Event, kDepth> ends{};  ///< of copies on their way
+        unsigned next = 0;                       ///< of the next copy
+        unsigned oldest = 0;
+    };
+
     void make();
     void end();
     bool use(std::string& why) const;
@@ -63,20 +72,22 @@ class CudaLane {
                     std::string& why) const;
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
-    bool record(cuda::Event event, cuda::Stream stream, std::string& why) const;
+    bool record(cuda::Event event, const Way& way, std::string& why) const;
     /// Of a copy that was given to the stream: of one that failed no part is on its way any more.
-    bool settled(bool ok, cuda::Stream stream) const;
+    bool settled(bool ok, const Way& way) const;
     bool wait(cuda::Event event, std::string& why) const;
+    /// Of a copy that was given to the stream, or was not.
+    bool started(bool ok, Way& way, std::string& why) const;
+    [[nodiscard]] bool is_done(const Way& way) const;
+    bool finish(Way& way, std::string& why) const;
 
     std::shared_ptr<CudaDevice> device_;
     std::shared_ptr<Account> account_;
     std::shared_ptr<uverbs::Mover> mover_;
-    cuda::Stream in_ = nullptr;
-    cuda::Stream out_ = nullptr;
+    std::shared_ptr<uverbs::Mover> fetcher_;
+    Way in_;
+    Way out_;
     std::shared_ptr<CudaBuffers> buffers_;
-    std::array<cuda::Event, kDepth> ends_{};  ///< of copies on their way
-    unsigned next_ = 0;                       ///< of the next copy
-    unsigned oldest_ = 0;
     uverbs::FarBuffer direct_;  ///< of read() and write()
     cuda::Event direct_end_ = nullptr;
     std::mutex direct_mutex_;  ///< an engine that does not know far memory comes itself

@@ -19,7 +19,7 @@ constexpr const char* kBeyond = "out of bounds";  // short: each access makes a 
 }  // namespace
 
 CudaPlace::CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, std::uint64_t end)
-    : FarPlace(lane->mover()), lane_(std::move(lane)), end_(end) {
+    : FarPlace(lane->mover(), lane->fetcher()), lane_(std::move(lane)), end_(end) {
     const CudaDevice& device = lane_->device();
     if (end > memory.size) {
         throw CudaError(EINVAL, "the region is longer than the GPU's allocation");
@@ -108,8 +108,7 @@ void CudaPlace::close(const CudaDevice& device, const Opened& opened) {
 }
 
 bool CudaPlace::told(bool ok, const std::string& why) {
-    if (!ok && !has_told_) {
-        has_told_ = true;
+    if (!ok && !has_told_.exchange(true)) {
         log::warn("a GPU's memory cannot be copied: {}; its QPs fail", why);
     }
     return ok;
@@ -139,9 +138,9 @@ bool CudaPlace::do_start(FarAccess& access) {
                 why);
 }
 
-bool CudaPlace::do_finish() {
+bool CudaPlace::do_finish(const FarAccess& access) {
     std::string why;
-    return told(lane_->finish(why), why);
+    return told(lane_->finish(access.kind == FarAccess::Kind::kRead, why), why);
 }
 
 }  // namespace dingo::gpu

@@ -4,6 +4,7 @@
 // from and to by the GPU's copy engine (docs/reference/gpu.md).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "host/driver/far_place.h"
+#include "host/driver/mover.h"
 #include "host/gpu/cuda_device.h"
 #include "host/gpu/cuda_lane.h"
 
@@ -58,15 +60,17 @@ class CudaPlace final : public uverbs::FarPlace {
         return std::unique_lock(lane_->device().atomics());
     }
     bool do_start(uverbs::FarAccess& access) override;
-    [[nodiscard]] bool do_is_done() const override { return lane_->is_done(); }
-    bool do_finish() override;
+    [[nodiscard]] bool do_is_done(const uverbs::FarAccess& access) const override {
+        return lane_->is_done(access.kind == uverbs::FarAccess::Kind::kRead);
+    }
+    bool do_finish(const uverbs::FarAccess& access) override;
     [[nodiscard]] bool has(std::uint64_t offset, std::size_t bytes) const;
     bool told(bool ok, const std::string& why);
 
     std::shared_ptr<CudaLane> lane_;
     std::uint64_t end_;
     Opened opened_;
-    bool has_told_ = false;
+    std::atomic<bool> has_told_ = false;
 };
 
 }  // namespace dingo::gpu

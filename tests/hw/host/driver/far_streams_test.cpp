@@ -27,7 +27,8 @@ using Access = FarMemory::Access;
 /// Memory whose writes, and reads when it `holds_reads`, end when let_go() is called.
 class Gated final : public FarPlace {
   public:
-    explicit Gated(bool goes = false) : FarPlace(std::make_shared<Mover>()), goes_(goes) {}
+    explicit Gated(bool goes = false, std::shared_ptr<Mover> fetcher = nullptr)
+        : FarPlace(std::make_shared<Mover>(), std::move(fetcher)), goes_(goes) {}
     ~Gated() override { let_go(); }
 
     void let_go() {
@@ -98,7 +99,7 @@ class FirstFails final : public FarPlace {
         goes_.wait(false);
         return true;
     }
-    bool do_finish() override { return finished_++ != 0; }
+    bool do_finish(const FarAccess& /*access*/) override { return finished_++ != 0; }
 
     std::atomic<bool> goes_ = false;
     unsigned finished_ = 0;
@@ -140,8 +141,10 @@ class Together final : public FarPlace {
         ++begun;
         return true;
     }
-    [[nodiscard]] bool do_is_done() const override { return steps_ != 0; }
-    bool do_finish() override {
+    [[nodiscard]] bool do_is_done(const FarAccess& /*access*/) const override {
+        return steps_ != 0;
+    }
+    bool do_finish(const FarAccess& /*access*/) override {
         EXPECT_NE(steps_--, 0U);
         return true;
     }
@@ -236,6 +239,18 @@ TEST_F(Streams, StuckWriteIsFoundBehindAReadOfAnotherMover) {
         streams.moved();
         return streams.progress(kOne).failed;
     }));
+}
+
+TEST_F(Streams, WhatIsFetchedByAThreadOfItsOwnWaitsForNoWrite) {
+    const auto place = std::make_shared<Gated>(false, std::make_shared<Mover>());
+    const std::uint64_t at = bus.add(place, place->bytes.size(), true);
+    ASSERT_EQ(streams.write(kOne, at, kData), Access::kDone);
+    std::array<std::byte, 8> data{};
+    EXPECT_TRUE(
+        comes([&] { return streams.read(kOne, 1, at + 64, data, data.size()) == Access::kDone; }));
+    EXPECT_EQ(streams.progress(kOne).done, 0U);
+    place->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 1; }));
 }
 
 // A message may lie in memory of two kinds.

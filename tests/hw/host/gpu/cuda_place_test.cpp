@@ -136,12 +136,12 @@ TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
             ASSERT_TRUE(place->can_start(all.back()));
             ASSERT_TRUE(place->start(all.back()));
         }
-        for (unsigned i = 0; i < all.size(); ++i) {
-            ASSERT_TRUE(place->finish());
+        for (const auto& one : all) {
+            ASSERT_TRUE(place->finish(one));
         }
         auto back = access(uverbs::FarAccess::Kind::kRead, {});
         ASSERT_TRUE(place->start(back));
-        ASSERT_TRUE(place->finish());
+        ASSERT_TRUE(place->finish(back));
         EXPECT_TRUE(std::ranges::all_of(back.data.bytes(), [&](std::byte b) {
             return b == static_cast<std::byte>(place->depth());
         }));
@@ -198,7 +198,7 @@ TEST_F(CudaPlaceTest, CopyThatCannotBeStartedUsesItsBufferNoMore) {
         std::ranges::fill(fails.data.bytes(), kNext);
         auto later = access(kind, 4096, kOld);
         ASSERT_TRUE(place->start(later));
-        ASSERT_TRUE(place->finish());
+        ASSERT_TRUE(place->finish(later));
         EXPECT_TRUE(has(fails.data.bytes(), kNext));
         EXPECT_FALSE(has(in_gpu(0, 1001), kNext));
     }
@@ -208,6 +208,34 @@ TEST_F(CudaPlaceTest, CopyThatCannotBeStartedUsesItsBufferNoMore) {
     pretend(nullptr);
     EXPECT_TRUE(place->write(4096, next));
     EXPECT_TRUE(has(in_gpu(0, 1001), kOld)) << "made by the processor's staging";
+}
+
+TEST_F(CudaPlaceTest, ReadsEndBeforeWritesThatWereStartedBefore) {
+    const auto place = open(allocate());
+    ASSERT_TRUE(place->write(4096, pattern(1000)));
+    const auto access = [&](uverbs::FarAccess::Kind kind, std::uint64_t at) {
+        uverbs::FarAccess one;
+        one.kind = kind;
+        one.offset = at;
+        one.data = place->buffer(1000);
+        one.data.append(std::vector<std::byte>(1000, std::byte{7}));
+        return one;
+    };
+    std::vector<uverbs::FarAccess> writes, reads;
+    for (unsigned i = 0; i < place->depth(); ++i) {
+        writes.push_back(access(uverbs::FarAccess::Kind::kWrite, i * 8192));
+        ASSERT_TRUE(place->start(writes.back()));
+        reads.push_back(access(uverbs::FarAccess::Kind::kRead, 4096));
+        ASSERT_TRUE(place->start(reads.back())) << "each direction has its own";
+    }
+    for (const auto& read : reads) {
+        EXPECT_TRUE(place->finish(read));
+        EXPECT_TRUE(std::ranges::equal(read.data.bytes(), pattern(1000)));
+    }
+    for (const auto& write : writes) {
+        EXPECT_TRUE(place->finish(write));
+        EXPECT_EQ(in_gpu(write.offset, 1000), std::vector<std::byte>(1000, std::byte{7}));
+    }
 }
 
 TEST_F(CudaPlaceTest, BuffersComeFromTheHeapWhenThePinnedOnesAreTaken) {
