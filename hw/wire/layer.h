@@ -32,6 +32,8 @@ class WireLayer : public Wire {
     std::uint16_t fixed_source_port() const override { return inner_->fixed_source_port(); }
     bool link() const override { return inner_->link(); }
     void gather() override { inner_->gather(); }
+    bool holds_enough() override { return inner_->holds_enough(); }
+    bool has_let_go() override { return inner_->has_let_go(); }
     bool full_by_address() const override { return inner_->full_by_address(); }
 
   protected:

@@ -49,6 +49,8 @@ constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
+// A peer that has been lent enough lets go of some within this, or it is lent no more.
+constexpr Nanoseconds kLentPatience = 20'000'000;
 // Senders that do not say where they send may be held for so long, and again when ten times as much
 // has passed.
 constexpr Nanoseconds kHoldAtOnce = 2'000'000;
@@ -175,6 +177,26 @@ class ShmWire final : public Wire, private LocalMember {
         }
     }
 
+    bool holds_enough() override {
+        if (target_ == nullptr || target_->tx().local() || !target_->tx().lends_enough())
+            return false;
+        target_->lent_since = std::min(target_->lent_since, now_);
+        return !target_->keeps_lent;
+    }
+    bool has_let_go() override {
+        bool any = false;
+        for (const auto& peer : peers_) {
+            if (peer->lent_since == kNever)
+                continue;
+            const bool more = peer->tx().lends_enough();
+            const bool keeps = more && now_ - peer->lent_since >= kLentPatience;
+            any |= !more || keeps != peer->keeps_lent;
+            peer->keeps_lent = keeps;
+            peer->lent_since = more ? peer->lent_since : kNever;
+        }
+        return any;
+    }
+
     int fd() const override { return epoll_.get(); }
 
     void flush() override {
@@ -212,6 +234,7 @@ class ShmWire final : public Wire, private LocalMember {
             if (!peer->ready())
                 continue;
             quiet &= peer->rx().arm() || peer->bad();
+            quiet &= peer->lent_since == kNever || peer->keeps_lent || peer->tx().arm_lent();
             // Refused frames wait until there is room or the peer is given up on. This is signalled
             // once, because the QP may be gone by then and would not ask for room again.
             if (peer->full_since == kNever || peer->stuck)
@@ -236,7 +259,7 @@ class ShmWire final : public Wire, private LocalMember {
                 continue;
             peer->clear_kick();
             peer->rx().disarm();
-            if (peer->full_since != kNever)
+            if (peer->full_since != kNever || peer->lent_since != kNever)
                 peer->tx().disarm();
         }
         service_due_ = true;
@@ -254,6 +277,9 @@ class ShmWire final : public Wire, private LocalMember {
     /// When to give up on a peer whose ring is full.
     Nanoseconds next_deadline() const override {
         Nanoseconds due = kNever;
+        for (const auto& peer : peers_)
+            if (peer->lent_since != kNever && !peer->keeps_lent)
+                due = std::min(due, peer->lent_since + kLentPatience);
         for (const auto& peer : peers_)
             if (peer->full_since != kNever && !peer->stuck)
                 due = std::min(due, peer->full_since + patience());
@@ -502,7 +528,7 @@ class ShmWire final : public Wire, private LocalMember {
                 peer.break_off();
                 return;
             }
-            payload.held = peer.hold(where, payload.at);
+            payload.held = peer.hold(where, payload.at, frame.size());
             stats_.rx_held += payload.held != nullptr ? rx.packets() : 0;
         }
         reads_ = (rx.flags() & kShmHandedOver) != 0;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/lent_memory.h"
 #include "dingo/held_memory.h"
@@ -19,10 +20,12 @@ class ShmHolds {
   public:
     /// One keeps payloads that follow each other and begin in so many bytes: they become one copy.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
+    /// Of so many messages that come at once.
+    static constexpr std::size_t kMostRecent = 16;
 
-    /// Keeps the payload at `at`, of the frame at `position` of the ring, while the result lives.
-    /// Null: it cannot be kept, and is to be copied.
-    Held hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at,
+    /// Keeps the payload at `at`, of the frame of `bytes` at `position` of the ring, while the
+    /// result lives. Null: it cannot be kept, and is to be copied.
+    Held hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at, std::size_t bytes,
               std::uint64_t position);
 
     /// Whether there is something to say since the last time, and what: the lent payloads of all
@@ -40,10 +43,19 @@ class ShmHolds {
         std::weak_ptr<const Lent> lent;
     };
 
-    std::deque<Kept> kept_;  ///< by position
-    std::shared_ptr<const Lent> newest_;
-    const std::byte* first_ = nullptr;  ///< payload that it keeps
-    const std::byte* last_ = nullptr;
+    /// One that may keep what follows, too.
+    struct Recent {
+        std::shared_ptr<const Lent> lent;
+        const std::byte* first;  ///< payload that it keeps
+        const std::byte* last;
+        std::size_t bytes;  ///< of the last one, or more
+    };
+
+    /// The one whose payloads this one follows, as the newest; nullptr: none.
+    const Recent* find(const LentMemory& memory, const std::byte* at, std::size_t bytes);
+
+    std::deque<Kept> kept_;       ///< by position
+    std::vector<Recent> recent_;  ///< newest last
     bool said_all_ = true;
     std::uint64_t said_ = 0;
 };

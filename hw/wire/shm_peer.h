@@ -87,11 +87,11 @@ class ShmPeer {
     [[nodiscard]] Held holder() const {
         return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
     }
-    /// Keeps the payload at `at`, which referred() has found. Null: it is there until the frame is
-    /// taken.
-    [[nodiscard]] Held hold(std::uint64_t word, const std::byte* at) {
+    /// Keeps the payload at `at`, of a frame of `bytes`, which referred() has found. Null: it is
+    /// there until the frame is taken.
+    [[nodiscard]] Held hold(std::uint64_t word, const std::byte* at, std::size_t bytes) {
         const auto& lent = takings_->lent(ShmReference::of(word));
-        return lent != nullptr ? holds_.hold(lent, at, rx_->position()) : nullptr;
+        return lent != nullptr ? holds_.hold(lent, at, bytes, rx_->position()) : nullptr;
     }
 
     ShmProducer& tx() { return *tx_; }
@@ -104,9 +104,10 @@ class ShmPeer {
     }
     /// Gives back the room of frames that were taken, and what was lent and is not held any more.
     void release() {
+        bool waits = false;
         if (std::uint64_t position = 0; holds_.let_go(rx_->tail(), position))
-            rx_->let_go(position);
-        if (rx_->release())
+            waits = rx_->let_go(position);
+        if (rx_->release() || waits)
             kick();
     }
 
@@ -122,6 +123,9 @@ class ShmPeer {
     /// It has not said a hello.
     [[nodiscard]] bool silent() const { return !ready() && !gone(); }
     Nanoseconds accepted = 0;  ///< when, of one that has connected to us
+
+    Nanoseconds lent_since = kNever;  ///< when enough was lent to it, and senders told to wait
+    bool keeps_lent = false;          ///< for too long: nobody waits
 
     // Of the sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;

@@ -34,7 +34,8 @@ void ShmProducer::forget_received() {
         return;
     const std::uint64_t tail = received();
     // A consumer that lies here reads what is not its own any more, and harms itself alone.
-    const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
+    let_go_ = header_.let_go.load(std::memory_order_acquire);
+    const std::uint64_t let_go = std::min(tail, let_go_);
     while (!references_.empty() &&
            references_.front().at < (references_.front().lent ? let_go : tail)) {
         lent_bytes_ -= references_.front().lent ? references_.front().payload.size() : 0;

@@ -29,7 +29,8 @@ struct ShmRingHeader {
     alignas(64) std::atomic<std::uint64_t> head;             ///< producer: end of the frames
     alignas(64) std::atomic<std::uint64_t> tail;             ///< consumer: begin of the frames
     alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
-    alignas(64) std::atomic<std::uint32_t> producer_waits;   ///< kick it when tail moves
+    /// Kick it when tail or let_go moves.
+    alignas(64) std::atomic<std::uint32_t> producer_waits;
     /// Consumer: of frames before this it has let go of the lent payloads, too.
     alignas(64) std::atomic<std::uint64_t> let_go;
 };
@@ -171,6 +172,13 @@ class ShmProducer : public ShmRing {
     /// Lets go of payloads of frames that were received, and of lent ones that the consumer has
     /// let go of.
     void forget_received();
+    /// So much is lent that more should wait.
+    [[nodiscard]] bool lends_enough() {
+        if (lent_bytes_ < kMostLent)
+            return false;
+        forget_received();
+        return lent_bytes_ >= kMostLent;
+    }
     /// So much is in the ring or not let go of that payloads are to be copied.
     [[nodiscard]] bool refers_enough() const {
         return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
@@ -214,6 +222,11 @@ class ShmProducer : public ShmRing {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
+    /// The same when it lets go of something.
+    [[nodiscard]] bool arm_lent() {
+        header_.producer_waits.store(1, std::memory_order_seq_cst);
+        return header_.let_go.load(std::memory_order_seq_cst) == let_go_;
+    }
     void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
 
   private:
@@ -256,6 +269,7 @@ class ShmProducer : public ShmRing {
     }
     std::deque<Reference> references_;  // a part of them may be received already
     std::size_t lent_bytes_ = 0;        // of them
+    std::uint64_t let_go_ = 0;          // as last seen
 };
 
 class ShmConsumer : public ShmRing {
@@ -332,15 +346,15 @@ class ShmConsumer : public ShmRing {
             return false;
         released_ = tail_;
         header_.tail.store(tail_, std::memory_order_seq_cst);  // with Producer::arm
-        return header_.producer_waits.load(std::memory_order_seq_cst) != 0 &&
-               header_.producer_waits.exchange(0, std::memory_order_relaxed) != 0;
+        return producer_waits();
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
     /// Where the next frame begins, or what is skipped before it.
     [[nodiscard]] std::uint64_t tail() const { return tail_; }
-    /// Lent payloads of frames before `position` are not read any more.
-    void let_go(std::uint64_t position) {
-        header_.let_go.store(position, std::memory_order_release);
+    /// Lent payloads of frames before `position` are not read any more. True: as of release().
+    [[nodiscard]] bool let_go(std::uint64_t position) {
+        header_.let_go.store(position, std::memory_order_seq_cst);  // with Producer::arm_lent
+        return producer_waits();
     }
 
     [[nodiscard]] bool empty() { return bad_ || (tail_ == head_ && !look()); }
@@ -361,6 +375,10 @@ class ShmConsumer : public ShmRing {
     }
 
   private:
+    [[nodiscard]] bool producer_waits() {
+        return header_.producer_waits.load(std::memory_order_seq_cst) != 0 &&
+               header_.producer_waits.exchange(0, std::memory_order_relaxed) != 0;
+    }
     bool look() {
         if (bad_)
             return false;

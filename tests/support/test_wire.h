@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "dingo/engine.h"
@@ -67,6 +68,11 @@ class TestWire final : public WirePort {
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override;
     void gather() override { ++gathers; }
+    /// Enough is held; `let_go`: and then was let go of.
+    bool enough = false;
+    bool let_go = false;
+    bool holds_enough() override { return enough; }
+    bool has_let_go() override { return std::exchange(let_go, false); }
     std::uint64_t frames_referring = 0;
     std::uint64_t gathers = 0;
 

@@ -4,6 +4,8 @@
 // there after the frame was received.
 #include "wire/shm_holds.h"
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -92,6 +94,21 @@ TEST_F(ShmHoldsTest, NeighboursAreHeldAsOne) {
     EXPECT_NE(sink.held.at(0), first) << "it is not behind the last one";
 }
 
+TEST_F(ShmHoldsTest, NeighboursOfMessagesThatComeAtOnceAreHeldAsOneEach) {
+    const Pinner pinner;
+    offer();
+    SortingSink sink;
+    for (std::size_t at = 0; at < 8 * 1024; at += 1024)
+        for (const std::size_t message : {3, 0, 2, 1})
+            send_referring(*a, buffers.payload(message * 8 * 1024 + at), bare_frame(),
+                           std::make_shared<HeldMemory>());
+    b->receive(sink, 256);
+    ASSERT_EQ(sink.held.size(), 32U);
+    for (std::size_t i = 0; i < sink.held.size(); ++i)
+        EXPECT_EQ(sink.held[i], sink.held[i % 4]) << i;
+    EXPECT_NE(sink.held[0], sink.held[1]);
+}
+
 TEST_F(ShmHoldsTest, WithoutACopyEngineABufferIsReadAtOnce) {
     offer();
     auto held = std::make_shared<HeldMemory>();
@@ -158,6 +175,92 @@ TEST_F(ShmHoldsTest, WhoLetsGoOfNothingGetsCopies) {
     EXPECT_NE(sink.elsewhere.at(0), nullptr) << "as before";
 }
 
+/// Sends what is held until the wire says that this is enough. What the receiver holds.
+class ShmLentTest : public ShmHoldsTest {
+  protected:
+    void lend_enough() {
+        offer();
+        a->advance(now);
+        for (int i = 0; i < 9000; ++i) {
+            ASSERT_FALSE(a->begin_frame(2048).empty());
+            const bool enough = a->holds_enough();
+            a->end_frame(0);
+            if (enough)
+                return;
+            SortingSink one;
+            // From back to front: none is behind another.
+            send_referring(*a, buffers.payload((9000 - i) % 7 * kLent, kLent), bare_frame(kLent),
+                           std::make_shared<HeldMemory>());
+            b->receive(one, 16);
+            kept.push_back(one.held.at(0));
+        }
+        FAIL() << "nothing is enough";
+    }
+    static Frame bare_frame(std::size_t payload) {
+        Frame frame = test::bare_frame();
+        frame.resize(frame.size() - 1024 + payload);
+        return frame;
+    }
+
+    static constexpr std::size_t kLent = 8UL * 1024;
+    Nanoseconds now = 1'000'000'000;
+    const Pinner pinner;
+    std::vector<Held> kept;
+};
+
+TEST_F(ShmLentTest, SendersOfWhatIsHeldWaitUntilThePeerLetsGo) {
+    lend_enough();
+    EXPECT_LE(kept.size() * kLent, 9UL << 20);
+    EXPECT_FALSE(a->has_let_go());
+    kept.erase(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(kept.size() / 2));
+    SortingSink none;
+    b->receive(none, 16);
+    EXPECT_TRUE(a->has_let_go());
+    EXPECT_FALSE(a->has_let_go()) << "once";
+    ASSERT_FALSE(a->begin_frame(2048).empty());
+    EXPECT_FALSE(a->holds_enough());
+    a->end_frame(0);
+}
+
+TEST_F(ShmLentTest, SenderThatSleepsIsWokenWhenThePeerLetsGo) {
+    lend_enough();
+    ASSERT_TRUE(a->prepare_sleep());
+    pollfd wait{a->fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&wait, 1, 20), 0);
+    kept.clear();
+    SortingSink none;
+    b->receive(none, 16);
+    EXPECT_EQ(::poll(&wait, 1, 1000), 1);
+    a->woke();
+    EXPECT_TRUE(a->has_let_go());
+    // One that lets go between the look and the sleep is seen.
+    lend_enough();
+    kept.clear();
+    b->receive(none, 16);
+    EXPECT_FALSE(a->prepare_sleep());
+}
+
+TEST_F(ShmLentTest, PeerThatLetsGoOfNothingIsWaitedForOnce) {
+    lend_enough();
+    EXPECT_LE(a->next_deadline(), now + 100'000'000);
+    now = a->next_deadline();
+    a->advance(now);
+    EXPECT_TRUE(a->has_let_go());
+    EXPECT_FALSE(a->has_let_go());
+    ASSERT_FALSE(a->begin_frame(2048).empty());
+    EXPECT_FALSE(a->holds_enough()) << "from now on it is copied";
+    a->end_frame(0);
+    EXPECT_EQ(a->next_deadline(), kNever);
+    EXPECT_TRUE(a->prepare_sleep());
+    a->woke();
+    // It is waited for again when it goes on.
+    kept.clear();
+    SortingSink none;
+    b->receive(none, 16);
+    EXPECT_TRUE(a->has_let_go());
+    lend_enough();
+}
+
 /// A ring between processes, of which one end is here and the other, too.
 struct BareRing {
     std::vector<std::byte> memory = std::vector<std::byte>(kShmDirectionBytes + 64);
@@ -200,7 +303,7 @@ TEST(ShmRing, WhatIsTakenBackKeepsALentPayloadThatIsRead) {
     }));
     EXPECT_FALSE(weak.expired()) << "its reader has not let go of it";
     static_cast<void>(ring.rx.release());
-    ring.rx.let_go(ring.rx.tail());
+    static_cast<void>(ring.rx.let_go(ring.rx.tail()));
     ring.tx->forget_received();
     EXPECT_TRUE(weak.expired());
 }
@@ -214,7 +317,7 @@ TEST(ShmRing, PayloadsBehindOneThatIsNeverLetGoOfHaveABound) {
         ring.rx.pop();
         static_cast<void>(ring.rx.release());
     }
-    ring.rx.let_go(ring.rx.tail());
+    static_cast<void>(ring.rx.let_go(ring.rx.tail()));
     ring.tx->forget_received();
     EXPECT_FALSE(ring.tx->refers_enough());
 }
@@ -228,12 +331,12 @@ TEST(ShmHolds, TheOldestOneCountsAndAllIsSaidOnce) {
     ShmHolds holds;
     std::uint64_t position = 0;
     EXPECT_FALSE(holds.let_go(10, position)) << "nothing was lent";
-    EXPECT_EQ(holds.hold(memory, at, 10), nullptr) << "it is not pinned";
+    EXPECT_EQ(holds.hold(memory, at, 1024, 10), nullptr) << "it is not pinned";
     EXPECT_TRUE(holds.let_go(20, position));
     EXPECT_EQ(position, 20U);
     memory->set_pinned(true);
-    Held first = holds.hold(memory, at + 2048, 20);
-    Held second = holds.hold(memory, at, 30);
+    Held first = holds.hold(memory, at + 2048, 1024, 20);
+    Held second = holds.hold(memory, at, 1024, 30);
     EXPECT_NE(first, second);
     EXPECT_FALSE(holds.let_go(40, position)) << "that is what it has said";
     second.reset();

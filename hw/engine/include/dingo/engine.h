@@ -121,6 +121,12 @@ class WirePort {
         static_cast<void>(held);
         end_frame(len);
     }
+    /// So much that is held has not been let go of where the frame goes that begin_frame gave room
+    /// for: its payload, if it is held, should be sent later. Not for long: where nothing is let go
+    /// of it is copied.
+    [[nodiscard]] virtual bool holds_enough() { return false; }
+    /// Who was told so may send now. Once, to whoever asks.
+    [[nodiscard]] virtual bool has_let_go() { return false; }
     /// Takes all payloads that are still in memory that nothing holds. While a frame is received it
     /// may be done after that.
     virtual void gather() {}

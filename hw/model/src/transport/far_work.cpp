@@ -48,23 +48,36 @@ FarWork::Access FarWork::read_far(QueuePair& qp, Half half, std::uint64_t messag
         at += part.size();
     }
     if (access == Access::kLater) {
-        qp.transport->far->wants_turn = true;
-        wait(qp);
+        wait_for_turn(qp);
     } else if (access == Access::kError) {
         card_.count(DINGO_CARD_DMA_ERRORS);
     }
     return access;
 }
 
-bool FarWork::refer(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
-                    std::uint64_t ahead, Elsewhere& where) {
+std::optional<FarWork::Access> FarWork::refer(QueuePair& qp, Half half, std::uint64_t message,
+                                              const MemoryRange& range, std::uint64_t ahead,
+                                              FrameWriter& frame) {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;
     if (!memory_.locate(range, 0, bus, contiguous))  // far memory is contiguous
-        return false;
+        return std::nullopt;
     touch(qp, half);
-    return port()->refer(stream(qp, half), message, bus, range.length,
-                         std::max(ahead, range.length), where);
+    if (frame.holds_enough()) {
+        wait_for_turn(qp);
+        return Access::kLater;
+    }
+    Elsewhere where;
+    if (!port()->refer(stream(qp, half), message, bus, range.length, std::max(ahead, range.length),
+                       where))
+        return std::nullopt;
+    frame.refer(std::move(where));
+    return Access::kDone;
+}
+
+void FarWork::wait_for_turn(QueuePair& qp) {
+    qp.transport->far->wants_turn = true;
+    wait(qp);
 }
 
 bool FarWork::prefetch(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range) {
@@ -195,7 +208,8 @@ void FarWork::answered(QueuePair& qp, std::uint32_t psn, std::uint32_t msn) {
 std::vector<QueuePair*> FarWork::take_moved() {
     if (waiting_.empty())
         return {};
-    if (port()->moved())
+    const bool let_go = card_.wire.has_let_go();
+    if (port()->moved() || let_go)
         to_look_at_ = waiting_.size();
     const auto end =
         waiting_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(to_look_at_, kLooks));

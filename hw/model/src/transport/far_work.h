@@ -5,12 +5,14 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "../memory_region.h"
 #include "dingo/far_memory.h"
 #include "far_state.h"
+#include "frame_writer.h"
 #include "scheduler.h"
 #include "transport_state.h"
 
@@ -34,9 +36,10 @@ class FarWork {
             return memory_.read(range, 0, data) ? Access::kDone : Access::kError;
         return read_far(qp, half, message, range, data, ahead);
     }
-    /// Where the whole range, which is far, can be read without a copy. False: by read() only.
-    bool refer(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
-               std::uint64_t ahead, Elsewhere& where);
+    /// Has the frame take the whole range, which is far, without a copy. kLater: so much is held
+    /// that the QP waits, as for data. nullopt: by read() only.
+    std::optional<Access> refer(QueuePair& qp, Half half, std::uint64_t message,
+                                const MemoryRange& range, std::uint64_t ahead, FrameWriter& frame);
     /// Has the range fetched for a message that comes. True: it is, or is near.
     bool prefetch(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range);
     Access write(QueuePair& qp, Half half, const MemoryRange& range,
@@ -109,6 +112,8 @@ class FarWork {
                     std::span<std::byte> data, std::uint64_t ahead);
     Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
                      std::span<const std::byte> data);
+    /// The QP has one when something has moved, or the wire has let go of something.
+    void wait_for_turn(QueuePair& qp);
     FarHalf& touch(QueuePair& qp, Half half);
     [[nodiscard]] static std::uint32_t most_completions(const QueuePair& qp, Half half);
     /// Of this kind, behind all that is given to the port. The QP waits.

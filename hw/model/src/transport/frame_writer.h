@@ -59,6 +59,8 @@ class FrameWriter {
         stays_ = true;
         held_ = std::move(source.held);
     }
+    /// What is held should be sent later (WirePort::holds_enough).
+    [[nodiscard]] bool holds_enough() { return way_ == Way::kWire && card_.wire.holds_enough(); }
     /// The frame loops back.
     [[nodiscard]] bool loops_back() const noexcept { return way_ == Way::kLoopback; }
     /// Adds pad and, where the wire needs it, the ICRC, and sends; counts for card and QP.

@@ -112,10 +112,10 @@ Move Payload::gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, s
         });
 }
 
-bool Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint64_t offset,
-                    std::uint64_t bytes) {
+std::optional<Move> Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message,
+                                   std::uint64_t offset, std::uint64_t bytes) {
     if (bytes < kReferredBytes || wqe.is_inline() || qp.kernel.id != DINGO_KERNEL_PASS)
-        return false;
+        return std::nullopt;
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const dingo_sge sge = wqe.sge(i);
         if (offset >= sge.length) {
@@ -125,31 +125,32 @@ bool Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, st
         MemoryRange range;
         if (sge.length - offset < bytes ||
             memory_.check(qp, sge.lkey, sge.addr + offset, bytes, 0, range) != KeyVerdict::kOk)
-            return false;
+            return std::nullopt;
         if (memory_.is_far(range)) {
-            Elsewhere where;
-            if (!far_.refer(qp, Half::kSend, message, range, sge.length - offset, where))
-                return false;
-            frame_.refer(std::move(where));
-            return true;
+            const auto access =
+                far_.refer(qp, Half::kSend, message, range, sge.length - offset, frame_);
+            if (!access)
+                return std::nullopt;
+            return *access == FarMemory::Access::kDone ? Move::kDone : Move::kLater;
         }
         // Without an acknowledgement the send completes, and its buffer may change, when the frame
         // has left: in loopback that is before it is received.
         if (frame_.loops_back() && !is_reliable(qp))
-            return false;
+            return std::nullopt;
         const std::byte* const source = memory_.pointer(range);
-        if (source != nullptr)
-            frame_.refer(source, is_reliable(qp));
-        return source != nullptr;
+        if (source == nullptr)
+            return std::nullopt;
+        frame_.refer(source, is_reliable(qp));
+        return Move::kDone;
     }
-    return false;
+    return std::nullopt;
 }
 
 Move Payload::fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                    WqeFault& fault) {
     const std::span<std::byte> data = frame_.payload();
-    if (refer(qp, wqe, message, offset, data.size()))
-        return Move::kDone;
+    if (const auto referred = refer(qp, wqe, message, offset, data.size()))
+        return *referred;
     const Move move = gather(qp, wqe, message, offset, data, fault);
     if (move == Move::kDone)
         compute::transform(qp.kernel, offset, data);

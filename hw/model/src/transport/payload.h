@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,8 +57,8 @@ class Payload {
                 std::span<std::byte> data, WqeFault& fault);
     /// Leaves the open frame's payload where it lies, when nothing changes it on its way. False: it
     /// is to be copied.
-    bool refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint64_t offset,
-               std::uint64_t bytes);
+    std::optional<Move> refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message,
+                              std::uint64_t offset, std::uint64_t bytes);
 
     MemoryTable& memory_;
     FrameWriter& frame_;

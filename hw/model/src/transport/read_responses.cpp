@@ -151,14 +151,14 @@ FarMemory::Access ReadResponses::fill(QueuePair& qp, const ReadResource& resourc
                                       const MemoryRange& range, std::uint64_t ahead) {
     const std::uint64_t message = message_of(resource.msn, resource.first_psn);
     if (range.length >= kReferredBytes) {
-        Elsewhere where;
         if (const std::byte* const source = memory_.pointer(range)) {
             frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)
             return FarMemory::Access::kDone;
         }
-        if (memory_.is_far(range) && far_.refer(qp, Half::kReceive, message, range, ahead, where)) {
-            frame_.refer(std::move(where));
-            return FarMemory::Access::kDone;
+        if (memory_.is_far(range)) {
+            const auto access = far_.refer(qp, Half::kReceive, message, range, ahead, frame_);
+            if (access)
+                return *access;
         }
     }
     return range.length == 0

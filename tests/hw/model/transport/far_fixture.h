@@ -51,6 +51,27 @@ class Far : public Connected {
         EXPECT_GT(far[i].referred, 0U);
         EXPECT_EQ(cards.card(i).wire.frames_referring, far[i].referred);
     }
+    /// Card `i`, whose memory is far, sends nothing of it while the wire says that it holds enough.
+    void expect_held_back(unsigned i, std::uint8_t opcode) {
+        connect_far({i});
+        TestWire& wire = cards.card(i).wire;
+        wire.icrc = false;
+        far[i].refers = true;
+        fill(i, 0, 100'000);
+        driver(0).post_send(qp(0), rdma(opcode, 0, 0, 100'000));
+        wire.enough = true;
+        finish(i);
+        run_a_little();
+        const unsigned before = far[i].referred;
+        EXPECT_FALSE(poll(0));
+        run_a_little();
+        EXPECT_EQ(far[i].referred, before);
+        wire.enough = false;
+        wire.let_go = true;
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(same(0, 0, 100'000));
+        EXPECT_GT(far[i].referred, before);
+    }
     SendWr to_near(std::uint64_t value_at, std::uint64_t to, std::uint32_t bytes) {
         SendWr wr = rdma(DINGO_WR_WRITE, value_at, 0, bytes);
         wr.raddr = near[1].iova + to;

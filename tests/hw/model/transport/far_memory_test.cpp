@@ -36,6 +36,15 @@ TEST_F(Far, WhatWasFetchedForAReadNeedNotBeCopiedEither) {
     expect_referred(1, DINGO_WR_READ);
 }
 
+// What a card has fetched and not got back has a bound.
+TEST_F(Far, MessageWaitsWhileTheWireHoldsEnough) {
+    expect_held_back(0, DINGO_WR_WRITE);
+}
+
+TEST_F(Far, ResponseWaitsWhileTheWireHoldsEnough) {
+    expect_held_back(1, DINGO_WR_READ);
+}
+
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     constexpr std::uint32_t kGroupQkey = 0x11111111;
     constexpr std::uint32_t kGrhBytes = 40;
