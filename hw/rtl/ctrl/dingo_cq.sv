@@ -97,9 +97,7 @@ module dingo_cq (
   } op_t;
 
   // ---------------------------------------------------------------------------------- who is next
-  logic [IdxW:0] walk_q;  // cleared after reset
-  logic clearing;
-  assign clearing = !walk_q[IdxW];
+  logic ready, written;   // what was not written since reset is no CQ
 
   logic cfg_full_q;
   rtl_pkg::cq_cfg_t cfg_q;
@@ -122,7 +120,7 @@ module dingo_cq (
   logic [2:0] comp_count, ev_count, stat_count;
 
   // Nothing waits behind this point: two operations may be in work, each gives one of these at most.
-  assign room = comp_count <= 3'd2 && ev_count <= 3'd2 && stat_count <= 3'd2 && !clearing && timers_ready &&
+  assign room = comp_count <= 3'd2 && ev_count <= 3'd2 && stat_count <= 3'd2 && ready && timers_ready &&
                 !(b_valid_q && (b_op_q == OP_DB || b_op_q == OP_CFG));
   assign can_cfg = room && cfg_full_q;
   assign can_done = room && !cfg_full_q && done_valid;
@@ -160,19 +158,22 @@ module dingo_cq (
   logic [DynW-1:0] dyn_wbits, dyn_rbits, last_q;
   logic last_valid_q;
   rtl_pkg::cqi_t last_cq_q;
-  cfg_t cfg_new, b_cfg;
+  cfg_t cfg_new, cfg_ram, b_cfg;
   dyn_t b_dyn, dyn_d;
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(CfgW),
       .LogDepth(IdxW)
   ) u_cfg (
       .clk_i,
+      .rst_ni,
+      .ready_o(ready),
       .we_i(cfg_we),
-      .waddr_i(clearing ? walk_q[IdxW-1:0] : cfg_q.cq),
+      .waddr_i(cfg_q.cq),
       .wdata_i(cfg_wbits),
       .re_i(issue),
       .raddr_i(a_cq),
-      .rdata_o(cfg_rbits)
+      .rdata_o(cfg_rbits),
+      .written_o(written)
   );
   dingo_ram #(
       .Width(DynW),
@@ -207,14 +208,18 @@ module dingo_cq (
       cfg_new.db_page = cfg_q.db_page;
     end
   end
-  assign cfg_we = clearing || (can_cfg && !cfg_q.resize && !cfg_q.moderate) || resizes || moderates;
+  assign cfg_we = (can_cfg && !cfg_q.resize && !cfg_q.moderate) || resizes || moderates;
   assign info_valid_o = b_valid_q && b_op_q == OP_CFG && cfg_q.resize;
   assign info_o.error = b_dyn.error;
   assign info_o.producer = b_dyn.producer;
-  assign cfg_wbits = clearing ? '0 : cfg_new;
-  assign b_cfg = cfg_rbits;
+  assign cfg_wbits = cfg_new;
+  assign cfg_ram = cfg_rbits;
+  always_comb begin
+    b_cfg = cfg_ram;
+    b_cfg.on = cfg_ram.on && written;
+  end
   // The operation before may have changed the context while this one was read.
-  assign b_dyn = last_valid_q && last_cq_q == b_cq_q ? last_q : dyn_rbits;
+  assign b_dyn = last_valid_q && last_cq_q == b_cq_q ? last_q : written ? dyn_rbits : '0;
 
   // ---------------------------------------------------------------------------------- entries on their way
   rtl_pkg::cqe_req_t b_req_q;
@@ -458,15 +463,14 @@ module dingo_cq (
   );
 
   assign dyn_d = c_valid_q ? c_new : b_new;
-  assign dyn_we = clearing || b_we || c_take;
-  assign dyn_waddr = clearing ? walk_q[IdxW-1:0] : c_valid_q ? c_cq_q : b_cq_q;
-  assign dyn_wbits = clearing ? '0 : dyn_d;
+  assign dyn_we = b_we || c_take;
+  assign dyn_waddr = c_valid_q ? c_cq_q : b_cq_q;
+  assign dyn_wbits = dyn_d;
 
   logic index_ok;
   assign index_ok = db_word.object[23:IdxW] == '0;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      walk_q <= '0;
       cfg_full_q <= 1'b0;
       db_full_q <= 1'b0;
       db_final_q <= 1'b0;
@@ -475,7 +479,6 @@ module dingo_cq (
       c_valid_q <= 1'b0;
       last_valid_q <= 1'b0;
     end else begin
-      if (clearing) walk_q <= walk_q + 1'b1;
       if (cfg_valid_i) cfg_full_q <= 1'b1;
       else if (can_cfg) cfg_full_q <= 1'b0;
       if (db_valid_i && db_ready_o) db_full_q <= 1'b1;
@@ -591,7 +594,7 @@ module dingo_cq (
   assign stat_o.by = 16'd1;
 
   assign due_o = due_valid || (timer_valid_o && timer_next_o <= now_ns_i);
-  assign idle_o = !clearing && !cfg_full_q && !db_full_q && !b_valid_q && !c_valid_q && meta_count == '0 && !set_q &&
+  assign idle_o = !cfg_full_q && !db_full_q && !b_valid_q && !c_valid_q && meta_count == '0 && !set_q &&
                   comp_count == '0 && ev_count == '0 && stat_count == '0 && cqe_valid_i == '0;
 
   always_ff @(posedge clk_i) begin

@@ -59,8 +59,7 @@ module dingo_db (
   } state_t;
   state_t state_q;
   rtl_pkg::db_t db_q, db, kept;
-  logic [KeyW:0] walk_q;  // the tables are cleared after reset
-  logic clearing;
+  logic qps_ready, cqs_ready, srqs_ready;  // what was not written since reset is not there
   logic take, take_direct, get, turn_q;
   logic keep_q;           // CHECK, COUNT: goes to the store
   logic got_q;            // comes from it
@@ -76,8 +75,7 @@ module dingo_db (
   // A command finds every doorbell done that was rung before it, but does not wait for later ones.
   assign may_get = waiting && !give_q && (!halt_i || (halt_q && left_q != '0));
   assign take_direct = !waiting && !give_q && !halt_i;
-  assign clearing = !walk_q[KeyW];
-  assign db_ready_o = state_q == IDLE && !clearing && store_ready && (take_direct || (crowded_i && !(may_get && turn_q)));
+  assign db_ready_o = state_q == IDLE && qps_ready && cqs_ready && srqs_ready && store_ready && (take_direct || (crowded_i && !(may_get && turn_q)));
   assign take = db_valid_i && db_ready_o;
   assign get = state_q == IDLE && may_get && !take;
   assign idle_o = !give_q && (halt_i ? (state_q == IDLE || keep_q) && (!waiting || (halt_q && left_q == '0))
@@ -119,52 +117,61 @@ module dingo_db (
 
   // What a doorbell must know of a QP: that it exists, QPN bits 23:16, its page.
   logic [PageW+8:0] entry;
-  logic entry_valid;
+  logic entry_valid, entry_written;
   logic [7:0] entry_tag;
   logic [PageW-1:0] entry_page;
   assign {entry_valid, entry_tag, entry_page} = entry;
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(PageW + 9),
       .LogDepth(IdxW)
   ) u_table (
       .clk_i,
-      .we_i(clearing || qp_we_i),
-      .waddr_i(clearing ? walk_q[IdxW-1:0] : qp_windex_i),
-      .wdata_i(clearing ? '0 : {qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
+      .rst_ni,
+      .ready_o(qps_ready),
+      .we_i(qp_we_i),
+      .waddr_i(qp_windex_i),
+      .wdata_i({qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
       .re_i(take || get),
       .raddr_i(take ? word_in.object[IdxW-1:0] : first[IdxW-1:0]),
-      .rdata_o(entry)
+      .rdata_o(entry),
+      .written_o(entry_written)
   );
   // And of a CQ, before it takes the place of another in the store.
-  logic cq_on;
+  logic cq_on, cq_written;
   logic [PageW-1:0] cq_page;
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(PageW + 1),
       .LogDepth(CqW)
   ) u_cqs (
       .clk_i,
-      .we_i(clearing || cq_we_i),
-      .waddr_i(clearing ? walk_q[CqW-1:0] : cq_wdata_i.cq),
-      .wdata_i(clearing ? '0 : {cq_wdata_i.on, cq_wdata_i.db_page}),
+      .rst_ni,
+      .ready_o(cqs_ready),
+      .we_i(cq_we_i),
+      .waddr_i(cq_wdata_i.cq),
+      .wdata_i({cq_wdata_i.on, cq_wdata_i.db_page}),
       .re_i(take),
       .raddr_i(word_in.object[CqW-1:0]),
-      .rdata_o({cq_on, cq_page})
+      .rdata_o({cq_on, cq_page}),
+      .written_o(cq_written)
   );
 
   // Of an SRQ, that it exists and its page.
-  logic srq_on;
+  logic srq_on, srq_written;
   logic [PageW-1:0] srq_page;
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(PageW + 1),
       .LogDepth(SrqW)
   ) u_srqs (
       .clk_i,
-      .we_i(clearing || srq_we_i),
-      .waddr_i(clearing ? walk_q[SrqW-1:0] : srq_wdata_i.srq),
-      .wdata_i(clearing ? '0 : {srq_wdata_i.on, srq_wdata_i.db_page}),
+      .rst_ni,
+      .ready_o(srqs_ready),
+      .we_i(srq_we_i),
+      .waddr_i(srq_wdata_i.srq),
+      .wdata_i({srq_wdata_i.on, srq_wdata_i.db_page}),
       .re_i(take || get),
       .raddr_i(take ? word_in.object[SrqW-1:0] : first[SrqW-1:0]),
-      .rdata_o({srq_on, srq_page})
+      .rdata_o({srq_on, srq_page}),
+      .written_o(srq_written)
   );
 
   rtl_pkg::db_word_t word, word_out;
@@ -188,7 +195,7 @@ module dingo_db (
   end else begin : g_all
     assign index_ok = 1'b1;
   end
-  assign qp_ok = index_ok && entry_valid && entry_tag == word.object[23:16] && entry_page == db.page;
+  assign qp_ok = index_ok && entry_written && entry_valid && entry_tag == word.object[23:16] && entry_page == db.page;
   assign kernel_page = db.page == dingo_pkg::DB_PAGE_KERNEL[PageW-1:0];
 
   logic ring_ok;
@@ -197,13 +204,13 @@ module dingo_db (
   logic is_sq, is_rq, is_srq, is_cq, is_eq, is_etx, is_erx;
   assign is_sq = form_ok && qp_ok && kind == dingo_pkg::DB_SQ[3:0];
   assign is_rq = form_ok && qp_ok && kind == dingo_pkg::DB_RQ[3:0];
-  assign is_srq = form_ok && srq_on && srq_page == db.page && word.object[23:SrqW] == '0 && kind == dingo_pkg::DB_SRQ[3:0];
+  assign is_srq = form_ok && srq_written && srq_on && srq_page == db.page && word.object[23:SrqW] == '0 && kind == dingo_pkg::DB_SRQ[3:0];
   assign is_cq = form_ok && kind == dingo_pkg::DB_CQ[3:0];
   assign is_eq = form_ok && kernel_page && kind == dingo_pkg::DB_EQ[3:0];
   assign is_etx = form_ok && kernel_page && ring_ok && kind == dingo_pkg::DB_ETH_TX[3:0];
   assign is_erx = form_ok && kernel_page && ring_ok && kind == dingo_pkg::DB_ETH_RX[3:0];
   assign keep = state_q == CHECK && keep_q && (is_sq || is_rq || is_srq || is_etx || is_erx
-      || (is_cq && cq_on && cq_page == db.page && word.object[23:CqW] == '0) || (is_eq && word.object[23:EqW] == '0));
+      || (is_cq && cq_written && cq_on && cq_page == db.page && word.object[23:CqW] == '0) || (is_eq && word.object[23:EqW] == '0));
 
   // ---------------------------------------------------------------------------------- to the objects
   assign etx_valid_o = state_q == CHECK && !keep_q && is_etx;
@@ -226,7 +233,6 @@ module dingo_db (
   always_ff @(posedge clk_i) begin
     halt_q <= halt_i;
     if (!rst_ni) begin
-      walk_q <= '0;
       state_q <= IDLE;
       give_q <= 1'b0;
       turn_q <= 1'b0;
@@ -235,7 +241,6 @@ module dingo_db (
       left_q <= '0;
       {to_sq_q, to_rq_q, to_cq_q, to_eq_q} <= '0;
     end else begin
-      if (clearing) walk_q <= walk_q + 1'b1;
       if (!halt_q) left_q <= waits;
       else if (state_q == CHECK && got_q && !more && left_q != '0) left_q <= left_q - 1'b1;
       if (give_q && given) give_q <= 1'b0;

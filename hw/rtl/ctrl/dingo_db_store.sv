@@ -26,33 +26,34 @@ module dingo_db_store #(
   // Every word is written by one operation behind the other, so "it waits" is one bit beside it.
   logic put_q, get_q;
   logic [KeyLog-1:0] key_q;
-  logic [KeyLog:0] clear_q, wr_q, rd_q;
-  logic clearing;
-  logic waits, again, any;                 // ARM_SN before the present one is to be given, too
+  logic [KeyLog:0] wr_q, rd_q;
+  logic waits, set, written, again, any;                 // ARM_SN before the present one is to be given, too
   logic [1:0] sn;
   rtl_pkg::db_t old;
   logic [DbW-1:0] old_bits;
   logic we;
   logic [DbW+3:0] word_d, word;
 
-  assign clearing = !clear_q[KeyLog];
-  assign ready_o = !clearing;
   assign count_o = wr_q - rd_q;
   assign valid_o = count_o != '0;
 
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(DbW + 4),
       .LogDepth(KeyLog)
   ) u_words (
       .clk_i,
+      .rst_ni,
+      .ready_o,
       .we_i(we),
-      .waddr_i(clearing ? clear_q[KeyLog-1:0] : key_q),
+      .waddr_i(key_q),
       .wdata_i(word_d),
       .re_i(put_i || get_i),
       .raddr_i(put_i ? put_key_i : key_o),
-      .rdata_o(word)
+      .rdata_o(word),
+      .written_o(written)
   );
-  assign {waits, again, sn, old_bits} = word;
+  assign {set, again, sn, old_bits} = word;
+  assign waits = set && written;
   assign old = old_bits;
 
   // The queue's first key is read when it becomes the first: two cycles after a get nothing asks.
@@ -105,7 +106,7 @@ module dingo_db_store #(
     else if (get_q && again) word_d = {1'b1, 1'b0, 2'd0, old_bits};
   end
   assign first_push = put_q && keep_i && !waits;
-  assign we = clearing || (put_q && keep_i) || get_q;
+  assign we = (put_q && keep_i) || get_q;
 
   always_ff @(posedge clk_i) begin
     put_q <= put_i;
@@ -116,14 +117,12 @@ module dingo_db_store #(
     head_new_q <= first_push && wr_q == rd_d;
     head_q <= key_q;
     if (!rst_ni) begin
-      clear_q <= '0;
       wr_q <= '0;
       rd_q <= '0;
       put_q <= 1'b0;
       get_q <= 1'b0;
       head_new_q <= 1'b0;
     end else begin
-      if (clearing) clear_q <= clear_q + 1'b1;
       if (first_push) wr_q <= wr_q + 1'b1;
       rd_q <= rd_d;
       assert (!(put_i && get_i));

@@ -103,23 +103,25 @@ module dingo_eq (
   assign is_async = async_on_q && async_eq_q == eq_q;
 
   // ---------------------------------------------------------------------------------- what waits
-  logic [CqW:0] walk_q;
-  logic clearing;
-  logic pend_we, pend_re, pend_set, pend_rd;
+  logic ready;
+  logic pend_we, pend_re, pend_set, pend_rd, pend_bit, pend_written;
   rtl_pkg::cqi_t pend_waddr, pend_raddr, scan_q;
   rtl_pkg::eqi_t pend_eq, pend_weq;
-  assign clearing = state_q == CLEAR;
-  dingo_ram #(
+  assign pend_rd = pend_bit && pend_written;
+  dingo_marked_ram #(
       .Width(EqW + 1),
       .LogDepth(CqW)
   ) u_pending (
       .clk_i,
-      .we_i(clearing || pend_we),
-      .waddr_i(clearing ? walk_q[CqW-1:0] : pend_waddr),
-      .wdata_i(clearing ? '0 : {pend_set, pend_weq}),
+      .rst_ni,
+      .ready_o(ready),
+      .we_i(pend_we),
+      .waddr_i(pend_waddr),
+      .wdata_i({pend_set, pend_weq}),
       .re_i(pend_re),
       .raddr_i(pend_raddr),
-      .rdata_o({pend_rd, pend_eq})
+      .rdata_o({pend_bit, pend_eq}),
+      .written_o(pend_written)
   );
 
   logic tab_busy, tab_empty, tab_added, tab_lost, tab_head, tab_pop, tab_add, tab_forget, tab_clear;
@@ -281,7 +283,6 @@ module dingo_eq (
   always_ff @(posedge clk_i) begin : control
     if (!rst_ni) begin
       state_q <= CLEAR;
-      walk_q <= '0;
       on_q <= '0;
       async_on_q <= 1'b0;
       scan_q <= '0;
@@ -290,8 +291,7 @@ module dingo_eq (
       first_q <= idle;
       case (state_q)
         CLEAR: begin
-          walk_q <= walk_q + 1'b1;
-          if (walk_q[CqW]) state_q <= IDLE;
+          if (ready) state_q <= IDLE;
         end
         IDLE: begin
           draining_q <= 1'b0;

@@ -6,6 +6,7 @@
 module dingo_mr_lookup (
     input  logic    clk_i,
     input  logic    rst_ni,
+    output logic    ready_o,                       // nothing is written or asked before
     // the copy
     input  logic    we_i,
     input  rtl_pkg::mri_t    waddr_i,
@@ -20,17 +21,21 @@ module dingo_mr_lookup (
   logic [rtl_pkg::MR_W-1:0] mr_bits;
   rtl_pkg::mr_t mr;
   assign mr = mr_bits;
-  dingo_ram #(
+  logic mr_written;
+  dingo_marked_ram #(
       .Width(rtl_pkg::MR_W),
       .LogDepth(IdxW)
   ) u_ram (
       .clk_i,
-      .we_i(we_i),
-      .waddr_i(waddr_i),
-      .wdata_i(wdata_i),
+      .rst_ni,
+      .ready_o,
+      .we_i,
+      .waddr_i,
+      .wdata_i,
       .re_i(req_valid_i),
       .raddr_i(req_i.key[16 +: IdxW]),
-      .rdata_o(mr_bits)
+      .rdata_o(mr_bits),
+      .written_o(mr_written)
   );
 
   // Marks of paused regions, by index of the region
@@ -99,7 +104,7 @@ module dingo_mr_lookup (
     end
     if (req_valid_i) req1_q <= req_i;
     if (valid1_q) begin
-      key_ok_q <= index_ok && mr.valid && mr.tag == req1_q.key[15:0];
+      key_ok_q <= index_ok && mr_written && mr.valid && mr.tag == req1_q.key[15:0];
       pd_ok_q <= mr.pdn == req1_q.pdn;
       free_q <= mr.free;
       access_ok_q <= (mr.access & req1_q.access) == req1_q.access && allowed;

@@ -23,38 +23,32 @@ module dingo_mr_table (
   localparam int unsigned ReqW = rtl_pkg::MR_REQ_W;
   localparam int unsigned RspW = rtl_pkg::MR_RSP_W;
 
-  // After reset every region is cleared, one a cycle.
-  logic [IdxW:0] walk_q;
-  logic clearing;
-  logic we;
-  rtl_pkg::mri_t waddr;
-  logic [MrW-1:0] wdata;
-
-  assign clearing = !walk_q[IdxW];
-  assign ready_o = !clearing;
-  assign we = clearing || we_i;
-  assign waddr = clearing ? walk_q[IdxW-1:0] : index_i;
-  assign wdata = clearing ? {MrW{1'b0}} : wdata_i;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) walk_q <= '0;
-    else if (clearing) walk_q <= walk_q + 1'b1;
-  end
-
-  logic [MrW-1:0] admin_mr;
-  dingo_ram #(
+  // What was not written since reset is not valid.
+  logic [1:0] port_ready;
+  logic admin_ready, written;
+  logic [MrW-1:0] admin_bits;
+  rtl_pkg::mr_t admin_mr;
+  assign ready_o = admin_ready && port_ready == '1;
+  dingo_marked_ram #(
       .Width(MrW),
       .LogDepth(IdxW)
   ) u_admin (
       .clk_i,
-      .we_i(we),
-      .waddr_i(waddr),
-      .wdata_i(wdata),
-      .re_i(re_i),
+      .rst_ni,
+      .ready_o(admin_ready),
+      .we_i,
+      .waddr_i(index_i),
+      .wdata_i,
+      .re_i,
       .raddr_i(index_i),
-      .rdata_o(admin_mr)
+      .rdata_o(admin_bits),
+      .written_o(written)
   );
-  assign rdata_o = admin_mr;
+  assign admin_mr = admin_bits;
+  always_comb begin
+    rdata_o = admin_mr;
+    rdata_o.valid = admin_mr.valid && written;
+  end
 
   for (genvar p = 0; p < 2; p++) begin : g_port
     rtl_pkg::mr_req_t req;
@@ -63,9 +57,10 @@ module dingo_mr_table (
     dingo_mr_lookup u_lookup (
         .clk_i,
         .rst_ni,
-        .we_i(we),
-        .waddr_i(waddr),
-        .wdata_i(wdata),
+        .ready_o(port_ready[p]),
+        .we_i,
+        .waddr_i(index_i),
+        .wdata_i,
         .req_valid_i(req_valid_i[p]),
         .req_i(req),
         .rsp_valid_o(rsp_valid_o[p]),
@@ -75,6 +70,6 @@ module dingo_mr_table (
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_ni) not_while_clearing: assert (!clearing || (!we_i && req_valid_i == '0));
+    if (rst_ni) not_before: assert (ready_o || req_valid_i == '0);
   end
 endmodule

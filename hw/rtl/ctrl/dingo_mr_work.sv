@@ -28,7 +28,6 @@ module dingo_mr_work (
     input  rtl_pkg::mr_t       rdata_i        // in the cycle after re_o
 );
   typedef enum logic [4:0] {
-    CLEAR = 5'd0,      // marks
     IDLE = 5'd1,
     READ = 5'd2,       // the entry
     GOT = 5'd3,
@@ -64,11 +63,11 @@ module dingo_mr_work (
   logic for_walk_q;                    // it was found by the walk
   logic walking_q, look_q;             // look_q: rdata_i is the entry before walk_q
   logic [rtl_pkg::MR_LOG:0] walk_q;
-  rtl_pkg::qpi_t walk_qp_q, clear_q;
+  rtl_pkg::qpi_t walk_qp_q;
 
   logic [31:0] key, region_key;
   logic [7:0] verr;
-  logic unbinds, binds, sums, waits, destroys, same_region, bound, found, mark, go;
+  logic unbinds, binds, sums, waits, destroys, same_region, bound, found, mark, mark_q, go;
   dingo_pkg::wqe_bind_t bind_mw;
   dingo_pkg::wqe_reg_t reg_mr;
   assign bind_mw = req_q.body;
@@ -84,7 +83,6 @@ module dingo_mr_work (
   assign bound = !mr_q.free && (mr_q.kind == dingo_pkg::MRT_MW1[2:0] || mr_q.kind == dingo_pkg::MRT_MW2[2:0]);
   assign waits = rsp_valid_i || req_valid_i;
   assign found = look_q && rdata_i.valid && rdata_i.kind == dingo_pkg::MRT_MW2[2:0] && !rdata_i.free && rdata_i.qp == walk_qp_q;
-  assign ready_o = state_q != CLEAR;
   assign answer_o = answer_q;
   assign rsp_done_o = state_q == DONE && by_q == BY_RSP;
   assign req_done_o = state_q == DONE && by_q == BY_REQ;
@@ -92,14 +90,13 @@ module dingo_mr_work (
 
   // ---------------------------------------------------------------- marks
   logic mark_we;
-  assign mark_we = state_q == CLEAR || (state_q == JOIN && go && mr_q.kind == dingo_pkg::MRT_MW2[2:0])
+  assign mark_we = (state_q == JOIN && go && mr_q.kind == dingo_pkg::MRT_MW2[2:0])
                    || (state_q == WALK && walk_q[rtl_pkg::MR_LOG] && !found);
-  dingo_ram #(
-      .Width(1),
-      .LogDepth(rtl_pkg::QP_LOG)
+  dingo_marks #(
+      .Log(rtl_pkg::QP_LOG)
   ) u_marks (
-      .clk_i, .we_i(mark_we), .waddr_i(state_q == CLEAR ? clear_q : state_q == WALK ? walk_qp_q : req_q.qp),
-      .wdata_i(state_q == JOIN), .re_i(state_q == IDLE), .raddr_i(cmd_i.qp), .rdata_o(mark)
+      .clk_i, .rst_ni, .ready_o, .we_i(mark_we), .waddr_i(state_q == WALK ? walk_qp_q : req_q.qp),
+      .wdata_i(state_q == JOIN), .raddr_i(cmd_i.qp), .rdata_o(mark)
   );
 
   // ---------------------------------------------------------------- the table
@@ -131,12 +128,9 @@ module dingo_mr_work (
 
   always_ff @(posedge clk_i) begin
     case (state_q)
-      CLEAR: begin
-        clear_q <= clear_q + 1'b1;
-        if (clear_q == '1) state_q <= IDLE;
-      end
       IDLE: begin
         answer_q <= '0;
+        mark_q <= mark;
         leaves_q <= 1'b0;
         for_walk_q <= 1'b0;
         state_q <= READ;
@@ -157,8 +151,8 @@ module dingo_mr_work (
         if (req_q.op == rtl_pkg::MRW_FORGET) begin
           walk_q <= '0;
           walk_qp_q <= req_q.qp;
-          walking_q <= mark;
-          state_q <= mark ? IDLE : DONE;
+          walking_q <= mark_q;
+          state_q <= mark_q ? IDLE : DONE;
         end else if (go) state_q <= GOT;
       end
       GOT: begin
@@ -221,8 +215,7 @@ module dingo_mr_work (
     endcase
     look_q <= walks && go;
     if (!rst_ni) begin
-      state_q <= CLEAR;
-      clear_q <= '0;
+      state_q <= IDLE;
       walking_q <= 1'b0;
       look_q <= 1'b0;
     end else begin

@@ -85,23 +85,24 @@ module dingo_push (
   end
 
   // ---------------------------------------------------------------------------------- whose blocks they are
-  logic [IdxW:0] walk_q;                       // the table is cleared after reset
-  logic clearing, ours;
+  logic ready, written, ours;                  // what was not written since reset is no QP
   logic entry_valid;
   logic [7:0] entry_tag;
   logic [rtl_pkg::DB_PAGE_LOG-1:0] entry_page;
-  assign clearing = !walk_q[IdxW];
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(Entry),
       .LogDepth(IdxW)
   ) u_table (
       .clk_i,
-      .we_i(clearing || qp_we_i),
-      .waddr_i(clearing ? walk_q[IdxW-1:0] : qp_windex_i),
-      .wdata_i(clearing ? '0 : {qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
+      .rst_ni(core_rst_ni),
+      .ready_o(ready),
+      .we_i(qp_we_i),
+      .waddr_i(qp_windex_i),
+      .wdata_i({qp_wdata_i.valid, qp_wdata_i.tag, qp_wdata_i.db_page}),
       .re_i(state_q == IDLE),
       .raddr_i(order_i.qpn[IdxW-1:0]),
-      .rdata_o({entry_valid, entry_tag, entry_page})
+      .rdata_o({entry_valid, entry_tag, entry_page}),
+      .written_o(written)
   );
   logic index_ok;                              // QPN bits between the table's index and the tag
   if (IdxW < 16) begin : g_index
@@ -109,7 +110,7 @@ module dingo_push (
   end else begin : g_all
     assign index_ok = 1'b1;
   end
-  assign ours = index_ok && entry_valid && entry_tag == order_i.qpn[23:16] &&
+  assign ours = index_ok && written && entry_valid && entry_tag == order_i.qpn[23:16] &&
       entry_page == (rtl_pkg::DB_PAGE_LOG)'(order_i.page);
 
   // ---------------------------------------------------------------------------------- to the cache
@@ -125,12 +126,10 @@ module dingo_push (
 
   always_ff @(posedge clk_i) begin
     if (!core_rst_ni) begin
-      walk_q <= '0;
       state_q <= IDLE;
     end else begin
-      if (clearing) walk_q <= walk_q + 1'b1;
       case (state_q)
-        IDLE: if (order_valid_i) state_q <= halt_i || clearing ? DONE : CHECK;
+        IDLE: if (order_valid_i) state_q <= halt_i || !ready ? DONE : CHECK;
         CHECK: state_q <= ours && !halt_i ? GIVE : DONE;
         GIVE:
         if (halt_i) state_q <= DONE;

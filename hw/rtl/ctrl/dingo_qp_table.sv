@@ -24,22 +24,23 @@ module dingo_qp_table (
   localparam int unsigned CfgW = rtl_pkg::QP_CFG_W;
   localparam int unsigned QpW = rtl_pkg::QP_W;
 
-  // After reset every context is cleared, one a cycle.
-  logic [IdxW:0] walk_q;
-  logic clearing;
-  logic we;
-  rtl_pkg::qpi_t waddr;
-  logic [CfgW-1:0] wdata;
-
-  assign clearing = !walk_q[IdxW];
-  assign ready_o = !clearing;
-  assign we = clearing || we_i;
-  assign waddr = clearing ? walk_q[IdxW-1:0] : windex_i;
-  assign wdata = clearing ? {CfgW{1'b0}} : wdata_i;
-
+  // What was not written since reset is no QP, and in RESET; commands write a context with its state.
+  logic [3:0] mark, written_q;
+  dingo_marks #(
+      .Log(IdxW),
+      .Reads(4)
+  ) u_marks (
+      .clk_i,
+      .rst_ni,
+      .ready_o,
+      .we_i,
+      .waddr_i(windex_i),
+      .wdata_i(1'b1),
+      .raddr_i,
+      .rdata_o(mark)
+  );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) walk_q <= '0;
-    else if (clearing) walk_q <= walk_q + 1'b1;
+    for (int r = 0; r < 4; r++) if (re_i[r]) written_q[r] <= mark[r];
   end
 
   // States have three writers, contexts only one.
@@ -47,11 +48,8 @@ module dingo_qp_table (
   logic [11:0] state_q;
 
   always_ff @(posedge clk_i) begin
-    if (clearing) states[walk_q[IdxW-1:0]] <= 3'd0;
-    else begin
-      for (int w = 0; w < 3; w++) begin
-        if (state_we_i[w]) states[state_index_i[w*IdxW +: IdxW]] <= state_i[w*3 +: 3];
-      end
+    for (int w = 0; w < 3; w++) begin
+      if (state_we_i[w]) states[state_index_i[w*IdxW +: IdxW]] <= state_i[w*3 +: 3];
     end
     for (int r = 0; r < 4; r++) begin
       if (re_i[r]) state_q[r*3 +: 3] <= states[raddr_i[r*IdxW +: IdxW]];
@@ -60,25 +58,31 @@ module dingo_qp_table (
 
   // One copy of the contexts for each reader.
   for (genvar r = 0; r < 4; r++) begin : g_reader
-    logic [CfgW-1:0] cfg;
+    logic [CfgW-1:0] cfg_bits;
+    rtl_pkg::qp_cfg_t cfg_ram, cfg;
     dingo_ram #(
         .Width(CfgW),
         .LogDepth(IdxW)
     ) u_ram (
         .clk_i,
-        .we_i(we),
-        .waddr_i(waddr),
-        .wdata_i(wdata),
+        .we_i,
+        .waddr_i(windex_i),
+        .wdata_i,
         .re_i(re_i[r]),
         .raddr_i(raddr_i[r*IdxW +: IdxW]),
-        .rdata_o(cfg)
+        .rdata_o(cfg_bits)
     );
-    assign rdata_o[r*QpW +: QpW] = {state_q[r*3 +: 3], cfg};
+    assign cfg_ram = cfg_bits;
+    always_comb begin
+      cfg = cfg_ram;
+      cfg.valid = cfg_ram.valid && written_q[r];
+    end
+    assign rdata_o[r*QpW +: QpW] = {written_q[r] ? state_q[r*3 +: 3] : 3'd0, cfg};
   end
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      not_while_clearing: assert (!clearing || (!we_i && state_we_i == '0));
+      not_before: assert (ready_o || state_we_i == '0);
       // The same QP by two writers at once: the same state, or a state would be lost.
       one_state_01: assert (!(state_we_i[0] && state_we_i[1]) ||
           state_index_i[0 +: IdxW] != state_index_i[IdxW +: IdxW] || state_i[2:0] == state_i[5:3]);

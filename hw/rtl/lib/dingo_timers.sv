@@ -20,7 +20,6 @@ module dingo_timers #(
 );
   localparam logic [63:0] NEVER = '1;
   typedef enum logic [1:0] {
-    CLEAR = 2'd0,
     REST = 2'd1,
     SCAN = 2'd2
   } state_t;
@@ -34,13 +33,12 @@ module dingo_timers #(
   logic [Log-1:0] due_index_q;
   logic due, passed, re, stall, ended;
 
-  assign ready_o = state_q != CLEAR;
   assign valid_o = next_q != NEVER;
   assign next_o = next_q;
   assign due_valid_o = due_q;
   assign due_index_o = due_index_q;
   assign passed = valid_o && next_q <= now_ns_i;
-  assign due = read_q && deadline <= now_ns_i;
+  assign due = read_q && written && deadline <= now_ns_i;  // what was not set since reset never is
   assign stall = due_q && due;
   assign re = state_q == SCAN && !stall && !last_q;
   assign ended = state_q == SCAN && !stall && read_q && last_q;
@@ -49,27 +47,31 @@ module dingo_timers #(
     min_d = min_q;
     // one that is due stays in the minimum: until its owner has set it anew, another scan must find it
     if (due) min_d = '0;
-    else if (read_q && deadline < min_q) min_d = deadline;
+    else if (read_q && written && deadline < min_q) min_d = deadline;
     // what is set during a scan may lie behind it
     if (set_i && set_ns_i < min_d) min_d = set_ns_i;
   end
 
-  dingo_ram #(
+  logic written;
+  dingo_marked_ram #(
       .Width(64),
       .LogDepth(Log)
   ) u_ram (
       .clk_i,
-      .we_i(state_q == CLEAR || set_i),
-      .waddr_i(state_q == CLEAR ? index_q : set_index_i),
-      .wdata_i(state_q == CLEAR ? NEVER : set_ns_i),
+      .rst_ni,
+      .ready_o,
+      .we_i(set_i),
+      .waddr_i(set_index_i),
+      .wdata_i(set_ns_i),
       .re_i(re),
       .raddr_i(index_q),
-      .rdata_o(deadline)
+      .rdata_o(deadline),
+      .written_o(written)
   );
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q <= CLEAR;
+      state_q <= REST;
       index_q <= '0;
       top_q <= '0;
       next_q <= NEVER;
@@ -82,10 +84,6 @@ module dingo_timers #(
     end else begin
       if (due_q && due_ready_i) due_q <= 1'b0;
       case (state_q)
-        CLEAR: begin
-          index_q <= index_q + 1'b1;
-          if (index_q == '1) state_q <= REST;
-        end
         REST: begin
           index_q <= '0;
           last_q <= 1'b0;

@@ -16,31 +16,33 @@ module dingo_qp_fifo (
   localparam int unsigned LOG = rtl_pkg::QP_LOG;
 
   logic [LOG-1:0] mem[0:(1<<LOG)-1];
-  logic pushed[0:(1<<LOG)-1];          // written by pushes
-  logic popped[0:(1<<LOG)-1];          // written by pops
-  logic [LOG:0] wr_q, rd_q, clear_q;
+  logic [LOG:0] wr_q, rd_q;
   logic pop, push, same;
+  logic pushed, popped, popped_out;    // of the QP that is pushed; popped_out: of the one at the front
+  logic [1:0] ready;
+  dingo_marks #(.Log(LOG)) u_pushed (
+      .clk_i, .rst_ni, .ready_o(ready[0]), .we_i(push), .waddr_i(push_qp_i), .wdata_i(!pushed), .raddr_i(push_qp_i),
+      .rdata_o(pushed)
+  );
+  dingo_marks #(.Log(LOG), .Reads(2)) u_popped (
+      .clk_i, .rst_ni, .ready_o(ready[1]), .we_i(pop), .waddr_i(qp_o), .wdata_i(!popped_out), .raddr_i({push_qp_i, qp_o}),
+      .rdata_o({popped, popped_out})
+  );
 
-  assign ready_o = clear_q[LOG];
+  assign ready_o = ready == '1;
   assign valid_o = wr_q != rd_q;
   assign count_o = wr_q - rd_q;
   assign qp_o = mem[rd_q[LOG-1:0]];
   assign pop = pop_i && valid_o;
   assign same = pop && qp_o == push_qp_i;
-  assign push = push_i && ready_o && (same || pushed[push_qp_i] == popped[push_qp_i]);
+  assign push = push_i && ready_o && (same || pushed == popped);
 
   always_ff @(posedge clk_i) begin
-    if (!ready_o) pushed[clear_q[LOG-1:0]] <= 1'b0;
-    else if (push) pushed[push_qp_i] <= !pushed[push_qp_i];
-    if (!ready_o) popped[clear_q[LOG-1:0]] <= 1'b0;
-    else if (pop) popped[qp_o] <= !popped[qp_o];
     if (push) mem[wr_q[LOG-1:0]] <= push_qp_i;
     if (!rst_ni) begin
       wr_q <= '0;
       rd_q <= '0;
-      clear_q <= '0;
     end else begin
-      if (!ready_o) clear_q <= clear_q + 1'b1;
       if (push) wr_q <= wr_q + 1'b1;
       if (pop) rd_q <= rd_q + 1'b1;
       assert (!(push_i && !ready_o));

@@ -95,7 +95,7 @@ module dingo_responder (
 );
 
   typedef enum logic [3:0] {
-    INIT = 4'd0,        // contexts are cleared
+    INIT = 4'd0,        // marks are cleared
     IDLE = 4'd1,
     LOAD = 4'd2,        // context and QP come from their tables
     PART = 4'd3,        // dingo_rsp_receive, _commit or _turn has it
@@ -131,7 +131,6 @@ module dingo_responder (
   logic srqa_pending_q;
   rtl_pkg::srqa_req_t srqa_q;
   logic [5:0] cqes_q;                     // completions that are not in host memory yet
-  rtl_pkg::qpi_t init_q;
 
   logic quick_rx_q, quick_send_q;         // dingo_rsp_quick had it: END, or a packet, leaves while it is stored
   logic quick_data_q;                     // that is the response to put_q's
@@ -223,28 +222,30 @@ module dingo_responder (
   rsp_pkg::rctx_t ctx_w, ctx_r;
   logic [rsp_pkg::RCTX_W-1:0] ctx_rdata;
   // What is being written in the cycle of its choice cannot be read yet.
-  assign ctx_r = same_q ? ctx_w : rsp_pkg::rctx_t'(ctx_rdata);
+  assign ctx_r = same_q ? ctx_w : ctx_written ? rsp_pkg::rctx_t'(ctx_rdata) : '0;
   assign wake_push = state_q == STORE && go && wake_q && !c_q.queued;
   always_comb begin
     ctx_w = c_q;
     ctx_w.queued = c_q.queued || wake_q;
-    if (state_q == INIT) ctx_w = '0;
   end
-  logic ctx_we;
+  logic ctx_we, ctx_ready, ctx_written;   // what was not written since reset is 0
   rtl_pkg::qpi_t ctx_waddr;
-  assign ctx_we = state_q == INIT || (state_q == STORE && go && !is_srq);
-  assign ctx_waddr = state_q == INIT ? init_q : qp_q;
-  dingo_ram #(
+  assign ctx_we = state_q == STORE && go && !is_srq;
+  assign ctx_waddr = qp_q;
+  dingo_marked_ram #(
       .Width(rsp_pkg::RCTX_W),
       .LogDepth(rtl_pkg::QP_LOG)
   ) u_ctx (
       .clk_i,
+      .rst_ni,
+      .ready_o(ctx_ready),
       .we_i(ctx_we),
       .waddr_i(ctx_waddr),
       .wdata_i(ctx_w),
       .re_i(take),
       .raddr_i(step_qp),
-      .rdata_o(ctx_rdata)
+      .rdata_o(ctx_rdata),
+      .written_o(ctx_written)
   );
 
   // ---------------------------------------------------------------- steps of one cycle
@@ -483,10 +484,7 @@ module dingo_responder (
     if (rst_ni) a_put: assert (!(put_q && (rd_new || rd_find || rd_get || rd_step)));
     if (go) begin
       case (state_q)
-        INIT: begin
-          if (init_q != '1) init_q <= init_q + 1'b1;
-          else if (pause_ready) state_q <= IDLE;
-        end
+        INIT: if (ctx_ready && pause_ready) state_q <= IDLE;
 
         IDLE, STORE: begin
           wake_q <= 1'b0;
@@ -613,7 +611,6 @@ module dingo_responder (
       again_q <= 1'b0;
       state_q <= INIT;
       step_q <= rsp_pkg::STEP_COMMIT;
-      init_q <= '0;
       qpa_pending_q <= 1'b0;
       srqa_pending_q <= 1'b0;
       cqes_q <= '0;

@@ -174,21 +174,26 @@ module dingo_rq_cache #(
   assign tag_re = look || state_q == IDLE || state_q == TAG || state_q == NEXT;
 
   // ---------------------------------------------------------------- tags
-  logic [LogGroups:0] clear_q;
-  logic clearing, tag_we, match, covered, way, here, bad;
+  logic clearing, tags_ready, tag_written, tag_we, match, covered, way, here, bad;
   logic [EpochW-1:0] epoch_q;
   logic [TagW-1:0] tag_bits;
-  tag_t tag, tag_q, tag_d;
+  tag_t tag_ram, tag, tag_q, tag_d;
   logic [3:0] wanted;                          // behind the last entry of this group that is wanted
-  assign clearing = !clear_q[LogGroups];
-  assign tag = tag_t'(tag_bits);
-  dingo_ram #(
+  assign clearing = !tags_ready;
+  assign tag_ram = tag_t'(tag_bits);
+  always_comb begin
+    tag = tag_ram;
+    tag.valid = tag_ram.valid && tag_written;
+  end
+  logic epochs_end;                            // the numbers begin again: no tag may be left
+  assign epochs_end = flush_i && epoch_q == '1;
+  dingo_marked_ram #(
       .Width(TagW),
       .LogDepth(LogGroups)
   ) u_tags (
-      .clk_i,
-      .we_i(clearing || tag_we), .waddr_i(clearing ? clear_q[LogGroups-1:0] : bad ? wait_slot_q : slot),
-      .wdata_i(clearing || bad || fetch_err ? '0 : tag_d), .re_i(tag_re), .raddr_i(first_slot), .rdata_o(tag_bits)
+      .clk_i, .rst_ni(rst_ni && !epochs_end), .ready_o(tags_ready),
+      .we_i(tag_we && !clearing), .waddr_i(bad ? wait_slot_q : slot),
+      .wdata_i(bad || fetch_err ? '0 : tag_d), .re_i(tag_re), .raddr_i(first_slot), .rdata_o(tag_bits), .written_o(tag_written)
   );
   assign match = tag.valid && tag.epoch == epoch_q && tag.qp == job_q.qp && tag.group == group && {1'b0, entry} <= tag.upto
                  && entry >= tag.first;
@@ -339,16 +344,11 @@ module dingo_rq_cache #(
       end
     endcase
 
-    if (clearing) clear_q <= clear_q + 1'b1;
-    if (flush_i) begin
-      epoch_q <= epoch_q + 1'b1;
-      if (epoch_q == '1) clear_q <= '0;        // the numbers begin again
-    end
+    if (flush_i) epoch_q <= epoch_q + 1'b1;
     if (!rst_ni) begin
       state_q <= IDLE;
       waits_q <= 1'b0;
       epoch_q <= '0;
-      clear_q <= '0;
       rsp_valid_o <= 1'b0;
     end
   end

@@ -27,9 +27,10 @@ files[fifo]="${lib}dingo_fifo.sv" depth[fifo]=16 induct[fifo]=2
 sees[fifo]="dut_rd=rd_q dut_mem0=mem[0] dut_mem1=mem[1] dut_mem2=mem[2] dut_mem3=mem[3]"
 breaks[fifo]="${lib}dingo_fifo.sv:s/ready_o = !full_q/ready_o = 1'b1/"
 
-files[qp_fifo]="hw/rtl/transport/dingo_qp_fifo.sv" depth[qp_fifo]=16 induct[qp_fifo]=2
-sees[qp_fifo]="dut_wr=wr_q dut_rd=rd_q dut_clear=clear_q"
-for i in 0 1 2 3; do sees[qp_fifo]+=" dut_mem$i=mem[$i] dut_pushed$i=pushed[$i] dut_popped$i=popped[$i]"; done
+files[qp_fifo]="hw/rtl/transport/dingo_qp_fifo.sv hw/rtl/lib/dingo_marks.sv" depth[qp_fifo]=16 induct[qp_fifo]=2
+sees[qp_fifo]="dut_wr=wr_q dut_rd=rd_q dut_clear=u_pushed.walk_q dut_clear_popped=u_popped.walk_q"
+for i in 0 1 2 3; do sees[qp_fifo]+=" dut_mem$i=mem[$i]"; done
+for i in 0 1; do sees[qp_fifo]+=" dut_pushed$i=u_pushed.mem[$i] dut_popped$i=u_popped.mem[$i]"; done
 breaks[qp_fifo]='hw/rtl/transport/dingo_qp_fifo.sv:s/(same || /(/'
 
 guard="hw/rtl/host/dingo_axi_guard.sv ${lib}dingo_fifo.sv"
