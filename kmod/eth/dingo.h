@@ -60,6 +60,10 @@ int dingo_recover(struct dingo_dev *dev);
 void dingo_set_up(struct dingo_dev *dev);
 extern const struct pci_error_handlers dingo_err_handlers;
 
+/* ------------------------------------------------------------- dingo_pm.c */
+
+extern const struct dev_pm_ops dingo_pm_ops;
+
 /* ----------------------------------------------------------- dingo_main.c */
 
 int dingo_start(struct dingo_dev *dev);

@@ -318,6 +318,7 @@ static struct pci_driver dingo_driver = {
 	.shutdown = dingo_shutdown,
 	.err_handler = &dingo_err_handlers,
 	.dev_groups = dingo_pci_groups,
+	.driver.pm = pm_sleep_ptr(&dingo_pm_ops),
 };
 module_pci_driver(dingo_driver);
 

@@ -354,7 +354,7 @@ struct dingo_sq {
 	u32 producer;
 	u32 consumer;
 	u64 *wr_id; /* at a WQE's first block */
-	u8 *blocks; /* length of the WQE that starts here */
+	u8 *blocks; /* length of the WQE that starts here; 0: none does */
 	u8 *opcode; /* enum ib_wc_opcode */
 };
 

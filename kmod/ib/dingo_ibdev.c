@@ -329,6 +329,8 @@ static void dingo_ib_remove(struct auxiliary_device *adev)
 
 	ib_unregister_device(&ib->ibdev);
 	dingo_unlisten(ib->dev);
+	/* An event that came after ib_core had waited for all of them. */
+	flush_workqueue(ib_wq);
 	dingo_ib_cleanup(ib);
 	ib_dealloc_device(&ib->ibdev);
 }

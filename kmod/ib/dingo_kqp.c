@@ -182,7 +182,8 @@ static bool dingo_complete_send(struct dingo_qp *qp,
 	bool posted;
 
 	spin_lock(&qp->sq.lock);
-	posted = index - qp->sq.consumer < qp->sq.producer - qp->sq.consumer;
+	posted = index - qp->sq.consumer < qp->sq.producer - qp->sq.consumer &&
+		 qp->sq.blocks[slot];
 	if (posted) {
 		wc->wr_id = qp->sq.wr_id[slot];
 		wc->opcode = qp->sq.opcode[slot];

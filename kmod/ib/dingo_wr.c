@@ -159,6 +159,14 @@ static int dingo_wqe_data(struct dingo_wqe *wqe, const struct dingo_qp *qp,
 	return 0;
 }
 
+/* The answer is put into memory: there is nothing to take from the request. */
+static bool dingo_wr_fetches(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_RDMA_READ ||
+	       opcode == IB_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 /* Everything after the control segment. */
 static int dingo_wqe_body(struct dingo_wqe *wqe, struct dingo_qp *qp,
 			  const struct ib_send_wr *wr)
@@ -167,6 +175,9 @@ static int dingo_wqe_body(struct dingo_wqe *wqe, struct dingo_qp *qp,
 		  qp->ibqp.qp_type == IB_QPT_GSI;
 
 	if (ud && wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
+		return -EINVAL;
+	/* Beside an atomic's operands the largest inline data have no room. */
+	if ((wr->send_flags & IB_SEND_INLINE) && dingo_wr_fetches(wr->opcode))
 		return -EINVAL;
 	switch (wr->opcode) {
 	case IB_WR_SEND_WITH_IMM:
@@ -243,9 +254,11 @@ static int dingo_sq_put(struct dingo_qp *qp, struct dingo_wqe *wqe, u64 wr_id,
 	if (sq->producer + blocks - sq->consumer > BIT(qp->log_sq))
 		return -ENOMEM;
 	wqe->ctrl.blocks = blocks;
-	for (n = 0; n < blocks; n++)
+	for (n = 0; n < blocks; n++) {
 		memcpy(ring + ((sq->producer + n) & mask) * DINGO_SQ_BLOCK,
 		       wqe->bytes + n * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK);
+		sq->blocks[(sq->producer + n) & mask] = 0;
+	}
 	sq->wr_id[sq->producer & mask] = wr_id;
 	sq->opcode[sq->producer & mask] = wc_opcode;
 	sq->blocks[sq->producer & mask] = blocks;

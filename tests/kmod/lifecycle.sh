@@ -94,6 +94,18 @@ no_answer() {
     timeout 50 rdma statistic show >/dev/null 2>&1 || rc=$?
     [ $rc != 0 ] && [ $rc != 124 ] || { echo "a command without an answer ended with status $rc"; return 1; }
 }
+# The machine sleeps for 3 s as far as the kernel's own test goes: the card is without power, but wakes up as it was.
+sleep_and_wake() {
+    local before rc=0
+    before=$(dmesg | grep -c "$pci: failed")
+    echo 3 >/sys/module/suspend/parameters/pm_test_delay
+    echo platform >/sys/power/pm_test && echo freeze >/sys/power/state || rc=1
+    echo none >/sys/power/pm_test
+    works || rc=1
+    sleep 2 # the driver looks at the card each second
+    [ "$(dmesg | grep -c "$pci: failed")" = "$before" ] || { dmesg | grep "$pci: failed" | tail -n 1; rc=1; }
+    return $rc
+}
 remove_rescan() { echo 1 >"$sys/remove" && echo 1 >/sys/bus/pci/rescan; }
 module_reloads() {
     local n
@@ -237,6 +249,12 @@ check "unreadable admin ring (STATUS.FATAL), with an open context" \
     opened recovers 'fatal error|could not access the admin queue' break_card unreadable
 check "both again" recovers 'fatal error|could not access the admin queue' break_card unreadable
 check "remove and rescan with an open context" opened remove_rescan
+if [ -e /sys/power/pm_test ]; then
+    check "the machine sleeps and wakes, with an open context" opened sleep_and_wake
+    check "it sleeps again" sleep_and_wake
+else
+    echo "SKIP the machine sleeps and wakes: this kernel cannot"
+fi
 check "twenty reloads of the modules" module_reloads
 check "dingo_ib goes and comes five times while the interface carries traffic" rdma_reloads
 check "dingo_ib goes with an open context: DEVICE_FATAL, then EIO" opened rdma_goes

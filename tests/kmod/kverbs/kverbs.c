@@ -11,6 +11,8 @@
  *   could be drained.
  * segments: DMA segments of any length are the device's.
  * lies: completions that a card cannot have meant are nobody's.
+ * inline: data in requests that fetch data are refused; a request of many
+ *   blocks is completed by its first one alone.
  * moderation: two completions make one event, after the CQ's period.
  */
 #include <linux/completion.h>
@@ -68,12 +70,13 @@ static void queue_free(struct queue *q)
 	kfree(q);
 }
 
-static struct queue *queue_new(struct ib_srq *srq)
+static struct queue *queue_make(struct ib_srq *srq, u32 max_inline)
 {
 	struct ib_qp_init_attr init = {
 		.event_handler = queue_event,
 		.cap = { .max_send_wr = 16, .max_send_sge = 1,
-			 .max_recv_wr = srq ? 0 : 1, .max_recv_sge = 1 },
+			 .max_recv_wr = srq ? 0 : 1, .max_recv_sge = 1,
+			 .max_inline_data = max_inline },
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.qp_type = IB_QPT_RC,
 		.srq = srq,
@@ -100,6 +103,11 @@ static struct queue *queue_new(struct ib_srq *srq)
 err:
 	queue_free(q);
 	return NULL;
+}
+
+static struct queue *queue_new(struct ib_srq *srq)
+{
+	return queue_make(srq, 0);
 }
 
 /* The card's own RoCE v2 address, as source and as destination. */
@@ -419,6 +427,45 @@ out:
 	return room == 1 && !memchr_inv(got, 0, sizeof(got)) ? 0 : -EBADMSG;
 }
 
+static int post_inline(struct ib_qp *qp, enum ib_wr_opcode opcode, void *data,
+		       u32 length)
+{
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = length };
+	struct ib_atomic_wr atomic = {
+		.wr = { .sg_list = &sge, .num_sge = 1, .opcode = opcode,
+			.send_flags = IB_SEND_INLINE },
+	};
+	struct ib_rdma_wr rdma = { .wr = atomic.wr };
+
+	return ib_post_send(qp, opcode == IB_WR_ATOMIC_FETCH_AND_ADD ?
+				&atomic.wr : &rdma.wr, NULL);
+}
+
+static int run_inline(void)
+{
+	struct queue *q = queue_make(NULL, DINGO_MAX_INLINE);
+	int err = -ENOMEM, read, atomic, wrong, right;
+	void *data = kzalloc(DINGO_MAX_INLINE, GFP_KERNEL);
+
+	if (!q || !data)
+		goto out;
+	read = post_inline(q->qp, IB_WR_RDMA_READ, data, DINGO_MAX_INLINE);
+	/* As much as fits: more would be another's memory. */
+	atomic = post_inline(q->qp, IB_WR_ATOMIC_FETCH_AND_ADD, data,
+			     DINGO_MAX_INLINE - 16);
+	err = post_inline(q->qp, IB_WR_RDMA_WRITE, data, DINGO_MAX_INLINE);
+	wrong = lie(q->cq, q->qp->qp_num, DINGO_WR_WRITE, 1);
+	right = lie(q->cq, q->qp->qp_num, DINGO_WR_WRITE, 0);
+	pr_notice("kverbs: inline: READ %d, atomic %d, WRITE %d; completed by its second block %d, its first %d\n",
+		  read, atomic, err, wrong, right);
+	if (!err && (read != -EINVAL || atomic != -EINVAL || wrong || right != 1))
+		err = -EBADMSG;
+out:
+	kfree(data);
+	queue_free(q);
+	return err;
+}
+
 #define MODERATION_US 60000
 
 /* Events of a CQ of ib_create_cq(). */
@@ -517,6 +564,7 @@ static const struct {
 	{ "watch", watch },
 	{ "segments", long_segments },
 	{ "lies", run_lies },
+	{ "inline", run_inline },
 	{ "moderation", run_moderation },
 };
 

@@ -6,6 +6,7 @@
 . scripts/lib/dingo.sh
 build_exporter
 build_kverbs
+build_test_module late_event
 boot --append iomem=relaxed "${vm_options[@]}"
 load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 100 '^[0-9]+ moves, [1-9]'
@@ -32,6 +33,7 @@ load_kverbs
 kverbs 'receives that nobody polled leave their SRQ whole' srq-tags
 kverbs 'DMA segments may be of any length' segments
 kverbs 'completions that a card cannot have meant' lies
+kverbs 'inline data, and requests of many blocks' inline
 kverbs 'events that wait for more completions' moderation
 # While the interface is down, its doorbells are free: for nobody else.
 single 'the network interface goes down' A 'ip link set $(cat /run/dingo/netdev) down'
@@ -56,6 +58,8 @@ single 'kernel verbs: the queue pair is drained when its card has died' A \
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
 limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 no_complaint 'life cycle'
+late_event
+no_complaint 'an event at the last moment'
 shut_down
 
 boot --card-args '--without pause_mr' "${vm_options[@]}"

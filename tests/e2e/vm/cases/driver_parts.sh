@@ -30,11 +30,11 @@ no_complaint() {
     fi
 }
 
-# guest_cases NAME COMMAND: a program in A that prints PASS and FAIL lines of its own.
+# guest_cases NAME COMMAND: a program in A that prints PASS, FAIL and SKIP lines of its own.
 guest_cases() {
     local out=$logs/$1.out rc=0
     limit=${limit:-300} in_guest A "$2" >"$out" 2>&1 || rc=$?
-    sed -nE "s/^(PASS|FAIL) /\1 $suite:/p" "$out"
+    sed -nE "s/^(PASS|FAIL|SKIP) /\1 $suite:/p" "$out"
     failed=$((failed + $(grep -c '^FAIL ' "$out" || true)))
     if [ "$rc" != 0 ] && ! grep -q '^FAIL ' "$out"; then
         fail "$1" "status $rc: $(tail -n 2 "$out" | tr '\n' ' ' | cut -c1-300)"
@@ -47,14 +47,27 @@ dmabuf() {
         "/root/driver/dmabuf_move \$(ls /sys/class/infiniband) \$(gid 4) $2 $3" "$4"
 }
 
+# build_test_module NAME: a module of tests/kmod that knows what dingo_ib.ko is made of, in $logs/NAME.
+build_test_module() {
+    local out=$logs/$1
+    mkdir -p "$out/source"
+    cp tests/kmod/"$1"/{Kbuild,*.c} kmod/ib/*.h kmod/include/*.h kmod/include/uapi/*.h "$out/source/"
+    python3 hw/contract/gen.py hw/contract/dingo.toml --c "$out/source/dingo_hw.h"
+    scripts/kbuild.sh "$kernel" "$out" "$out/source" modules W=1 >"$out/build.log" 2>&1 ||
+        { fail "$1" "the module did not build: $(tail -n 2 "$out/build.log" | tr '\n' ' ')"; exit 1; }
+}
+
+# late_event: the device goes while its card reports an event. The test's module stays until A boots again.
+late_event() {
+    "$vm" push --quiet --name "$session" A "$logs/late_event/late_event.ko" /root/driver
+    limit=120 single 'an event at the last moment is handled before the device goes' A \
+        'insmod /root/driver/late_event.ko && devlink dev reload pci/0000:01:00.0 >/dev/null && cat /sys/module/late_event/parameters/late' '^1$'
+}
+
 # build_kverbs, load_kverbs: the module that is a kernel's user of verbs. kverbs CASE: runs one of its cases.
 build_kverbs() {
+    build_test_module kverbs
     kverbs=$logs/kverbs
-    mkdir -p "$kverbs/source"
-    cp tests/kmod/kverbs/{Kbuild,kverbs.c} kmod/ib/*.h kmod/include/*.h kmod/include/uapi/*.h "$kverbs/source/"
-    python3 hw/contract/gen.py hw/contract/dingo.toml --c "$kverbs/source/dingo_hw.h"
-    scripts/kbuild.sh "$kernel" "$kverbs" "$kverbs/source" modules W=1 >"$logs/kverbs-build.log" 2>&1 ||
-        { fail 'kernel verbs' "the module did not build: $(tail -n 2 "$logs/kverbs-build.log" | tr '\n' ' ')"; exit 1; }
 }
 load_kverbs() {
     "$vm" push --quiet --name "$session" A "$kverbs/kverbs.ko" /root/driver

@@ -46,7 +46,7 @@ part_verbs() {
     dmabuf 'a dynamic region follows moves under traffic' exporter 20 '^[0-9]+ moves, [1-9]'
     unload_exporter 'after dynamic regions'
     load_kverbs
-    for one in srq-tags queues no-queues segments lies moderation; do kverbs "$one" $one; done
+    for one in srq-tags queues no-queues segments lies inline moderation; do kverbs "$one" $one; done
     single "the kernel's user of verbs goes" A 'rmmod kverbs'
     guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
     no_complaint 'what a process is given'
