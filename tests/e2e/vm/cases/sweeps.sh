@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The same disturbance over and over, and a fuzzer: see docs/reference/driver.md. One line a group.
-# DINGO_SWEEPS=quick: about three of each, for emulated guests. DINGO_SWEEP_GROUPS: names of groups, default all.
+# DINGO_SWEEPS=quick: about three of each, for emulated guests; a number: that many percent of the full counts.
+# DINGO_SWEEP_GROUPS: names of groups, default all.
 # DINGO_SWEEP_COMMANDS: names of admin commands for the group commands, default all.
 # DINGO_FUZZ_SECONDS: how long the fuzzer runs (default 60). DINGO_SWEEP_SEED: its seed.
 . tests/e2e/vm/cases/driver_parts.sh
@@ -9,9 +10,14 @@ driver_module=dingo # its function dingo_remove() is what is timed
 groups=${DINGO_SWEEP_GROUPS:-resets unplugs kills commands users fuzz}
 seed=${DINGO_SWEEP_SEED:-$RANDOM}
 resets=200 unplugs=200 kills=1000 user_resets=20 some_commands=${DINGO_SWEEP_COMMANDS:-}
-if [ "${DINGO_SWEEPS:-full}" = quick ]; then
-    resets=3 unplugs=3 kills=10 user_resets=3 some_commands=${some_commands:-SET_PORT CREATE_CQ CREATE_QP}
-fi
+case ${DINGO_SWEEPS:-full} in
+full) ;;
+quick) resets=3 unplugs=3 kills=10 user_resets=3 some_commands=${some_commands:-SET_PORT CREATE_CQ CREATE_QP} ;;
+*)
+    resets=$((resets * DINGO_SWEEPS / 100)) unplugs=$((unplugs * DINGO_SWEEPS / 100))
+    kills=$((kills * DINGO_SWEEPS / 100)) user_resets=$((user_resets * DINGO_SWEEPS / 100))
+    ;;
+esac
 fuzz_seconds=${DINGO_FUZZ_SECONDS:-60}
 peer=10.77.0.2
 
