@@ -69,6 +69,10 @@ extern const struct dev_pm_ops dingo_pm_ops;
 int dingo_start(struct dingo_dev *dev);
 void dingo_stop(struct dingo_dev *dev);
 
+/* --------------------------------------------------------- dingo_limits.c */
+
+int dingo_limits_check(struct dingo_dev *dev);
+
 /* ------------------------------------------------- dingo_netdev.c, ethtool */
 
 int dingo_netdev_register(struct dingo_dev *dev);

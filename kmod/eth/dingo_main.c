@@ -74,6 +74,9 @@ int dingo_start(struct dingo_dev *dev)
 		dev_err(&dev->pdev->dev, "limits cannot be read: %d\n", err);
 		goto err_stop_admin;
 	}
+	err = dingo_limits_check(dev);
+	if (err)
+		goto err_stop_admin;
 	err = dingo_eq_start(dev);
 	if (err)
 		goto err_stop_admin;

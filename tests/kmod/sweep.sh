@@ -84,9 +84,13 @@ resets() {
     for ((n = 1; n <= count; n++)); do
         works "$peer" "$patience" >/dev/null || { echo "does not work before reset $n"; return 1; }
         moving && under=$((under + 1))
-        stdbuf -oL ibv_asyncwatch -d "$(device)" >/run/sweep.events 2>&1 &
-        pid=$!
-        until [ -s /run/sweep.events ] || [ ! -e /proc/$pid ]; do sleep 0.1; done
+        : >/run/sweep.events
+        until [ -s /run/sweep.events ]; do
+            udevadm settle # which renames the device
+            stdbuf -oL ibv_asyncwatch -d "$(device)" >/run/sweep.events 2>/dev/null &
+            pid=$!
+            until [ -s /run/sweep.events ] || [ ! -e /proc/$pid ]; do sleep 0.1; done
+        done
         sleep "0.$((RANDOM % 9 + 1))"
         begin=$(milliseconds)
         echo 1 >"/sys/bus/pci/devices/$(pci)/reset" || { echo "reset $n failed"; return 1; }

@@ -57,6 +57,22 @@ build_test_module() {
         { fail "$1" "the module did not build: $(tail -n 2 "$out/build.log" | tr '\n' ' ')"; exit 1; }
 }
 
+# lying_card: answers that a card cannot have meant; the last of them ends in a reload that fails.
+lying_card() {
+    local lie='lie() { echo $1 >/sys/module/lying_card/parameters/lie; }
+up() { for n in $(seq 100); do [ -z "$(ls /sys/class/infiniband)" ] || break; sleep 0.2; done; }; '
+    "$vm" push --quiet --name "$session" A "$logs/lying_card/lying_card.ko" /root/driver
+    single 'a state that no queue pair has is none of ours' A \
+        "$lie"'insmod /root/driver/lying_card.ko && lie state && ! rdma resource show qp | grep UNKNOWN'
+    single 'limits far beyond the contract are cut' A \
+        "$lie"'lie large; devlink dev reload pci/0000:01:00.0 >/dev/null; up; ibv_devinfo -v' 'max_sge:[[:space:]]+15$'
+    single 'a card that has nothing is refused' A \
+        "$lie"'lie small; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no queue pairs'
+    single 'a card that has something again is taken' A \
+        "$lie"'lie none; devlink dev reload pci/0000:01:00.0 >/dev/null && rmmod lying_card
+        for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
+}
+
 # late_event: the device goes while its card reports an event. The test's module stays until A boots again.
 late_event() {
     "$vm" push --quiet --name "$session" A "$logs/late_event/late_event.ko" /root/driver
