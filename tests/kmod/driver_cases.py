@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import traceback
 
 import pyverbs.enums as e
@@ -197,6 +198,15 @@ def kernel_memory(group):
     return int(values["kernel"]) - int(values["pagetables"])
 
 
+def settled_kernel_memory(group):
+    """The same when it stays: Linux adds small changes up only every 2 s."""
+    last, value = None, kernel_memory(group)
+    while value != last:
+        time.sleep(2.5)
+        last, value = value, kernel_memory(group)
+    return value
+
+
 def charged_for_region(group, pages):
     """What a region of as many entries adds to this process's cgroup: each is the same page, so none are neighbours."""
     with open(f"{group}/cgroup.procs", "w") as procs:
@@ -211,9 +221,9 @@ def charged_for_region(group, pages):
         if libc.mmap(begin + n * PAGE, PAGE, mmap.PROT_READ | mmap.PROT_WRITE, fixed, fd, 0) == FAILED:
             raise Failure(f"only {n} pages can be mapped")
         ctypes.c_char.from_address(begin + n * PAGE).value = b"x"
-    before = kernel_memory(group)
+    before = settled_kernel_memory(group)
     region = MR(pd, pages * PAGE, e.IBV_ACCESS_LOCAL_WRITE, address=begin)
-    added = kernel_memory(group) - before
+    added = settled_kernel_memory(group) - before
     region.close()
     return added
 
