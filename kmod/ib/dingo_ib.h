@@ -371,7 +371,8 @@ struct dingo_qp {
 	struct dingo_ucontext *uc; /* NULL: kernel's */
 	u32 qpn;
 	enum ib_qp_state state; /* as last set or seen, under mutex */
-	struct mutex mutex; /* serializes modify and query */
+	struct mutex mutex; /* serializes modify and query; protects groups */
+	struct list_head groups; /* multicast */
 	bool on_card;
 	u8 log_sq;
 	u8 log_rq;

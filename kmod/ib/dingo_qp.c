@@ -307,6 +307,7 @@ int dingo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	qp->state = IB_QPS_RESET;
 	qp->sig_type = attr->sq_sig_type;
 	mutex_init(&qp->mutex);
+	INIT_LIST_HEAD(&qp->groups);
 	INIT_WORK(&qp->event_work, dingo_qp_event_work);
 	INIT_LIST_HEAD(&qp->send_entry);
 	INIT_LIST_HEAD(&qp->recv_entry);

@@ -191,6 +191,35 @@ def region_numbers_cannot_be_guessed():
         o.close()
 
 
+class QpInit(ctypes.Structure):
+    """struct ibv_qp_init_attr."""
+    _fields_ = [("context", ctypes.c_void_p), ("send_cq", ctypes.c_void_p), ("recv_cq", ctypes.c_void_p),
+                ("srq", ctypes.c_void_p), ("cap", ctypes.c_uint32 * 5), ("type", ctypes.c_int), ("signal_all", ctypes.c_int)]
+
+
+def a_group_with_two_lids_is_left_twice():
+    """Without pyverbs, which has no groups. To ib_core each LID is a group that a queue pair must leave before it can go."""
+    verbs = ctypes.CDLL("libibverbs.so.1", use_errno=True)
+    for name in "ibv_get_device_list", "ibv_open_device", "ibv_alloc_pd", "ibv_create_cq", "ibv_create_qp":
+        getattr(verbs, name).restype = ctypes.c_void_p
+    devices = ctypes.cast(verbs.ibv_get_device_list(None), ctypes.POINTER(ctypes.c_void_p))
+    context = ctypes.c_void_p(verbs.ibv_open_device(ctypes.c_void_p(devices[0])))
+    pd = ctypes.c_void_p(verbs.ibv_alloc_pd(context))
+    cq = verbs.ibv_create_cq(context, 8, None, None, 0)
+    init = QpInit(send_cq=cq, recv_cq=cq, type=e.IBV_QPT_UD, cap=(1, 1, 1, 1, 0))
+    qp = ctypes.c_void_p(verbs.ibv_create_qp(pd, ctypes.byref(init)))
+    group = bytes.fromhex("ff0e000000000000000000000000beef")
+    calls = [(verbs.ibv_attach_mcast, 0xc001), (verbs.ibv_attach_mcast, 0xc002),
+             (verbs.ibv_detach_mcast, 0xc001), (verbs.ibv_detach_mcast, 0xc002)]
+    said = [call(qp, group, ctypes.c_uint16(lid)) for call, lid in calls]
+    gone = verbs.ibv_destroy_qp(qp)
+    if any(said) or gone:
+        raise Failure(f"attached and detached twice: {said}; the queue pair is destroyed: {gone}")
+    verbs.ibv_destroy_cq(ctypes.c_void_p(cq))
+    verbs.ibv_dealloc_pd(pd)
+    verbs.ibv_close_device(context)
+
+
 def kernel_memory(group):
     """Bytes of the kernel's that a memory cgroup has, without page tables."""
     with open(f"{group}/memory.stat") as stat:
@@ -245,7 +274,7 @@ def main():
     status = 0
     for case in (zero_based_region_keeps_its_base, huge_pages_are_one_entry_each, rings_are_mapped_shared_and_whole,
                  one_user_does_not_get_all_doorbell_pages, region_numbers_cannot_be_guessed,
-                 page_lists_are_charged_to_the_process):
+                 a_group_with_two_lids_is_left_twice, page_lists_are_charged_to_the_process):
         name = case.__name__.replace("_", " ")
         try:
             case()
