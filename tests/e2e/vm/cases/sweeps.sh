@@ -168,7 +168,7 @@ recovered() {
 
 # answered NAME OPCODE refuse|never|MS: each call of a probe and a process ends in time, with an errno if it failed.
 answered() {
-    card_faults "$2=$3"
+    card_faults "$2=$3" || note "$1 $3: the card does not answer"
     sweep A 1000 attempt '$(gid 4)' || note "$1 $3: $said"
     echo "# $1 $3: $said" >>"$logs/commands.out"
     attempts=$((attempts + 1))
@@ -178,8 +178,8 @@ answered() {
 # disturbed NAME OPCODE remove|reset|kill: while the card keeps the command to itself, the card is removed, reset or gone.
 disturbed() {
     local before n job
-    before=$(commands_met)
-    card_faults "$2=never"
+    before=$(commands_met) || true
+    card_faults "$2=never" || note "$1: the card does not answer"
     limit=1000 in_guest A 'DINGO_PATIENCE=5 /root/sweeps/sweep.sh attempt $(gid 4)' >"$logs/disturbed.out" 2>&1 &
     job=$!
     for ((n = 0; n < patience && $(commands_met) == before; n++)); do
