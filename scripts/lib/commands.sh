@@ -189,7 +189,7 @@ cmd_plug() {
     [ "$(kind_of "$side")" = card ] || device=nic
     if [ "$1" = unplug ]; then
         plugged "$side" || die "guest $side has no card plugged in"
-        for i in {1..1800}; do # an emulated guest may be slow
+        for i in {1..600}; do
             # A guest that has only just booted may miss the first request.
             if [ $((i % 100)) = 1 ]; then
                 qmp "$side" "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" \
@@ -198,7 +198,7 @@ cmd_plug() {
             sleep 0.1
             plugged "$side" || break
         done
-        ! plugged "$side" || die "guest $side did not let its card go in 180 s"
+        ! plugged "$side" || die "guest $side did not let its card go in 60 s"
         # QEMU keeps the connection (lib/qemu_preload.c says why); the next card is a new process.
         [ $device = nic ] || supervisor_request card-stop "$side"
     else
