@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,13 @@ struct LetGo {
     void* at = nullptr;
     std::size_t size = 0;  ///< of the mapping, bytes; 0: none
 };
+
+/// What is to be closed may be a socket that waits until its data are sent (SO_LINGER). Setting
+/// this waits, too, while its owner is in a system call that has locked the socket.
+void do_not_linger(int fd) {
+    const linger off{};
+    ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
+}
 
 class Threads {
   public:
@@ -170,6 +178,7 @@ class Threads {
             if (what.size != 0) {
                 ::munmap(what.at, what.size);
             } else {
+                do_not_linger(what.fd);
                 ::close(what.fd);
             }
             lock.lock();

@@ -53,8 +53,10 @@ ExportedMemory& exported_memory() {
     return memory;
 }
 
+// Without O_NONBLOCK open() waits for who holds a lease of the file (F_SETLEASE), 45 s.
 UniqueFd open_for_reading(int fd) {
-    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC));
+    return UniqueFd(
+        ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
 }  // namespace dingo

@@ -53,12 +53,6 @@ bool end_and_look(int fd) {
            (message.msg_flags & MSG_CTRUNC) == 0;
 }
 
-/// What is to be closed may be a socket that waits until its data are sent (SO_LINGER).
-void do_not_linger(int fd) {
-    const linger off{};
-    ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
-}
-
 /// A file in memory, which no file system has to be asked about.
 bool is_small_memory(int fd) {
     struct stat st {};
@@ -73,7 +67,6 @@ void close_elsewhere(int fd) {
     if (is_small_memory(fd)) {
         ::close(fd);
     } else {
-        do_not_linger(fd);
         close_on_another_thread(fd);
     }
 }
