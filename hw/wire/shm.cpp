@@ -44,6 +44,9 @@ constexpr Nanoseconds kHelloTime = 1'000'000'000;
 constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
+// What is said at once, in kicks: who talks without end has a small part of this thread's time.
+constexpr unsigned kServiceBudget = 32;
+constexpr unsigned kCostOfNewcomer = 2;  // beside what it says
 constexpr unsigned kIdleRounds = 64;
 constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
@@ -380,18 +383,20 @@ class ShmWire final : public Wire, private LocalMember {
         service_due_ = false;
         serviced_ = now_;
         idle_rounds_ = 0;
-        std::array<epoll_event, 32> events;
+        std::array<epoll_event, kServiceBudget> events;
         const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
-        for (int i = 0; i < n; i++) {
+        unsigned budget = kServiceBudget;
+        // Those that are not served stand in front the next time.
+        for (int i = 0; i < n && budget != 0; i++) {
             const int fd = events[static_cast<std::size_t>(i)].data.fd;
             if (fd == listener_.get()) {
-                accept_some();
+                accept_some(budget);
                 continue;
             }
             for (const auto& peer : peers_) {
                 if (peer->fd() != fd)
                     continue;
-                peer->service();
+                budget = peer->service(budget);
                 any_gone_ |= peer->gone();
             }
         }
@@ -418,15 +423,16 @@ class ShmWire final : public Wire, private LocalMember {
         });
     }
 
-    void accept_some() {
-        for (unsigned i = 0; i < 16; i++) {
+    void accept_some(unsigned& budget) {
+        while (budget != 0) {
             ForeignSocket fd(
                 ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
             if (!fd)
                 return;
             auto peer = std::make_unique<ShmPeer>(std::move(fd), own_);
             peer->accepted = now_;
-            peer->service();  // its hello came with the connection
+            budget -= std::min(budget, kCostOfNewcomer);
+            budget = peer->service(budget);  // its hello came with the connection
             if (!peer->gone() && !make_place(peer->silent()))
                 continue;
             watch(peer->fd());

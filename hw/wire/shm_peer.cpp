@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -24,7 +25,9 @@ constexpr std::uint64_t kReferences = 2;
 constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
 constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-constexpr unsigned kMessagesAtOnce = 64;
+/// What a message costs, in kicks: a hello and memory are mapped.
+constexpr unsigned kCostOfKick = 1;
+constexpr unsigned kCostOfMemory = 8;
 
 struct Control {
     // SCM_MAX_FD of Linux: what does not fit the kernel closes on our thread (foreign_fd.h).
@@ -48,9 +51,10 @@ std::shared_ptr<std::byte> map_memory(int fd) {
     return {static_cast<std::byte*>(at), [](std::byte* p) { ::munmap(p, kMemoryBytes); }};
 }
 
-/// The descriptors of a message; all but the first are closed.
-ForeignFd descriptor_of(msghdr& msg) {
+/// The descriptor of a message; `many`: it has more, which are closed.
+ForeignFd descriptor_of(msghdr& msg, bool& many) {
     ForeignFd out;
+    many = false;
     for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
             continue;
@@ -60,6 +64,8 @@ ForeignFd descriptor_of(msghdr& msg) {
             ForeignFd owned(fd);
             if (!out)
                 out = std::move(owned);
+            else
+                many = true;
         }
     }
     return out;
@@ -244,13 +250,13 @@ void ShmPeer::tell() {
     offers_->withdraw_gone([this](const auto& m, int fd) { return send(m, fd); });
 }
 
-void ShmPeer::service() {
+unsigned ShmPeer::service(unsigned budget) {
     const auto slot_message = [](const Hello& received) {
         ShmSlotMessage out;
         std::memcpy(static_cast<void*>(&out), &received, sizeof out);
         return out;
     };
-    for (unsigned i = 0; i < kMessagesAtOnce && !gone(); i++) {
+    while (budget != 0 && !gone()) {
         Hello hello{};
         static_assert(sizeof(ShmSlotMessage) < sizeof hello);
         iovec iov{&hello, sizeof hello};
@@ -262,12 +268,16 @@ void ShmPeer::service() {
         msg.msg_controllen = sizeof control.bytes;
         const ssize_t got = ::recvmsg(socket_.get(), &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            return;
+            return budget;
+        budget -= std::min(budget, got == 1 ? kCostOfKick : kCostOfMemory);
         if (got < 0 && errno == ECONNRESET)
             continue;  // it did not read all, but may have said something before it closed
-        const ForeignFd memory = got > 0 ? descriptor_of(msg) : ForeignFd();
+        bool many = false;
+        const ForeignFd memory = got > 0 ? descriptor_of(msg, many) : ForeignFd();
         if (got <= 0)
             gone_ = true;
+        else if (many || (got == 1 && memory))
+            bad_ = true;  // nobody asked for them, and each costs us two system calls
         else if (got >= kVersionBytes && hello.magic == kMagic && hello.version != kVersion)
             refuse_version(hello.version);  // whatever else it says
         else if (got == static_cast<ssize_t>(sizeof hello))
@@ -278,6 +288,7 @@ void ShmPeer::service() {
         else if (got != 1 || !ready())
             bad_ = true;
     }
+    return budget;
 }
 
 void ShmPeer::kick() {

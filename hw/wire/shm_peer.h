@@ -111,8 +111,8 @@ class ShmPeer {
             kick();
     }
 
-    /// The socket is readable: hellos, kicks, memory.
-    void service();
+    /// The socket is readable: hellos, kicks, memory, until `budget` is used up. Returns the rest.
+    unsigned service(unsigned budget);
     /// Tells the peer what memory is gone, and what it could not be told before.
     void tell();
 

@@ -2,7 +2,9 @@
 //
 // How cards of an shm segment meet though somebody stands in the way: connections that say nothing,
 // a lock that is held.
+#include <linux/sockios.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 
 #include <chrono>
 
@@ -93,6 +95,39 @@ TEST_F(ShmMeeting, ACardThatWasTurnedAwayComesAgain) {
     b->advance(12 * kSecond);
     take(*b);
     EXPECT_TRUE(comes());
+}
+
+TEST_F(ShmMeeting, WhoTalksWithoutEndIsListenedToForAPartOfTheTime) {
+    Hostile loud(dir_ + "/net");
+    loud.hello();
+    settle({a.get()});
+    unsigned said = 0;
+    while (::send(loud.fd(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+        said++;
+    ASSERT_GT(said, 64U) << "the test needs a larger socket";
+    const auto left = [&] {
+        int bytes = 0;
+        ::ioctl(loud.fd(), SIOCOUTQ, &bytes);
+        return static_cast<unsigned>(bytes);
+    };
+    const unsigned all = left();
+    SortingSink sink;
+    a->advance(10 * kSecond);
+    a->receive(sink, 64);
+    EXPECT_GE(left(), all - 33 * (all / said));
+    EXPECT_LT(left(), all);
+    EXPECT_FALSE(loud.cut_off());
+}
+
+TEST_F(ShmMeeting, AKickThatBringsADescriptorEndsTheConnection) {
+    Hostile generous(dir_ + "/net");
+    generous.hello();
+    settle({a.get()});
+    ASSERT_FALSE(generous.cut_off());
+    generous.kick_with(2);
+    settle({a.get()});
+    EXPECT_TRUE(generous.cut_off());
+    EXPECT_EQ(a->stats().rx_errors, 1U);
 }
 
 TEST_F(ShmMeeting, AHeldLockIsAnErrorSoon) {

@@ -260,6 +260,23 @@ class Hostile {
         }
         EXPECT_EQ(::sendmsg(socket_.get(), &msg, 0), static_cast<ssize_t>(sizeof copy));
     }
+    /// A kick with a descriptor, which no card sends.
+    void kick_with(int fd) {
+        char byte = 0;
+        iovec iov{&byte, sizeof byte};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr msg{};
+        msg.msg_iov = &iov;
+        msg.msg_iovlen = 1;
+        msg.msg_control = control;
+        msg.msg_controllen = sizeof control;
+        cmsghdr* c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+        EXPECT_EQ(::sendmsg(socket_.get(), &msg, 0), 1);
+    }
     /// The kind of the next message about memory from the card; 0: none.
     std::uint32_t hear() {
         std::array<std::uint64_t, 4> got{};
