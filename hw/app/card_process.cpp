@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/regular_file.h"
+#include "control.h"
 
 namespace dingo {
 namespace {
@@ -129,6 +131,13 @@ std::optional<nlohmann::json> CardProcess::command(const std::string& card,
     if (command == "adopt") {
         return adopt(request);
     }
+    if (command == "abandon") {
+        return stop(request.at("card").get<std::string>());
+    }
+    if (command == "stay") {
+        ::prctl(PR_SET_PDEATHSIG, 0);  // of this thread, which has become of the starter's child
+        return nlohmann::json::object();
+    }
     return std::nullopt;
 }
 
@@ -151,7 +160,7 @@ nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
     options.adopt = true;
     UniqueFd log = open_log(options.uverbs.directory);
     start(std::move(options), std::move(log));
-    return {{"pid", ::getpid()}};
+    return {{"pid", ::getpid()}, {kUndo, {{"cmd", "abandon"}, {"card", name}}}};
 }
 
 /// After the answer was sent; with the last card the process ends.

@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -49,6 +50,11 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
         }
     }
     return std::nullopt;
+}
+
+bool has_hung_up(int socket) {
+    pollfd end{socket, 0, 0};
+    return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
 }
 
 }  // namespace
@@ -116,8 +122,13 @@ bool ControlServer::serve(Client& client) {
     }
     client.input.append(buffer.data(), static_cast<std::size_t>(got));
     for (std::size_t end; (end = client.input.find('\n')) != std::string::npos;) {
-        const std::string reply = reply_to(client.input.substr(0, end)) + "\n";
+        json undo;
+        const std::string reply = reply_to(client.input.substr(0, end), undo) + "\n";
         client.input.erase(0, end + 1);
+        if (!undo.is_null() && has_hung_up(client.fd.get())) {
+            handler_(undo);
+            return false;
+        }
         if (::send(client.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
             static_cast<ssize_t>(reply.size())) {
             return false;  // the client does not read its replies
@@ -126,7 +137,7 @@ bool ControlServer::serve(Client& client) {
     return client.input.size() <= kMaxLine;
 }
 
-std::string ControlServer::reply_to(const std::string& line) const {
+std::string ControlServer::reply_to(const std::string& line, json& undo) const {
     json reply;
     try {
         const json request = json_value(line);
@@ -134,6 +145,10 @@ std::string ControlServer::reply_to(const std::string& line) const {
             throw std::invalid_argument(R"(a request is one JSON object, e.g. {"cmd":"stats"})");
         }
         reply = handler_(request);
+        if (const auto back = reply.find(kUndo); back != reply.end()) {
+            undo = *back;
+            reply.erase(back);
+        }
         reply["ok"] = true;
     } catch (const WireSystemError& e) {
         reply = {{"ok", false}, {"error", e.what()}};

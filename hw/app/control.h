@@ -18,6 +18,9 @@
 
 namespace dingo {
 
+/// Of a handler's answer, not sent: the request that takes it back, should the client have gone.
+inline constexpr const char* kUndo = "undo";
+
 class ControlServer final : private Pollable {
   public:
     /// Answers one request. An exception's what() becomes the error reply.
@@ -44,7 +47,7 @@ class ControlServer final : private Pollable {
     void ready(std::uint32_t events) override;
     void drop_done();
     bool serve(Client& client);
-    [[nodiscard]] std::string reply_to(const std::string& line) const;
+    [[nodiscard]] std::string reply_to(const std::string& line, nlohmann::json& undo) const;
 
     UnixListener listener_;
     log::Limit log_limit_;

@@ -299,7 +299,8 @@ nlohmann::json ServedCard::control(const nlohmann::json& request) {
         if (auto answer = hooks_.command(request)) {
             return std::move(*answer);
         }
-        throw std::invalid_argument("cmd is one of stats, faults, link, stop, adopt");
+        throw std::invalid_argument(
+            "cmd is one of stats, faults, link, stop, adopt, abandon, stay");
     }
     throw std::invalid_argument("cmd is one of stats, faults, link");
 }

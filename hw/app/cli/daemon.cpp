@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -153,8 +154,13 @@ std::optional<CardEntry> adopter() {
     return std::nullopt;
 }
 
-/// In the child: becomes a daemon that runs `command`. Does not return.
-[[noreturn]] void become_daemon(const std::vector<char*>& command, const std::string& log) {
+/// In the child: becomes a daemon that runs `command`, and ends with `starter` until it is told to
+/// stay. Does not return.
+[[noreturn]] void become_daemon(const std::vector<char*>& command, const std::string& log,
+                                pid_t starter) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != starter)
+        ::_exit(kFailed);
     ::setsid();
     const int out = open_regular(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND).release();
     const int in = ::open("/dev/null", O_RDONLY);
@@ -215,11 +221,12 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
         command.push_back(const_cast<char*>(word.c_str()));
     command.push_back(nullptr);
     const std::string log = card.dir / "log";
+    const pid_t starter = ::getpid();
     const pid_t child = ::fork();
     if (child < 0)
         throw Error(fmt::format("fork: {}", std::strerror(errno)));
     if (child == 0)
-        become_daemon(command, log);
+        become_daemon(command, log, starter);
     const auto until = std::chrono::steady_clock::now() + kStartTime;
     while (!serves(card)) {
         if (int status = 0; ::waitpid(child, &status, WNOHANG) == child) {
@@ -237,6 +244,7 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
         }
         std::this_thread::sleep_for(kLook);
     }
+    ask(card, {{"cmd", "stay"}});
 }
 
 void send_term(const CardEntry& card, const UniqueFd& process) {

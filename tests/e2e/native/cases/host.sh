@@ -154,3 +154,21 @@ truth 'files of /sys are gone: the cards go on' "$("$dingo" card list)" \
     [ "$("$dingo" --json card list | json '[c["state"] for c in s if c["name"] in ("alpha", "beta")]')" = "['running', 'running']" ]
 server_card=beta client_card=beta
 pair 'files of /sys are gone: the other card serves on' "$check" "$check A" 'every byte right' 18600
+
+# killed_start NAME OPTION: `dingo card start` is killed while its card opens its capture, which nobody reads yet.
+killed_start() {
+    local fifo=$logs/killed.fifo starter
+    rm -f "$fifo"
+    mkfifo "$fifo"
+    "$dingo" card start omega "$2" --pcap "$fifo" >/dev/null 2>&1 &
+    starter=$!
+    sleep 1.5
+    kill -9 $starter
+    wait $starter 2>/dev/null || true
+    timeout 2 cat "$fifo" >/dev/null || true
+    sleep 0.5
+    plain "$1" "! $dingo --json card show omega | grep running && $dingo card start omega $2 && $dingo card stop omega" 'omega stopped'
+    rm -f "$fifo"
+}
+killed_start 'a start that is killed leaves no card' --own-process
+killed_start 'nor one in a process that has others' --one-process
