@@ -23,6 +23,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "base/log.h"
@@ -354,12 +355,13 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// False, with errno: no card is there.
     bool connect(const fs::path& path) {
-        if (!make_place(false)) {
+        auto peer = ShmPeer::connect(path, own_);
+        if (peer != nullptr && !make_place(*peer)) {
             errno = EMFILE;
             return false;
         }
-        auto peer = ShmPeer::connect(path, own_);
         if (peer != nullptr) {
+            peer->accepted = now_;
             watch(peer->fd());
             peers_.push_back(std::move(peer));
             return true;
@@ -433,7 +435,7 @@ class ShmWire final : public Wire, private LocalMember {
             peer->accepted = now_;
             budget -= std::min(budget, kCostOfNewcomer);
             budget = peer->service(budget);  // its hello came with the connection
-            if (!peer->gone() && !make_place(peer->silent()))
+            if (!peer->gone() && !make_place(*peer))
                 continue;
             watch(peer->fd());
             any_gone_ |= peer->gone();
@@ -441,9 +443,10 @@ class ShmWire final : public Wire, private LocalMember {
         }
     }
 
-    /// A place for one more peer, of those that are `silent` or of all: the one that has been
-    /// silent for longest loses its own.
-    bool make_place(bool silent) {
+    /// A place for `newcomer`, of those that are silent or of all: the one that has been silent for
+    /// longest loses its own, or one that least_wanted() finds.
+    bool make_place(const ShmPeer& newcomer) {
+        const bool silent = newcomer.silent();
         std::size_t live = 0;
         std::size_t silents = 0;
         ShmPeer* oldest = nullptr;
@@ -455,10 +458,36 @@ class ShmWire final : public Wire, private LocalMember {
         }
         if (silent ? silents < kMaxSilent : live - silents < kMaxPeers)
             return true;
-        if (!silent || oldest == nullptr)
+        ShmPeer* const loser = silent ? oldest : least_wanted(newcomer.process());
+        if (loser == nullptr)
             return false;
-        turn_away(*oldest);
+        turn_away(*loser);
         return true;
+    }
+
+    /// Whose place a card of the process `newcomer` gets when there is none left: one of the
+    /// process with most of them, if it keeps as many as the newcomer's then; else one that has
+    /// never sent a frame. Of several the one that came first; null: none.
+    ShmPeer* least_wanted(pid_t newcomer) {
+        std::map<pid_t, std::size_t> places;
+        for (const auto& peer : peers_)
+            if (peer->fd() >= 0 && peer->ready() && !peer->gone())
+                places[peer->process()]++;
+        std::size_t most = 0;
+        for (const auto& [process, count] : places)
+            most = std::max(most, count);
+        const bool greedy = most > places[newcomer] + 1;
+        ShmPeer* found = nullptr;
+        for (const auto& peer : peers_) {
+            if (peer->fd() < 0 || !peer->ready() || peer->gone())
+                continue;
+            const bool never_sent = peer->rx().tail() == 0 && now_ - peer->accepted >= kHelloTime;
+            if (!(greedy ? places[peer->process()] == most : never_sent))
+                continue;
+            if (found == nullptr || peer->accepted < found->accepted)
+                found = peer.get();
+        }
+        return found;
     }
     void turn_away(ShmPeer& peer) {
         peer.break_off();

@@ -93,6 +93,16 @@ bool send_message(int socket, std::span<const std::byte> bytes, int fd) {
 
 }  // namespace
 
+ShmPeer::ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(socket)), own_(own) {
+    ucred peer{};
+    socklen_t len = sizeof peer;
+    if (!socket_ || ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+        return;
+    process_ = peer.pid;
+    // Memory of clients goes to cards of this user only, who could read it with ptrace, too.
+    same_user_ = peer.uid == ::geteuid();
+}
+
 std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmCard& own) {
     ForeignSocket fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     sockaddr_un to{};
@@ -138,7 +148,6 @@ void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
     if (!local) {
         offers_ = std::make_unique<ShmOffers>();
         takings_ = std::make_unique<ShmTakings>();
-        look_at_user();
     }
     // The maker sends in the first half.
     tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
@@ -157,14 +166,6 @@ bool ShmPeer::map(int memory, bool ours) {
         return false;
     use(std::move(mapped), ours, false);
     return true;
-}
-
-// Memory of clients goes to cards of this user only, who could read it with ptrace, too.
-void ShmPeer::look_at_user() {
-    ucred peer{};
-    socklen_t len = sizeof peer;
-    same_user_ = ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
-                 peer.uid == ::geteuid();
 }
 
 bool ShmPeer::send_hello(int memory) {
@@ -189,13 +190,10 @@ std::string ShmPeer::stranger() const {
     // A card of version 1 says nothing to ours but closes the connection that we made.
     if (!gone() || mac() != 0 || (other_version_ == 0 && !(gone_ && ready())))
         return "";
-    ucred peer{};
-    socklen_t len = sizeof peer;
-    ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len);
     return fmt::format(
         "a card of process {} on the segment {}: no frames pass between it and this one (version "
         "{}); restart cards that were started by an older build",
-        peer.pid,
+        process_,
         other_version_ != 0 ? fmt::format("speaks version {} of the shm wire", other_version_)
                             : "left without a hello, as an older version does",
         kVersion);

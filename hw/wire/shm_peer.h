@@ -11,6 +11,8 @@
 // flag (local_pair).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,7 +39,7 @@ class ShmPeer {
     /// Connects to the card at `address`; null with errno set when no card listens.
     static std::unique_ptr<ShmPeer> connect(const std::string& address, const ShmCard& own);
     /// A connection that was accepted; ready() when its hello came.
-    ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(socket)), own_(own) {}
+    ShmPeer(ForeignSocket socket, const ShmCard& own);
     /// The two ends between cards of one thread, ready at once: what the card `first` holds, and
     /// what the card `second` does. Throws std::system_error.
     static std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> local_pair(
@@ -58,6 +60,8 @@ class ShmPeer {
     [[nodiscard]] std::string stranger() const;
     /// Where connect() has found it; "": it came by itself.
     [[nodiscard]] const std::string& address() const { return address_; }
+    /// Whose socket it is, not at a local end.
+    [[nodiscard]] pid_t process() const { return process_; }
     /// 0 until it is known.
     [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
     /// It wants an ICRC in all frames, or has not yet said that it does not.
@@ -122,7 +126,7 @@ class ShmPeer {
 
     /// It has not said a hello.
     [[nodiscard]] bool silent() const { return !ready() && !gone(); }
-    Nanoseconds accepted = 0;  ///< when, of one that has connected to us
+    Nanoseconds accepted = 0;  ///< when it has connected to us, or we to it
 
     Nanoseconds lent_since = kNever;  ///< when enough was lent to it, and senders told to wait
     bool keeps_lent = false;          ///< for too long: nobody waits
@@ -151,7 +155,6 @@ class ShmPeer {
     /// `lost`: there was no room for its descriptor.
     bool take_message(const ShmSlotMessage& message, int fd, bool lost);
     [[nodiscard]] bool has_hung_up() const;
-    void look_at_user();
     bool map(int memory, bool ours);
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
     bool send_hello(int memory);
@@ -171,6 +174,7 @@ class ShmPeer {
     ShmHolds holds_;
     std::vector<ShmSlotMessage> unsent_;  // answers for which the socket had no room
     bool same_user_ = false;
+    pid_t process_ = 0;
     ShmPeer* other_ = nullptr;  // the other local end, while it lives
     bool kicked_ = false;
     bool gone_ = false;

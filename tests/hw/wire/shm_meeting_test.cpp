@@ -6,7 +6,9 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 
+#include <array>
 #include <chrono>
+#include <memory>
 
 #include "shm_support.h"
 
@@ -95,6 +97,63 @@ TEST_F(ShmMeeting, ACardThatWasTurnedAwayComesAgain) {
     b->advance(12 * kSecond);
     take(*b);
     EXPECT_TRUE(comes());
+}
+
+/// Says `count` hellos in a process of its own, until this ends.
+class Crowd {
+  public:
+    Crowd(const std::string& net, unsigned count) {
+        std::array<int, 2> pipe{};
+        EXPECT_EQ(::pipe(pipe.data()), 0);
+        process_ = ::fork();
+        if (process_ == 0) {
+            std::vector<std::unique_ptr<Hostile>> all;
+            for (unsigned i = 0; i < count; i++) {
+                all.push_back(std::make_unique<Hostile>(net));
+                all.back()->hello();
+            }
+            ::close(pipe[0]);
+            [[maybe_unused]] const auto said = ::write(pipe[1], "", 1);
+            ::pause();
+            ::_exit(0);
+        }
+        ::close(pipe[1]);
+        char byte = 0;
+        EXPECT_EQ(::read(pipe[0], &byte, 1), 1);
+        ::close(pipe[0]);
+    }
+    ~Crowd() {
+        ::kill(process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+
+  private:
+    pid_t process_ = -1;
+};
+
+// The card listens for 128 at once: each crowd finds its door open.
+TEST_F(ShmMeeting, AProcessThatHasAllPlacesLosesOneToACardOfAnother) {
+    std::vector<std::unique_ptr<Crowd>> crowds;
+    for (unsigned i = 0; i < 2; i++) {
+        crowds.push_back(std::make_unique<Crowd>(dir_ + "/net", 100));
+        for (unsigned looks = 0; looks < 20; looks++)
+            take(*a);
+    }
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    expect_joined(*b);
+}
+
+TEST_F(ShmMeeting, ProcessesWhoseCardsSendNothingMakeRoomForOneThatComes) {
+    std::vector<std::unique_ptr<Crowd>> crowds;
+    for (unsigned i = 0; i < 128; i++) {
+        crowds.push_back(std::make_unique<Crowd>(dir_ + "/net", 1));
+        take(*a);
+    }
+    a->advance(10 * kSecond);
+    const auto b = card(2);
+    settle({a.get(), b.get()});
+    expect_joined(*b);
 }
 
 TEST_F(ShmMeeting, WhoTalksWithoutEndIsListenedToForAPartOfTheTime) {
