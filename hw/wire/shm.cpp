@@ -21,6 +21,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -61,6 +62,15 @@ constexpr Nanoseconds kHoldAtOnce = 2'000'000;
 constexpr Nanoseconds kHoldShare = 10;
 constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
+// A peer that has lost its processor while it reads a client's memory gets it back within a few
+// time slices. All waiting together takes no more than a small part of the time.
+constexpr Nanoseconds kReaderPatience = 500'000'000;
+constexpr Nanoseconds kReaderPatienceAtLeast = 20'000'000;
+constexpr Nanoseconds kReaderShare = 20;
+// When one was cut off there, newcomers have payloads copied for a while.
+constexpr Nanoseconds kCareful = 60'000'000'000;
+constexpr Nanoseconds kNewcomer = 10'000'000'000;
+
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
 /// Of a frame of at least kMinFrame bytes.
@@ -83,7 +93,7 @@ class ShmWire final : public Wire, private LocalMember {
     ~ShmWire() override {
         for (const auto& peer : peers_)
             if (peer->ready() && !peer->tx().local() && !peer->gone())
-                peer->gather(true);
+                gather_from(*peer, true);
         if (local_ != nullptr) {
             local_->remove(*this);
             const Gate::Hold hold(local_->gate());
@@ -126,8 +136,8 @@ class ShmWire final : public Wire, private LocalMember {
     std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
                                                     std::uint64_t to) override {
         ShmPeer* const peer = find(to);
-        if (peer == nullptr || !peer->ready() || peer->stuck || !peer->takes_references() ||
-            needs_icrc_ || max_len > kMaxTrain)
+        if (peer == nullptr || !peer->ready() || peer->stuck || !may_refer(*peer) || needs_icrc_ ||
+            max_len > kMaxTrain)
             return std::nullopt;
         target_ = nullptr;
         if (!reserve_at(*peer, max_len)) {
@@ -139,7 +149,7 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     bool takes_references() const override {
-        return target_ != nullptr && target_->takes_references() && !needs_icrc_;
+        return target_ != nullptr && may_refer(*target_) && !needs_icrc_;
     }
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override {
@@ -176,7 +186,7 @@ class ShmWire final : public Wire, private LocalMember {
                 gather_due_ = !peer->gather_unread() || gather_due_;
                 continue;
             }
-            peer->gather();
+            gather_from(*peer, false);
             any_gone_ |= peer->gone();
         }
     }
@@ -344,6 +354,29 @@ class ShmWire final : public Wire, private LocalMember {
             static_cast<void>(peer->rx().arm());  // it is empty
         peers_.push_back(std::move(peer));
         ask_peers();
+    }
+
+    bool may_refer(const ShmPeer& peer) const {
+        return peer.takes_references() &&
+               (now_ >= careful_until_ || peer.fd() < 0 || now_ - peer.accepted >= kNewcomer);
+    }
+
+    void gather_from(ShmPeer& peer, bool all) {
+        using Clock = std::chrono::steady_clock;
+        if (peer.tx().local()) {
+            peer.gather({}, all);
+            return;
+        }
+        patience_ =
+            std::min(kReaderPatience, patience_ + (now_ - patience_counted_) / kReaderShare);
+        patience_counted_ = now_;
+        const auto begin = Clock::now();
+        const bool was_bad = peer.bad();
+        peer.gather(std::chrono::nanoseconds(std::max(patience_, kReaderPatienceAtLeast)), all);
+        const std::chrono::nanoseconds waited = Clock::now() - begin;
+        patience_ -= std::min(patience_, static_cast<Nanoseconds>(waited.count()));
+        if (peer.bad() && !was_bad)
+            careful_until_ = now_ + kCareful;
     }
 
     /// Any frame may go to any peer.
@@ -751,6 +784,9 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
     bool any_gone_ = false;
+    Nanoseconds patience_ = kReaderPatience;  ///< with peers at a frame whose payload is taken back
+    Nanoseconds patience_counted_ = 0;        ///< when that was counted
+    Nanoseconds careful_until_ = 0;           ///< newcomers get no references
     bool reads_ = false;       // a frame whose payload the peer cannot take back meanwhile
     bool gather_due_ = false;  // when that is over
     log::Limit log_limit_;

@@ -136,7 +136,7 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
 
 ShmPeer::~ShmPeer() {
     if (other_ != nullptr) {
-        gather(true);
+        gather(std::chrono::nanoseconds(0), true);  // of this thread: it reads none meanwhile
         other_->other_ = nullptr;
         other_->gone_ = true;
         other_->kicked_ = true;

@@ -13,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,9 +82,10 @@ class ShmPeer {
     }
     /// It has broken the protocol.
     void break_off() { bad_ = true; }
-    /// Takes back what is referred to and not held, or `all`; what does not get on is cut off.
-    void gather(bool all = false) {
-        bad_ = !tx_->gather(all, [this] { return has_hung_up(); }) || bad_;
+    /// Takes back what is referred to and not held, or `all`. Who stays at a frame for all of
+    /// `patience` is cut off.
+    void gather(std::chrono::nanoseconds patience, bool all = false) {
+        bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(); }) || bad_;
     }
     /// The same of what is not held and the peer does not read, without waiting. True: that is all.
     [[nodiscard]] bool gather_unread() { return tx_->gather_unread(); }

@@ -10,12 +10,7 @@
 #include "base/elsewhere.h"
 
 namespace dingo {
-namespace {
-
-// A consumer that has lost its processor at a frame gets it back within a few time slices.
-constexpr std::chrono::milliseconds kReaderPatience{500};
-
-}  // namespace
+namespace {}  // namespace
 
 ShmProducer::~ShmProducer() {
     if (local_)
@@ -43,7 +38,8 @@ void ShmProducer::forget_received() {
     }
 }
 
-bool ShmProducer::gather(bool all, const std::function<bool()>& gone) {
+bool ShmProducer::gather(bool all, std::chrono::nanoseconds patience,
+                         const std::function<bool()>& gone) {
     const std::uint64_t tail = received();
     bool ok = true;
     std::erase_if(references_, [&](const Reference& r) {
@@ -54,7 +50,7 @@ bool ShmProducer::gather(bool all, const std::function<bool()>& gone) {
         if (take_into_frame(r))
             return true;
         // One that is at several frames at once breaks the rules: it is waited for once.
-        ok = wait_for_reader(r, ok ? kReaderPatience : std::chrono::milliseconds(0), gone) && ok;
+        ok = wait_for_reader(r, ok ? patience : std::chrono::nanoseconds(0), gone) && ok;
         return !r.lent;
     });
     return ok;
@@ -98,7 +94,7 @@ bool ShmProducer::is_read(const Reference& r) const {
     return load_mark(r.at).flags == (r.flags | kShmHandedOver | kShmReading);
 }
 
-bool ShmProducer::wait_for_reader(const Reference& r, std::chrono::milliseconds patience,
+bool ShmProducer::wait_for_reader(const Reference& r, std::chrono::nanoseconds patience,
                                   const std::function<bool()>& gone) const {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (is_read(r)) {

@@ -184,9 +184,10 @@ class ShmProducer : public ShmRing {
         return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
     }
     /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
-    /// that are held, too. False: the peer is at one of them and does not get on. One that is
-    /// `gone` is not waited for.
-    [[nodiscard]] bool gather(bool all, const std::function<bool()>& gone);
+    /// that are held, too. False: the peer has been at one of them for all of `patience`. One that
+    /// is `gone` is not waited for.
+    [[nodiscard]] bool gather(bool all, std::chrono::nanoseconds patience,
+                              const std::function<bool()>& gone);
     /// The same of what the peer does not read, as it can be done without waiting. True: it reads
     /// none.
     [[nodiscard]] bool gather_unread();
@@ -261,7 +262,7 @@ class ShmProducer : public ShmRing {
     bool take_into_frame(const Reference& reference);
     [[nodiscard]] bool is_read(const Reference& reference) const;
     /// False: the peer does not get on.
-    bool wait_for_reader(const Reference& reference, std::chrono::milliseconds patience,
+    bool wait_for_reader(const Reference& reference, std::chrono::nanoseconds patience,
                          const std::function<bool()>& gone) const;
     /// Where the consumer is. It may say that it has gone back.
     [[nodiscard]] std::uint64_t received() const {

@@ -297,7 +297,7 @@ TEST(ShmRing, WhatIsTakenBackKeepsALentPayloadThatIsRead) {
     ring.send(held);
     const std::weak_ptr<HeldMemory> weak = std::exchange(held, nullptr);
     ASSERT_FALSE(ring.rx.front().empty());
-    EXPECT_TRUE(ring.tx->gather(true, [&] {
+    EXPECT_TRUE(ring.tx->gather(true, std::chrono::milliseconds(500), [&] {
         ring.rx.pop();
         return true;
     }));

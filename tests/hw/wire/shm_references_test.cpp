@@ -3,6 +3,10 @@
 // Payloads that stay in memory of clients between cards of two processes.
 #include <sys/resource.h>
 
+#include <chrono>
+#include <memory>
+#include <vector>
+
 #include "shm_support.h"
 
 namespace dingo::test {
@@ -480,9 +484,10 @@ class ShmBadTaker : public ShmBadReferences {
         peer.say({ShmSlotMessage::kTaken, 0, 0, 0});
         settle({a.get()});
     }
-    /// Sends a frame, which the peer reads for ever.
-    void send_what_it_reads() {
-        std::byte* const record = peer.data(1) + peer.ring(1).head;
+    /// Sends a frame, which the taker reads for ever.
+    void send_what_it_reads() { send_what_it_reads(peer); }
+    void send_what_it_reads(Hostile& taker) {
+        std::byte* const record = taker.data(1) + taker.ring(1).head;
         send_referring(*a, memory.payload(), to_peer());
         std::uint64_t mark = 0;
         std::memcpy(&mark, record, sizeof mark);
@@ -501,6 +506,48 @@ TEST_F(ShmBadTaker, OneThatStaysAtAFrameIsCutOff) {
     take(*a);
     EXPECT_TRUE(peer.cut_off());
     EXPECT_EQ(a->stats().rx_errors, 1U);
+}
+
+// Each could stay at a frame for half a second, and come again.
+TEST_F(ShmBadTaker, ManyThatStayAtFramesAreWaitedForAPartOfTheTime) {
+    constexpr Nanoseconds kSecond = 1'000'000'000;
+    const auto time_of_gather = [&] {
+        const auto begin = std::chrono::steady_clock::now();
+        a->gather();
+        const auto took = std::chrono::steady_clock::now() - begin;
+        take(*a);
+        return took;
+    };
+    a->advance(kSecond);
+    settle({a.get()});
+    takes();
+    send_what_it_reads(peer);
+    time_of_gather();
+    ASSERT_TRUE(peer.cut_off());
+
+    std::vector<std::unique_ptr<Hostile>> more;
+    for (unsigned i = 0; i < 2; i++) {
+        more.push_back(std::make_unique<Hostile>(dir_ + "/net"));
+        more.back()->hello(kMagic, true, kVersion, 2);
+        settle({a.get()});
+    }
+    EXPECT_FALSE(a->begin_frame(100).empty());
+    EXPECT_FALSE(a->takes_references()) << "newcomers have payloads copied now";
+    a->end_frame(0);
+    a->advance(15 * kSecond);
+    for (; !more.empty(); more.pop_back()) {  // frames for this address go to the last one
+        const auto& other = more.back();
+        for (unsigned i = 0; i < 5 && other->hear() != ShmSlotMessage::kOffer; i++) {
+            send_referring(*a, memory.payload(), to_peer());
+            settle({a.get()});
+        }
+        other->say({ShmSlotMessage::kTaken, 0, 0, 0});
+        settle({a.get()});
+        send_what_it_reads(*other);
+        const auto took = time_of_gather();
+        EXPECT_TRUE(other->cut_off());
+        EXPECT_LT(took, std::chrono::milliseconds(more.size() == 2 ? 2000 : 250));
+    }
 }
 
 TEST_F(ShmBadTaker, OneThatDiesAtAFrameIsNotWaitedFor) {
