@@ -120,6 +120,7 @@ class Communication {
     State state_ = State::kIdle;
     std::uint32_t local_id_;
     std::uint32_t remote_id_ = 0;
+    Gid remote_source_{};  ///< of the datagram that said what follows
     std::uint64_t remote_guid_ = 0;
     std::uint64_t transaction_ = 0;
     std::uint64_t service_id_ = 0;

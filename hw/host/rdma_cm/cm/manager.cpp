@@ -65,10 +65,12 @@ void Manager::remove(Communication& connection) {
 
 void Manager::forget_remote(Communication& connection) {
     if (std::exchange(connection.in_remote_ids_, false)) {
-        by_remote_id_.erase({connection.remote_guid_, connection.remote_id_});
+        by_remote_id_.erase(
+            {connection.remote_source_, connection.remote_guid_, connection.remote_id_});
     }
     if (std::exchange(connection.in_remote_qpns_, false)) {
-        by_remote_qpn_.erase({connection.remote_guid_, connection.remote_qpn_});
+        by_remote_qpn_.erase(
+            {connection.remote_source_, connection.remote_guid_, connection.remote_qpn_});
     }
     if (std::exchange(connection.in_requests_, false)) {
         requests_.erase({connection.path_.remote, connection.remote_id_});
@@ -76,16 +78,20 @@ void Manager::forget_remote(Communication& connection) {
 }
 
 bool Manager::insert_remote_id(Communication& connection) {
-    connection.in_remote_ids_ =
-        by_remote_id_.try_emplace({connection.remote_guid_, connection.remote_id_}, &connection)
-            .second;
+    connection.in_remote_ids_ = by_remote_id_
+                                    .try_emplace({connection.remote_source_,
+                                                  connection.remote_guid_, connection.remote_id_},
+                                                 &connection)
+                                    .second;
     return connection.in_remote_ids_;
 }
 
 bool Manager::insert_remote_qpn(Communication& connection) {
-    connection.in_remote_qpns_ =
-        by_remote_qpn_.try_emplace({connection.remote_guid_, connection.remote_qpn_}, &connection)
-            .second;
+    connection.in_remote_qpns_ = by_remote_qpn_
+                                     .try_emplace({connection.remote_source_,
+                                                   connection.remote_guid_, connection.remote_qpn_},
+                                                  &connection)
+                                     .second;
     return connection.in_remote_qpns_;
 }
 

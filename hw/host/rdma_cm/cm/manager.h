@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -87,7 +88,8 @@ class Manager {
 
   private:
     friend class Communication;
-    using RemoteKey = std::pair<std::uint64_t, std::uint32_t>;
+    /// Who sent it as well: a stranger may say another one's GUID.
+    using RemoteKey = std::tuple<Gid, std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
 
     Communication& make();
@@ -102,7 +104,7 @@ class Manager {
     bool insert_remote_qpn(Communication& connection);
     [[nodiscard]] Communication* find(std::uint32_t local_id) const;
     [[nodiscard]] Communication* find(std::uint32_t local_id, std::uint32_t remote_id) const;
-    [[nodiscard]] Communication* find_rejected(const Rej& rej) const;
+    [[nodiscard]] Communication* find_rejected(const Gid& source, const Rej& rej) const;
 
     /// A datagram, and the way back.
     struct Arrival {
@@ -112,7 +114,7 @@ class Manager {
     void on_req(const Arrival& from, const Req& req);
     void on_duplicate_req(const Arrival& from, Communication& connection, const Req& req);
     void on_mra(const Mra& mra);
-    void on_rej(const Rej& rej);
+    void on_rej(const Gid& source, const Rej& rej);
     void on_rep(const Arrival& from, const Rep& rep);
     void on_rtu(const Rtu& rtu);
     void on_dreq(const Arrival& from, const Dreq& dreq);

@@ -70,7 +70,7 @@ void Manager::receive(const Gid& source, const Gid& destination, const Mad& mad)
         case Attribute::kMra:
             return on_mra(decode<Mra>(mad));
         case Attribute::kRej:
-            return on_rej(decode<Rej>(mad));
+            return on_rej(source, decode<Rej>(mad));
         case Attribute::kRep:
             return on_rep(from, decode<Rep>(mad));
         case Attribute::kRtu:
@@ -125,11 +125,11 @@ void Manager::on_req(const Arrival& from, const Req& req) {
         ++stats_.malformed;
         return;
     }
-    if (const auto known = by_remote_id_.find({req.ca_guid, req.local_id});
+    if (const auto known = by_remote_id_.find({from.back.remote, req.ca_guid, req.local_id});
         known != by_remote_id_.end()) {
         return on_duplicate_req(from, *known->second, req);
     }
-    if (const auto known = by_remote_qpn_.find({req.ca_guid, req.qpn});
+    if (const auto known = by_remote_qpn_.find({from.back.remote, req.ca_guid, req.qpn});
         known != by_remote_qpn_.end()) {
         refuse(from, req.local_id, 0, Answered::kReq, Reason::kStaleConnection);
         return end_stale(*known->second);
@@ -147,6 +147,7 @@ void Manager::on_req(const Arrival& from, const Req& req) {
     c.transaction_ = from.header.transaction;
     c.service_id_ = req.service_id;
     c.remote_id_ = req.local_id;
+    c.remote_source_ = from.back.remote;
     c.remote_guid_ = req.ca_guid;
     c.remote_qpn_ = req.qpn;
     c.sq_psn_ = req.starting_psn;
@@ -204,20 +205,20 @@ void Manager::on_mra(const Mra& mra) {
     arm(*c, milliseconds(mra.service_timeout) + milliseconds(c->ack_timeout_));
 }
 
-Communication* Manager::find_rejected(const Rej& rej) const {
+Communication* Manager::find_rejected(const Gid& source, const Rej& rej) const {
     if (rej.reason == static_cast<std::uint16_t>(Reason::kTimeout)) {
         std::uint64_t guid = 0;
         for (unsigned i = 0; i < 8; ++i) {
             guid = guid << 8 | rej.info[i];
         }
-        const auto at = by_remote_id_.find({guid, rej.local_id});
+        const auto at = by_remote_id_.find({source, guid, rej.local_id});
         return at == by_remote_id_.end() ? nullptr : at->second;
     }
     return rej.answered == Answered::kReq ? find(rej.remote_id) : find(rej.remote_id, rej.local_id);
 }
 
-void Manager::on_rej(const Rej& rej) {
-    Communication* const c = find_rejected(rej);
+void Manager::on_rej(const Gid& source, const Rej& rej) {
+    Communication* const c = find_rejected(source, rej);
     if (c == nullptr) {
         ++stats_.unmatched;
         return;
@@ -268,13 +269,14 @@ void Manager::on_rep(const Arrival& from, const Rep& rep) {
         return;
     }
     c->remote_id_ = rep.local_id;
+    c->remote_source_ = from.back.remote;
     c->remote_guid_ = rep.ca_guid;
     c->remote_qpn_ = rep.qpn;
     if (!insert_remote_id(*c)) {
         ++stats_.unexpected;
         return;
     }
-    if (const auto known = by_remote_qpn_.find({rep.ca_guid, rep.qpn});
+    if (const auto known = by_remote_qpn_.find({from.back.remote, rep.ca_guid, rep.qpn});
         known != by_remote_qpn_.end()) {
         forget_remote(*c);
         refuse(from, rep.local_id, rep.remote_id, Answered::kRep, Reason::kStaleConnection);

@@ -269,6 +269,32 @@ TEST_F(CmManager, QpnThatIsUsedAgainEndsTheOldConnection) {
     EXPECT_TRUE(peer.last(Event::Kind::kDisconnected));
 }
 
+// Else who says another one's GUID and QPN ends its connections, or has its requests refused.
+TEST_F(CmManager, AStrangerThatSaysAnothersGuidEndsNothing) {
+    const auto as_stranger = [&] {
+        for (; !a.out.empty(); a.out.pop_front()) {
+            b.manager.receive(gid_of(9), gid_of(2), a.out.front().second);
+        }
+        b.out.clear();
+    };
+    const Peer& other = establish();
+    Peer second;
+    second.connection = &a.manager.create(second);
+    ASSERT_TRUE(second.connection->connect(target(), parameters(0x1234)));
+    as_stranger();
+    EXPECT_EQ(other.connection->state(), State::kEstablished);
+
+    Peer third;
+    third.connection = &a.manager.create(third);
+    ASSERT_TRUE(third.connection->connect(target(), parameters(0x77)));
+    const auto request = a.out.front();
+    as_stranger();
+    const auto known = b.requests.size();
+    a.out.push_back(request);
+    deliver(a, b);
+    EXPECT_EQ(b.requests.size(), known + 1) << "the request itself is none that is repeated";
+}
+
 TEST_F(CmManager, DreqOfAForgottenConnectionIsAnswered) {
     Peer& other = establish();
     b.manager.destroy(*other.connection);
