@@ -42,6 +42,7 @@ ATTACKS = {
     "crowd": [*STRANGER, "crowd", "{directory}"],
     "gifts": [*STRANGER, "gifts", "{directory}"],
     "garbage": [*STRANGER, "garbage", "{directory}"],
+    "kicks": [*STRANGER, "kicks", "{directory}"],
     "waiters": [*LOAD, "wait-with", "200"],
     "regions": [*LOAD, "take-regions"],
     "memory": [*LOAD, "take-memory", "64"],

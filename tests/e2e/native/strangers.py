@@ -6,6 +6,8 @@ usage: tests/e2e/native/strangers.py NAME CARD_DIRECTORY [SEED]
 """
 
 import array
+import fcntl
+import json
 import os
 import random
 import resource
@@ -103,7 +105,42 @@ def garbage(directory, rng):
         time.sleep(0.001)
 
 
-STRANGERS = {f.__name__: f for f in (linger, crowd, gifts, garbage)}
+def peer_of(path, number):
+    """A card that says hello on a shm segment: its socket; None: its peer's door is full."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    memory = os.memfd_create("peer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(memory, 2 * (4096 + (2 << 20)))
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        sock.connect(path)
+        said = struct.pack("<IIQQQ", 0x44534D48, 5, 0x020000BAD000 + number, 2 << 20, 0)
+        if send(sock, said, [memory]):
+            return sock
+    except OSError:
+        pass
+    finally:
+        os.close(memory)
+    sock.close()
+    return None
+
+
+def kicks(directory, _):
+    """Cards on its segment that kick it without end."""
+    with open(os.path.join(directory, "card.json"), encoding="utf-8") as file:
+        process = json.load(file)["pid"]
+    net = os.path.join(directory, "..", "nets", "default")
+    path = next(os.path.join(net, f) for f in os.listdir(net) if f.startswith(f"{process:x}-"))
+    peers = []
+    while True:
+        if len(peers) < 32 and (peer := peer_of(path, len(peers))):
+            peers.append(peer)
+        for peer in peers:
+            for _ in range(64):
+                if not send(peer, b"k"):
+                    break
+
+
+STRANGERS = {f.__name__: f for f in (linger, crowd, gifts, garbage, kicks)}
 
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[1] not in STRANGERS:
