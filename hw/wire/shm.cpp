@@ -24,7 +24,6 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <vector>
 
 #include "base/log.h"
@@ -32,6 +31,7 @@
 #include "wire/local_segments.h"
 #include "wire/shm_net.h"
 #include "wire/shm_peer.h"
+#include "wire/shm_places.h"
 #include "wire/socket.h"
 
 namespace dingo {
@@ -39,10 +39,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxPeers = 128;
-// Who connects says its hello at once. Who does not has a place for so long, and one of so many.
-constexpr std::size_t kMaxSilent = 16;
-constexpr Nanoseconds kHelloTime = 1'000'000'000;
 constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
 constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
@@ -61,15 +57,6 @@ constexpr Nanoseconds kLentPatience = 20'000'000;
 constexpr Nanoseconds kHoldAtOnce = 2'000'000;
 constexpr Nanoseconds kHoldShare = 10;
 constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
-
-// A peer that has lost its processor while it reads a client's memory gets it back within a few
-// time slices. All waiting together takes no more than a small part of the time.
-constexpr Nanoseconds kReaderPatience = 500'000'000;
-constexpr Nanoseconds kReaderPatienceAtLeast = 20'000'000;
-constexpr Nanoseconds kReaderShare = 20;
-// When one was cut off there, newcomers have payloads copied for a while.
-constexpr Nanoseconds kCareful = 60'000'000'000;
-constexpr Nanoseconds kNewcomer = 10'000'000'000;
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
@@ -322,7 +309,7 @@ class ShmWire final : public Wire, private LocalMember {
                              [&](const auto* member) { return member->path() == entry.path(); }) &&
                 !connect(entry.path()) && errno == EAGAIN)
                 lost_.push_back(entry.path());  // too many are at its door
-        listener_ = listen_shm(path_, kMaxPeers);
+        listener_ = listen_shm(path_, kMaxShmPeers);
         watch(listener_.get());
         if (local_ != nullptr) {
             meet_all(local);
@@ -336,7 +323,7 @@ class ShmWire final : public Wire, private LocalMember {
     void meet_all(const std::vector<LocalMember*>& others) {
         std::vector<std::unique_ptr<ShmPeer>> theirs;
         for (LocalMember* const other : others) {
-            if (peers_.size() >= kMaxPeers)
+            if (peers_.size() >= kMaxShmPeers)
                 break;
             auto pair = ShmPeer::local_pair(own_, other->card());
             peers_.push_back(std::move(pair.first));
@@ -357,26 +344,15 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     bool may_refer(const ShmPeer& peer) const {
-        return peer.takes_references() &&
-               (now_ >= careful_until_ || peer.fd() < 0 || now_ - peer.accepted >= kNewcomer);
+        return peer.takes_references() && patience_.trusts(peer, now_);
     }
 
     void gather_from(ShmPeer& peer, bool all) {
-        using Clock = std::chrono::steady_clock;
-        if (peer.tx().local()) {
-            peer.gather({}, all);
-            return;
-        }
-        patience_ =
-            std::min(kReaderPatience, patience_ + (now_ - patience_counted_) / kReaderShare);
-        patience_counted_ = now_;
-        const auto begin = Clock::now();
-        const bool was_bad = peer.bad();
-        peer.gather(std::chrono::nanoseconds(std::max(patience_, kReaderPatienceAtLeast)), all);
-        const std::chrono::nanoseconds waited = Clock::now() - begin;
-        patience_ -= std::min(patience_, static_cast<Nanoseconds>(waited.count()));
-        if (peer.bad() && !was_bad)
-            careful_until_ = now_ + kCareful;
+        const auto begin = std::chrono::steady_clock::now();
+        peer.gather(patience_.most(now_), all);
+        patience_.waited(std::chrono::steady_clock::now() - begin);
+        if (peer.bad())
+            patience_.cut_one_off(now_);
     }
 
     /// Any frame may go to any peer.
@@ -442,7 +418,7 @@ class ShmWire final : public Wire, private LocalMember {
                 peer->tx().forget_received();
         }
         for (const auto& peer : peers_)
-            if (peer->silent() && now_ - peer->accepted >= kHelloTime)
+            if (peer->silent() && now_ - peer->accepted >= kShmHelloTime)
                 turn_away(*peer);
         if (!lost_.empty() && now_ - lost_looked_ >= kReconnectEvery)
             reconnect();
@@ -476,51 +452,11 @@ class ShmWire final : public Wire, private LocalMember {
         }
     }
 
-    /// A place for `newcomer`, of those that are silent or of all: the one that has been silent for
-    /// longest loses its own, or one that least_wanted() finds.
     bool make_place(const ShmPeer& newcomer) {
-        const bool silent = newcomer.silent();
-        std::size_t live = 0;
-        std::size_t silents = 0;
-        ShmPeer* oldest = nullptr;
-        for (const auto& peer : peers_) {
-            live += peer->gone() ? 0 : 1;
-            silents += peer->silent() ? 1 : 0;
-            if (peer->silent() && (oldest == nullptr || peer->accepted < oldest->accepted))
-                oldest = peer.get();
-        }
-        if (silent ? silents < kMaxSilent : live - silents < kMaxPeers)
-            return true;
-        ShmPeer* const loser = silent ? oldest : least_wanted(newcomer.process());
-        if (loser == nullptr)
-            return false;
-        turn_away(*loser);
-        return true;
-    }
-
-    /// Whose place a card of the process `newcomer` gets when there is none left: one of the
-    /// process with most of them, if it keeps as many as the newcomer's then; else one that has
-    /// never sent a frame. Of several the one that came first; null: none.
-    ShmPeer* least_wanted(pid_t newcomer) {
-        std::map<pid_t, std::size_t> places;
-        for (const auto& peer : peers_)
-            if (peer->fd() >= 0 && peer->ready() && !peer->gone())
-                places[peer->process()]++;
-        std::size_t most = 0;
-        for (const auto& [process, count] : places)
-            most = std::max(most, count);
-        const bool greedy = most > places[newcomer] + 1;
-        ShmPeer* found = nullptr;
-        for (const auto& peer : peers_) {
-            if (peer->fd() < 0 || !peer->ready() || peer->gone())
-                continue;
-            const bool never_sent = peer->rx().tail() == 0 && now_ - peer->accepted >= kHelloTime;
-            if (!(greedy ? places[peer->process()] == most : never_sent))
-                continue;
-            if (found == nullptr || peer->accepted < found->accepted)
-                found = peer.get();
-        }
-        return found;
+        const ShmPlace place = shm_place(peers_, newcomer, now_);
+        if (place.loser != nullptr)
+            turn_away(*place.loser);
+        return place.there;
     }
     void turn_away(ShmPeer& peer) {
         peer.break_off();
@@ -784,9 +720,7 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
     bool any_gone_ = false;
-    Nanoseconds patience_ = kReaderPatience;  ///< with peers at a frame whose payload is taken back
-    Nanoseconds patience_counted_ = 0;        ///< when that was counted
-    Nanoseconds careful_until_ = 0;           ///< newcomers get no references
+    ShmPatience patience_;
     bool reads_ = false;       // a frame whose payload the peer cannot take back meanwhile
     bool gather_due_ = false;  // when that is over
     log::Limit log_limit_;

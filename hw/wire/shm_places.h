@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// Who has a place at a card of a shm segment, and for how long the card waits for its peers: so
+// that none of them keeps others out or stops the thread that serves the card.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "wire/shm_peer.h"
+
+namespace dingo {
+
+inline constexpr std::size_t kMaxShmPeers = 128;
+/// Who connects says its hello at once. Who does not has a place for so long.
+inline constexpr Nanoseconds kShmHelloTime = 1'000'000'000;
+
+/// Whether there is a place for a newcomer, and who has to go for that: null: nobody.
+struct ShmPlace {
+    bool there = false;
+    ShmPeer* loser = nullptr;
+};
+/// Of those that are silent, of whom the oldest loses its own, or of all. There one of the process
+/// that has most places goes, if it keeps as many as the newcomer's then, else one that has never
+/// sent a frame; of several the one that came first.
+ShmPlace shm_place(std::span<const std::unique_ptr<ShmPeer>> peers, const ShmPeer& newcomer,
+                   Nanoseconds now);
+
+/// With peers that read a client's memory which is taken back: all waiting together takes a small
+/// part of the time.
+class ShmPatience {
+  public:
+    [[nodiscard]] std::chrono::nanoseconds most(Nanoseconds now);
+    void waited(std::chrono::nanoseconds time);
+    /// One stayed there: newcomers have payloads copied for a while.
+    void cut_one_off(Nanoseconds now);
+    [[nodiscard]] bool trusts(const ShmPeer& peer, Nanoseconds now) const {
+        return now >= careful_until_ || peer.fd() < 0 || now - peer.accepted >= kNewcomer;
+    }
+
+  private:
+    static constexpr Nanoseconds kNewcomer = 10'000'000'000;
+    // A peer that has lost its processor while it reads gets it back within a few time slices.
+    static constexpr Nanoseconds kMost = 500'000'000;
+
+    Nanoseconds left_ = kMost;
+    Nanoseconds counted_ = 0;  ///< when that was
+    Nanoseconds careful_until_ = 0;
+};
+
+}  // namespace dingo
