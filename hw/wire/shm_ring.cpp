@@ -10,7 +10,6 @@
 #include "base/elsewhere.h"
 
 namespace dingo {
-namespace {}  // namespace
 
 ShmProducer::~ShmProducer() {
     if (local_)
