@@ -76,6 +76,9 @@ part_memory() {
     provoked_traces='unregister_irq_proc'
     provoked+='|probe with driver d[a-z_.]+ failed with error -(12|16|22|28)|auxiliary device dev_set_name failed|adding auxiliary device failed|driver_sysfs_add failed|can.t reserve|infiniband dingo_0: Couldn.t |memtype_reserve failed -12|kobject'
     provoked+='|kmemleak: Cannot allocate a scan area'
+    # What says no more than that an allocation failed.
+    provoked+='|VM_FAULT_OOM leaked out|Failed to allocate a rescuer|socket: no more sockets|ref_tracker: memory allocation failure'
+    provoked+='|no devlink (parameters|health reporter)|DMA-API: cacheline tracking ENOMEM'
     # When memory for a table runs out, intel-iommu forgets what it has just put into another one.
     provoked_traces+='|intel_iommu_map_pages'
     provoked+='|DMAR: ERROR: DMA PTE for vPFN 0x[0-9a-f]+ already set'
