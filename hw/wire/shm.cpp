@@ -215,7 +215,7 @@ class ShmWire final : public Wire, private LocalMember {
         const std::size_t count = peers_.size();
         for (std::size_t i = 0; i < count && done < budget; i++) {
             ShmPeer& peer = *peers_[(first_ + i) % count];
-            if (peer.ready())
+            if (peer.ready() && peer.met())
                 done += receive_from(peer, sink, budget - done);
         }
         if (count != 0)
@@ -232,7 +232,7 @@ class ShmWire final : public Wire, private LocalMember {
     bool prepare_sleep() override {
         bool quiet = true;
         for (const auto& peer : peers_) {
-            if (!peer->ready())
+            if (!peer->ready() || !peer->met())
                 continue;
             quiet &= peer->rx().arm() || peer->bad();
             quiet &= peer->lent_since == kNever || peer->keeps_lent || peer->tx().arm_lent();
@@ -473,7 +473,8 @@ class ShmWire final : public Wire, private LocalMember {
                 log_limit_.warn("shm wire: {}", what);
             if (peer->bad()) {
                 stats_.rx_errors++;
-            } else if (peer->ready() && !peer->rx().empty() && !peer->rx().gathering()) {
+            } else if (peer->ready() && peer->met() && !peer->rx().empty() &&
+                       !peer->rx().gathering()) {
                 any_gone_ = true;
                 return false;
             }

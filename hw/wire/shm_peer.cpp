@@ -15,16 +15,20 @@
 #include <cerrno>
 #include <system_error>
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
 namespace dingo {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
-constexpr std::uint32_t kVersion = 5;
+constexpr std::uint32_t kVersion = 6;
 constexpr std::uint64_t kWantsIcrc = 1;  // flags of a hello
 constexpr std::uint64_t kReferences = 2;
 constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
 constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
-constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 /// What a message costs, in kicks: a hello and memory are mapped.
 constexpr unsigned kCostOfKick = 1;
 constexpr unsigned kCostOfMemory = 8;
@@ -40,6 +44,14 @@ UniqueFd make_memory() {
                ::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0))
         fd.reset();
     return fd;
+}
+
+/// From now on nobody can take pages away from under the ring: whose fault would wait for that.
+/// Both have mapped it, as nobody can do that for writing any more.
+bool seal(int memory) {
+    const int seals = ::fcntl(memory, F_GET_SEALS);
+    return seals >= 0 && ((seals & F_SEAL_FUTURE_WRITE) != 0 ||
+                          ::fcntl(memory, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0);
 }
 
 /// Maps a descriptor's memory, -1: memory of this process only; null with errno set.
@@ -112,8 +124,9 @@ std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmC
         return nullptr;
     auto peer = std::make_unique<ShmPeer>(std::move(fd), own);
     peer->address_ = address;
-    const UniqueFd memory = make_memory();
-    if (!memory || !peer->map(memory.get(), true) || !peer->send_hello(memory.get()))
+    peer->made_ = make_memory();
+    const int memory = peer->made_.get();
+    if (!peer->made_ || !peer->map(memory, true) || !peer->send_hello(memory))
         return nullptr;
     return peer;
 }
@@ -205,10 +218,13 @@ void ShmPeer::take_hello(const Hello& hello, int memory) {
         bad_ = true;
         return;
     }
-    if (!ready() && (memory < 0 || !map(memory, false) || !send_hello(-1))) {
+    const bool mine = ready();
+    if (mine ? !seal(made_.get())
+             : memory < 0 || !map(memory, false) || !seal(memory) || !send_hello(-1)) {
         bad_ = true;
         return;
     }
+    made_.reset();
     card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0, (hello.flags & kReferences) != 0};
 }
 

@@ -126,6 +126,8 @@ class ShmPeer {
     [[nodiscard]] bool kicked() const { return kicked_; }
     void clear_kick() { kicked_ = false; }
 
+    /// Its hello has come: it cannot take pages of the rings away.
+    [[nodiscard]] bool met() const { return mac() != 0; }
     /// It has not said a hello.
     [[nodiscard]] bool silent() const { return !ready() && !gone(); }
     Nanoseconds accepted = 0;  ///< when it has connected to us, or we to it
@@ -168,6 +170,7 @@ class ShmPeer {
     ShmCard own_;
     ShmCard card_;                       // the peer
     std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
+    UniqueFd made_;                      // the memory, until the peer has mapped it
     std::optional<ShmProducer> tx_;
     std::optional<ShmConsumer> rx_;
     // Not at a local end.

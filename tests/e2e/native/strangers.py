@@ -113,7 +113,7 @@ def peer_of(path, number):
         os.ftruncate(memory, 2 * (4096 + (2 << 20)))
         fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
         sock.connect(path)
-        said = struct.pack("<IIQQQ", 0x44534D48, 5, 0x020000BAD000 + number, 2 << 20, 0)
+        said = struct.pack("<IIQQQ", 0x44534D48, 6, 0x020000BAD000 + number, 2 << 20, 0)
         if send(sock, said, [memory]):
             return sock
     except OSError:

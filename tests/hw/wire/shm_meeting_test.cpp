@@ -178,6 +178,24 @@ TEST_F(ShmMeeting, WhoTalksWithoutEndIsListenedToForAPartOfTheTime) {
     EXPECT_FALSE(loud.cut_off());
 }
 
+// Else the card's next fault there waits until they are gone.
+TEST_F(ShmMeeting, APeerCannotTakePagesOfTheRingsAway) {
+    Hostile peer(dir_ + "/net");
+    peer.hello();
+    settle({a.get()});
+    ASSERT_FALSE(peer.cut_off());
+    EXPECT_NE(::fallocate(peer.memory(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                          2 * kShmDirectionBytes),
+              0);
+}
+
+TEST_F(ShmMeeting, MemoryThatCannotBeSealedIsRefused) {
+    Hostile peer(dir_ + "/net", F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    peer.hello();
+    settle({a.get()});
+    EXPECT_TRUE(peer.cut_off());
+}
+
 TEST_F(ShmMeeting, AKickThatBringsADescriptorEndsTheConnection) {
     Hostile generous(dir_ + "/net");
     generous.hello();

@@ -31,7 +31,7 @@ namespace dingo::test {
 
 inline constexpr std::uint64_t kMac = 0x02'00'00'00'00'00;
 inline constexpr std::uint32_t kMagic = 0x44534d48;
-inline constexpr std::uint32_t kVersion = 5;  ///< of the shm wire
+inline constexpr std::uint32_t kVersion = 6;  ///< of the shm wire
 
 /// Frames by the way in which they came.
 class SortingSink final : public FrameSink {
@@ -241,6 +241,7 @@ class Hostile {
     }
     std::byte* data(unsigned n) { return memory_ + n * kShmDirectionBytes + kShmDataOffset; }
     int fd() const { return socket_.get(); }
+    int memory() const { return fd_.get(); }
     /// A message about memory (shm_segments.h).
     void say(const ShmSlotMessage& message, int fd = -1) {
         ShmSlotMessage copy = message;

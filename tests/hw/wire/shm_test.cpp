@@ -302,7 +302,7 @@ TEST_F(Shm, CardOfAnotherVersionIsToldOursAndTheLogSaysIt) {
     later.hello(kMagic, true, kVersion + 1);
     settle({a.get()});
     EXPECT_TRUE(later.cut_off());
-    EXPECT_EQ(lines.count("version 6 of the shm wire"), 1U) << lines.text();
+    EXPECT_EQ(lines.count("version 7 of the shm wire"), 1U) << lines.text();
 }
 
 // The later card connects. One of version 1 closes at once, a newer one says its version.
@@ -327,7 +327,7 @@ TEST_F(Shm, CardThatAnotherVersionTurnsAwayLogsIt) {
         }
         settle({a.get()});
         EXPECT_EQ(lines.count("left without a hello"), 1U) << lines.text();
-        EXPECT_EQ(lines.count("version 6 of the shm wire"), answers ? 1U : 0U) << lines.text();
+        EXPECT_EQ(lines.count("version 7 of the shm wire"), answers ? 1U : 0U) << lines.text();
     }
     const auto a = card(1);
     const auto b = card(2);
