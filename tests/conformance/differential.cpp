@@ -30,10 +30,8 @@ constexpr std::array kNames = {DINGO_FOR_EACH_CARD_COUNTER(COUNTER_NAME)};
 #undef COUNTER_NAME
 
 std::uint64_t hash(std::span<const std::byte> bytes) {
-    std::uint64_t value = 14695981039346656037u;  // FNV-1a
-    for (std::byte b : bytes)
-        value = (value ^ std::to_integer<std::uint64_t>(b)) * 1099511628211u;
-    return value;
+    return std::hash<std::string_view>{}(
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 /// Of requests and READ responses, what is the same whenever acknowledgements were sent: not the

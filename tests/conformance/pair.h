@@ -100,5 +100,8 @@ dingo_admin_cpl pause_at_once(test::TwoCards& cards, unsigned card, std::uint32_
 
 /// Pseudo-random bytes: byte i of stream `seed`.
 void random_bytes(std::span<std::byte> out, std::uint64_t seed);
+bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other);
+/// Each of them is `value`.
+bool all_bytes(std::span<const std::byte> bytes, std::byte value);
 
 }  // namespace dingo::conformance

@@ -128,9 +128,8 @@ class Soak {
     }
 
     void move(unsigned card) {
-        EXPECT_TRUE(std::ranges::all_of(bytes(card, 0, kRegion), [](std::byte b) {
-            return b == std::byte{0xEE};
-        })) << "written through a paused region";
+        EXPECT_TRUE(all_bytes(bytes(card, 0, kRegion), std::byte{0xEE}))
+            << "written through a paused region";
         mr_[card].bus = places_[card][pauses_ % 2] != 0 ? places_[card][pauses_ % 2]
                                                         : cards_.host(card).alloc(kRegion);
         places_[card][pauses_ % 2] = mr_[card].bus;
@@ -144,7 +143,7 @@ class Soak {
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             const Request& r = requests_[i];
             const std::uint64_t at = std::uint64_t{slots_[i]} * kSlot;
-            const bool same = std::ranges::equal(bytes(0, at, r.length), bytes(1, at, r.length));
+            const bool same = same_bytes(bytes(0, at, r.length), bytes(1, at, r.length));
             const bool added = word(r.from, at) == r.word && word(1 - r.from, at) == r.word + kAdd;
             if (r.opcode == DINGO_WR_FETCH_ADD ? !added : !same) {
                 ADD_FAILURE() << "request " << i << ", opcode " << unsigned{r.opcode} << ", "
