@@ -2,7 +2,7 @@
 
 /// A READ response or ATOMIC ACK arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
 /// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself. The answer to a plain READ
-/// whose turn it is needs no search (plain_o): it goes to dingo_req_reads.
+/// whose turn it is, or one packet of many, needs no search (plain_o): it goes to dingo_req_reads.
 module dingo_req_order (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -21,7 +21,9 @@ module dingo_req_order (
     input  logic [7:0]  tail_i,
     input  logic [7:0]  data_at_i,     // no READ before it waits for data to be ordered
     input  logic        here_i,        // dingo_req_reads knows the place of rec_i
-    output logic        plain_o,       // it is all of rec_i, and the data that comes next; else the order is to be given
+    output logic        plain_o,       // it is of rec_i, and the data that comes next; else the order is to be given
+    output logic        plain_last_o,  // with plain: its last packet
+    output logic [31:0] plain_offset_o,  // and where it lies in the message
     // outcome
     output logic        valid_o,
     input  logic        ready_i,
@@ -61,10 +63,23 @@ module dingo_req_order (
   assign psn = oldest_i + ahead;
   assign live = data_at_i - head_i < tail_i - head_i;
   assign behind = !rtl_pkg::idx_before(ordered_i, oldest_i) && ahead < ordered_i - oldest_i;
-  // What is kept has been sent.
-  assign plain_o = up_i && live && rec_i.kept && here_i && rec_i.status == 8'd0 && rec_i.first == ordered_i && item_i.psn[23:0] == ordered_i[23:0] &&
-                   opcode_i == roce_pkg::RC_READ_ONLY && item_i.syndrome[7:5] == roce_pkg::AETH_ACK &&
-                   {19'd0, len_i} == rec_i.length;
+  // A packet of a READ that is answered as it was asked for the first time. All but the last are full; of the last only
+  // the length modulo the PMTU is compared.
+  logic [31:0] plain_place;
+  logic plain_first, plain_last, plain_op, plain_len;
+  logic [12:0] differs;
+  assign plain_place = ordered_i - rec_i.first;
+  assign plain_first = ordered_i == rec_i.first;
+  assign plain_last = plain_place == {8'd0, rec_i.packets - 24'd1};
+  assign plain_op = opcode_i == (plain_last ? plain_first ? roce_pkg::RC_READ_ONLY : roce_pkg::RC_READ_LAST
+                                            : plain_first ? roce_pkg::RC_READ_FIRST : roce_pkg::RC_READ_MIDDLE) &&
+                    (opcode_i == roce_pkg::RC_READ_MIDDLE || item_i.syndrome[7:5] == roce_pkg::AETH_ACK);
+  assign differs = (len_i - 13'd1) ^ (rec_i.length[12:0] - 13'd1);
+  assign plain_len = plain_last ? (differs & (pmtu - 13'd1)) == '0 && len_i != '0 && len_i <= pmtu : len_i == pmtu;
+  assign plain_o = up_i && live && rec_i.kept && here_i && rec_i.status == 8'd0 && plain_place < {8'd0, rec_i.packets} &&
+                   rtl_pkg::idx_before(ordered_i, sent_i) && item_i.psn[23:0] == ordered_i[23:0] && plain_op && plain_len;
+  assign plain_last_o = plain_last;
+  assign plain_offset_o = plain_place << shift;
   assign is_read = rec_i.fetch && rec_i.packets != 24'd0;
   assign op_atomic = opcode_i == roce_pkg::RC_ATOMIC_ACK;
   assign right = op_atomic ? rec_i.opcode != dingo_pkg::WR_READ[7:0] && item_q.syndrome[7:5] == roce_pkg::AETH_ACK

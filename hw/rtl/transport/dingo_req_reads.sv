@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Plain READs (one packet, one SGE) that were sent by the quick road: where their data go, and the orders for them.
+/// Plain READs (one SGE), also of many packets: where their data go, and the orders for them.
 /// A turn keeps SGE and record together; a step that finds the record gives the response in one cycle. Its key is
 /// looked up here, one behind the other, so nobody waits for the WQE or for dingo_req_place. What was forgotten, since
 /// another READ took its place, goes there.
@@ -23,6 +23,7 @@ module dingo_req_reads (
     input  logic        start_i,
     input  logic [31:0] psn_i,
     input  logic [12:0] len_i,
+    input  logic [31:0] offset_i,      // in the message
     input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
     input  logic        privileged_i,
     // memory table, when nobody else asks; answers to what was asked here
@@ -42,7 +43,7 @@ module dingo_req_reads (
   localparam int unsigned TagW = rtl_pkg::QP_LOG + rtl_pkg::REC_LOG;
   localparam int unsigned PlaceW = TagW + 32 + 64;
   localparam int unsigned LOG = 3;     // responses in work
-  localparam int unsigned AskW = rtl_pkg::PD_BITS + 1 + 32 + 64 + 13;
+  localparam int unsigned AskW = rtl_pkg::PD_BITS + 1 + 32 + 64 + 32 + 13;
   localparam int unsigned WaitW = rtl_pkg::QP_LOG + 32 + 13;
 
   function automatic logic [LogPlaces-1:0] place_of(input logic [rtl_pkg::QP_LOG-1:0] qp, input logic [LogPos-1:0] pos);
@@ -67,6 +68,7 @@ module dingo_req_reads (
   logic [LOG:0] ask_count, wait_count, answer_count;
   logic [31:0] ask_key, wait_psn;
   logic [63:0] ask_va;
+  logic [31:0] ask_offset;
   logic [12:0] ask_len, wait_len;
   logic [rtl_pkg::PD_BITS-1:0] ask_pdn;
   logic ask_privileged;
@@ -76,8 +78,8 @@ module dingo_req_reads (
   rtl_pkg::scat_t scat_q;
   req_pkg::item_t item;
   dingo_fifo #(.Width(AskW), .LogDepth(LOG)) u_ask (
-      .clk_i, .rst_ni, .valid_i(start_i), .ready_o(ask_ready), .data_i({pdn_i, privileged_i, key, va, len_i}),
-      .valid_o(ask_valid), .ready_i(mr_ready_i), .data_o({ask_pdn, ask_privileged, ask_key, ask_va, ask_len}), .count_o(ask_count));
+      .clk_i, .rst_ni, .valid_i(start_i), .ready_o(ask_ready), .data_i({pdn_i, privileged_i, key, va, offset_i, len_i}),
+      .valid_o(ask_valid), .ready_i(mr_ready_i), .data_o({ask_pdn, ask_privileged, ask_key, ask_va, ask_offset, ask_len}), .count_o(ask_count));
   dingo_fifo #(.Width(WaitW), .LogDepth(LOG)) u_wait (
       .clk_i, .rst_ni, .valid_i(start_i), .ready_o(wait_ready), .data_i({look_qp_q, psn_i, len_i}),
       .valid_o(wait_valid), .ready_i(pop), .data_o({wait_qp, wait_psn, wait_len}), .count_o(wait_count));
@@ -89,7 +91,7 @@ module dingo_req_reads (
   assign mr_valid_o = ask_valid;
   always_comb begin
     mr_o.key = ask_key;
-    mr_o.va = ask_va;
+    mr_o.va = ask_va + {32'd0, ask_offset};
     mr_o.len = {19'd0, ask_len};
     mr_o.access = dingo_pkg::ACC_LOCAL_WRITE[5:0];
     mr_o.pdn = ask_pdn;

@@ -59,6 +59,7 @@ module dingo_req_step (
     output logic        data_o,        // it is
     output logic [31:0] data_psn_o,
     output logic [12:0] data_len_o,
+    output logic [31:0] data_offset_o,
     // dingo_req_wqes
     output rtl_pkg::qp_cfg_t     cfg_o,
     output logic [31:0] producer_o,
@@ -148,7 +149,7 @@ module dingo_req_step (
   assign ahead_o.wake = w_q.ahead_wake;
 
   // ------------------------------------------------------------------------------------ a flush, a response arrives
-  logic order_re, plain;
+  logic order_re, plain, plain_last;
   logic [7:0] order_pos, order_next;
 
   assign flush_o = w_q.phase == req_pkg::PH_FLUSH;
@@ -180,6 +181,8 @@ module dingo_req_step (
       .data_at_i(c_q.data_at),
       .here_i,
       .plain_o(plain),
+      .plain_last_o(plain_last),
+      .plain_offset_o(data_offset_o),
       .valid_o(place_valid_o),
       .ready_i(place_ready_i),
       .data_o(place_o.data),
@@ -326,7 +329,7 @@ module dingo_req_step (
           report_q <= event_report;
           if (data_o) begin
             c_q.ordered <= c_q.ordered + 32'd1;
-            c_q.data_at <= c_q.data_at + 8'd1;
+            c_q.data_at <= c_q.data_at + {7'd0, plain_last};
             w_q.phase <= req_pkg::PH_BACK;
           end
         end

@@ -284,6 +284,7 @@ module dingo_req_turn (
   );
 
   // ---------------------------------------------------------------- what may come next
+  dingo_pkg::sge_t sge_q;              // of a READ that is new
   logic more, may_send, may_begin, quick_next, quick_last, quick_more, quick_ok, room_behind, flushing, old;
   // The table may say ERR before the step that sees to what had begun, which goes first.
   assign flushing = flush_q || (c_q.down && (st_q == dingo_pkg::QPS_ERR[2:0] || st_q == dingo_pkg::QPS_SQE[2:0]));
@@ -308,8 +309,8 @@ module dingo_req_turn (
   assign quick_o.stop = (state_q == NEXT && !quick_next) || (state_q == QUICK && quick_i.valid && !quick_ok) || state_q == BACK;
   assign quick_o.index = state_q == TAKE ? c_i.next_index : c_q.next_index;
 
-  assign keep_o = quick_o.take && quick_i.wqe.fetch && !quick_i.wqe.atomic;
-  assign keep_sge_o = quick_i.head[255:128];
+  assign keep_o = (quick_o.take && quick_i.wqe.fetch && !quick_i.wqe.atomic) || (state_q == PUSH && run_i && r_q.kept);
+  assign keep_sge_o = state_q == PUSH ? sge_q : quick_i.head[255:128];
   assign rec_access_o.re = state_q == NEXT && run_i && out_free && old;
   assign rec_access_o.rpos = c_q.cursor;
   assign rec_access_o.we = quick_o.take || (run_i && (state_q == PUSH || state_q == REFUSE || state_q == FAULT));
@@ -448,7 +449,7 @@ module dingo_req_turn (
           r_q.status <= '0;
           r_q.verr <= '0;
           r_q.fetch <= answer_i.wqe.fetch;
-          r_q.kept <= 1'b0;
+          r_q.kept <= answer_i.wqe.opcode == dingo_pkg::WR_READ[7:0] && answer_i.wqe.num_sge == 4'd1 && answer_i.wqe.length != 32'd0;
           r_q.signaled <= answer_i.wqe.signaled || cfg_q.signal_all;
           if (answer_i.load_miss) begin
             wake_q <= !answer_i.load_asked;
@@ -459,6 +460,7 @@ module dingo_req_turn (
         BEGIN: begin
           if (!must_wait) c_q.settles <= 1'b0;
           off_q <= '0;
+          sge_q <= answer_i.head[255:128];
           bytes_q <= r_q.length[12:0];
           {status_q, verr_q} <= {dingo_pkg::WCS_LOC_QP_OP_ERR[7:0], dingo_pkg::VERR_GID[7:0]};
           state_q <= PUSH;

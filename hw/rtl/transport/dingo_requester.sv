@@ -140,6 +140,7 @@ module dingo_requester (
   logic reads_idle, reads_ready, look, here, data, keep, data_soon, reads_mr_valid, reads_mr_ready, reads_mr_rsp_valid, reads_scat_valid;
   logic [31:0] data_psn;
   logic [12:0] data_len;
+  logic [31:0] data_offset;
   dingo_pkg::sge_t keep_sge;
   rtl_pkg::mr_req_t reads_mr;
   rtl_pkg::scat_t reads_scat;
@@ -170,7 +171,8 @@ module dingo_requester (
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   // Nor do those two overtake each other.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
-  assign data_soon = reads_ready && (rxp_i.h.opcode == roce_pkg::RC_READ_ONLY ? place_ready : place_soon);
+  // Only atomics never go to dingo_req_reads, whose orders must not stand before those of dingo_req_place.
+  assign data_soon = reads_ready && (rxp_i.h.opcode == roce_pkg::RC_ATOMIC_ACK ? place_soon : place_ready);
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
@@ -220,7 +222,7 @@ module dingo_requester (
       .qpa_info_o, .qp_o(qp), .qpn_o(qpn), .qp_rdata_i, .cq_o(cq), .state_we_o, .state_o, .back_o(step_back),
       .fetch_o(fetch), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
       .rec_access_o(step_access), .rec_i(rec_in), .look_o(look), .here_i(here), .data_o(data),
-      .data_psn_o(data_psn), .data_len_o(data_len), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
+      .data_psn_o(data_psn), .data_len_o(data_len), .data_offset_o(data_offset), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
       .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flushed_i(flushed), .flushed_c_i(turn_back.c),
       .room_i(room), .report_o(step_report), .place_valid_o(place_valid), .place_ready_i(place_ready && reads_idle), .place_o(place)
   );
@@ -257,7 +259,7 @@ module dingo_requester (
   dingo_req_reads u_reads (
       .clk_i, .rst_ni, .idle_o(reads_idle), .ready_o(reads_ready), .put_i(keep), .put_qp_i(turn_qp), .put_pos_i(turn_access.wpos),
       .put_sge_i(keep_sge), .look_i(look), .look_qp_i(rec_qp), .look_pos_i(step_access.rpos), .here_o(here), .start_i(data),
-      .psn_i(data_psn), .len_i(data_len), .pdn_i(cfg.pdn), .privileged_i(cfg.privileged), .mr_valid_o(reads_mr_valid),
+      .psn_i(data_psn), .len_i(data_len), .offset_i(data_offset), .pdn_i(cfg.pdn), .privileged_i(cfg.privileged), .mr_valid_o(reads_mr_valid),
       .mr_ready_i(reads_mr_ready), .mr_o(reads_mr), .mr_rsp_valid_i(reads_mr_rsp_valid), .mr_rsp_i,
       .scat_valid_o(reads_scat_valid), .scat_ready_i(scat_ready_i && !place_scat_valid), .scat_o(reads_scat)
   );

@@ -90,7 +90,10 @@ module dingo_rsp_turn (
   assign send_o = (state_q == TN_SEND || state_q == TN_REPLY) && go_i;
   assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i && !got_q;
   assign rd_step_o = state_q == TN_SEND && go_i;
-  assign mr_valid_o = state_q == TN_KEY && go_i;
+  // What can only go on with the next packet asks at once.
+  logic goes_on;
+  assign goes_on = state_q == TN_NEXT && !busy_i && got_q && c_q.rd_pending != '0 && used_q != BURST && tx_room_i;
+  assign mr_valid_o = (state_q == TN_KEY || goes_on) && go_i;
   assign pause_o = state_q == TN_KEY_WAIT && go_i && mr_done_i && mr_paused_i;
   assign wqe_taken_o = state_q == TN_FETCH && go_i && wqe_done_i;
 
@@ -146,7 +149,7 @@ module dingo_rsp_turn (
             wake_o <= 1'b1;
             again_o <= used_q != '0 && used_q < together;
             state_q <= IDLE;
-          end else state_q <= c_q.rd_pending == '0 ? TN_REPLY : got_q ? TN_KEY : TN_GET;
+          end else state_q <= c_q.rd_pending == '0 ? TN_REPLY : got_q ? TN_KEY_WAIT : TN_GET;
         end
 
         TN_GET:

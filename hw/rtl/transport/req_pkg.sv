@@ -100,7 +100,7 @@ package req_pkg;
     logic [7:0]  verr;
     logic        signaled;
     logic        fetch;         // READ or atomic: answered by data
-    logic        kept;          // READ of one packet: dingo_req_reads had its place
+    logic        kept;          // READ of one SGE: dingo_req_reads had its place
   } rec_t;
 
   // ------------------------------------------------------------------------------------ responses

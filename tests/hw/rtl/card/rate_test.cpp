@@ -61,6 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
             "WriteOfManyPackets",  // 64 of them
             with(small(DINGO_WR_WRITE, 1, 16), [](RtlLoad& l) { l.bytes = 16384, l.path_mtu = 1; }),
             50, 64 * 9.4},
+        Case{"ReadOfManyPackets",
+             with(small(DINGO_WR_READ, 1, 16), [](RtlLoad& l) { l.bytes = 16384, l.path_mtu = 1; }),
+             50, 64 * 8.2},
         Case{"Add",
              with(small(DINGO_WR_FETCH_ADD, 16, 16),
                   [](RtlLoad& l) { l.bytes = 8, l.random = true; }),

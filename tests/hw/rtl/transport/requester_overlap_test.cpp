@@ -16,6 +16,13 @@ class Overlap : public Requester {
         other.log_sq = 4;
         b.create(qp, other);  // empties the cache
     }
+    /// In two pieces: those of one SGE go by dingo_req_reads.
+    void read(std::uint32_t offset, std::uint32_t length) {
+        b.begin(DINGO_WR_READ);
+        b.rdma(0xABC000, 0x55);
+        b.sges({sge(offset, length - 4), sge(offset + length - 4, 4)});
+        b.post(kQp);
+    }
     void respond(std::uint32_t n, std::uint8_t opcode, std::size_t length) {
         b.respond({kQp, opcode, psn(n), 0x1F, std::vector<std::uint8_t>(length, 0x77)});
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// READs of one packet and one SGE: the response's place is what was kept when the READ was sent
-// (dingo_req_reads), so it needs no WQE; what was forgotten takes the road of long READs.
+// READs of one SGE: the place of a response is what was kept when the READ was sent
+// (dingo_req_reads), so it needs no WQE; what was forgotten, or repeated, takes dingo_req_place.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -23,6 +23,10 @@ class RequesterReads : public Requester {
     void respond(std::uint32_t n, std::size_t length, std::uint8_t fill = 0x77,
                  std::uint16_t qp = kQp) {
         b.respond({qp, 0x10, psn(n), 0x1F, std::vector<std::uint8_t>(length, fill)});
+    }
+    /// One packet of many: RDMA READ response first (0x0D), middle (0x0E), last (0x0F).
+    void part(std::uint32_t n, std::uint8_t opcode, std::size_t length, std::uint8_t fill) {
+        b.respond({kQp, opcode, psn(n), 0x1F, filled(length, fill)});
     }
     static std::vector<std::uint8_t> filled(std::size_t length, std::uint8_t fill = 0x77) {
         return std::vector<std::uint8_t>(length, fill);
@@ -51,6 +55,92 @@ TEST_F(RequesterReads, DataNeedsNoWqe) {
     }
     b.hold_lines = false;
     b.settle();
+}
+
+TEST_F(RequesterReads, OfManyPacketsNeedNoWqeEither) {
+    start();
+    read(0, 3 * 256 + 5);
+    read(0x800, 512);
+    go();
+    hold_wqes();
+    part(0, 0x0D, 256, 1);
+    part(1, 0x0E, 256, 2);
+    part(2, 0x0E, 256, 3);
+    part(3, 0x0F, 5, 4);
+    part(4, 0x0D, 256, 5);
+    part(5, 0x0F, 256, 6);
+    b.run(1000);
+    ASSERT_EQ(b.cqes.size(), 2U);
+    expect_cqe(0, 0, DINGO_WR_READ, 0, 0, 3 * 256 + 5);
+    expect_cqe(1, 1, DINGO_WR_READ, 0, 0, 512);
+    for (std::uint8_t i = 0; i < 3; ++i)
+        EXPECT_EQ(bytes(256U * i, 256), filled(256, static_cast<std::uint8_t>(1 + i)));
+    EXPECT_EQ(bytes(768, 5), filled(5, 4));
+    EXPECT_EQ(bytes(0x800, 256), filled(256, 5));
+    EXPECT_EQ(bytes(0x900, 256), filled(256, 6));
+    b.hold_lines = false;
+    b.settle();
+}
+
+TEST_F(RequesterReads, OfManyPacketsTakeFewCyclesEach) {
+    constexpr std::uint32_t kPackets = 32;
+    start();
+    read(0, kPackets * 256);
+    go();
+    for (std::uint32_t n = 0; n < kPackets; ++n)
+        part(n, n == 0 ? 0x0D : n + 1 == kPackets ? 0x0F : 0x0E, 256, 1);
+    const std::uint64_t before = b.now;
+    b.run_until([&] { return b.responses.empty() && !b.dut.rxp_valid_i; });
+    EXPECT_LE((b.now - before) / 4, kPackets * 7U);
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 1U);
+}
+
+TEST_F(RequesterReads, OfManyPacketsWithOneMissingGoOnBehindIt) {
+    start();
+    read(0, 4 * 256);
+    go();
+    part(0, 0x0D, 256, 1);
+    part(2, 0x0E, 256, 9);  // before its turn
+    b.settle();
+    EXPECT_TRUE(b.cqes.empty());
+    ASSERT_EQ(b.packets.size(), 2U);
+    EXPECT_EQ(b.packets[1].psn, psn(1));
+    part(1, 0x0D, 256, 2);  // a repeated READ begins with FIRST
+    part(2, 0x0E, 256, 3);
+    part(3, 0x0F, 256, 4);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    for (std::uint8_t i = 0; i < 4; ++i)
+        EXPECT_EQ(bytes(256U * i, 256), filled(256, static_cast<std::uint8_t>(1 + i)));
+}
+
+TEST_F(RequesterReads, OfManyPacketsWithAWrongOneFail) {
+    struct Wrong {
+        std::uint32_t at;
+        std::uint8_t opcode;
+        std::size_t length;
+    };
+    // of 256, 256, 5: middle as last, last as middle, first again, short, long, length as the
+    // last's modulo 256
+    for (const Wrong wrong : {Wrong{1, 0x0F, 256}, Wrong{2, 0x0E, 5}, Wrong{0, 0x0E, 256},
+                              Wrong{1, 0x0E, 252}, Wrong{2, 0x0F, 9}, Wrong{2, 0x0F, 261}}) {
+        SCOPED_TRACE(testing::Message() << wrong.at << " " << wrong.length);
+        b.cqes.clear();
+        start();
+        read(0, 2 * 256 + 5);
+        go();
+        for (std::uint32_t n = 0; n < wrong.at; ++n)
+            part(n, n == 0 ? 0x0D : 0x0E, 256, 1);
+        const auto before = bytes(wrong.at * 256U, 256);
+        part(wrong.at, wrong.opcode, wrong.length, 0x66);
+        b.settle();
+        ASSERT_EQ(b.cqes.size(), 1U);
+        EXPECT_EQ(b.cqes[0].status, DINGO_WCS_BAD_RESP_ERR);
+        EXPECT_EQ(bytes(wrong.at * 256U, 256), before);
+        b.ask(kQp, DINGO_QPS_RESET, DINGO_QPM_STATE);
+        b.settle();
+    }
 }
 
 TEST_F(RequesterReads, OfManyQpsTakeFewCyclesEach) {
@@ -186,15 +276,12 @@ TEST_F(RequesterReads, BehindLongReadsKeepTheirOrder) {
     read(0x400, 300);
     read(0x600, 8);
     go();
-    const auto part = [&](std::uint32_t n, std::uint8_t opcode, std::size_t length) {
-        b.respond({kQp, opcode, psn(n), 0x1F, filled(length, static_cast<std::uint8_t>(n))});
-    };
-    part(0, 0x0D, 256);
-    part(1, 0x0F, 44);
-    part(2, 0x10, 8);
-    part(3, 0x0D, 256);
-    part(4, 0x0F, 44);
-    part(5, 0x10, 8);
+    part(0, 0x0D, 256, 0);
+    part(1, 0x0F, 44, 1);
+    part(2, 0x10, 8, 2);
+    part(3, 0x0D, 256, 3);
+    part(4, 0x0F, 44, 4);
+    part(5, 0x10, 8, 5);
     b.settle();
     ASSERT_EQ(b.cqes.size(), 4U);
     for (std::uint32_t i = 0; i < 4; ++i)
