@@ -160,6 +160,7 @@ nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
     options.adopt = true;
     UniqueFd log = open_log(options.uverbs.directory);
     start(std::move(options), std::move(log));
+    ::prctl(PR_SET_PDEATHSIG, 0);  // another starter's card may not go with ours
     return {{"pid", ::getpid()}, {kUndo, {{"cmd", "abandon"}, {"card", name}}}};
 }
 

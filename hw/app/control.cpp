@@ -126,7 +126,8 @@ bool ControlServer::serve(Client& client) {
         const std::string reply = reply_to(client.input.substr(0, end), undo) + "\n";
         client.input.erase(0, end + 1);
         if (!undo.is_null() && has_hung_up(client.fd.get())) {
-            handler_(undo);
+            json of_undo;
+            static_cast<void>(reply_to(json_text(undo), of_undo));
             return false;
         }
         if (::send(client.fd.get(), reply.data(), reply.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=

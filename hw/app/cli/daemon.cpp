@@ -227,6 +227,10 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
         throw Error(fmt::format("fork: {}", std::strerror(errno)));
     if (child == 0)
         become_daemon(command, log, starter);
+    const auto end_child = [child] {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    };
     const auto until = std::chrono::steady_clock::now() + kStartTime;
     while (!serves(card)) {
         if (int status = 0; ::waitpid(child, &status, WNOHANG) == child) {
@@ -237,14 +241,18 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
                         usage ? kUsage : kFailed);
         }
         if (std::chrono::steady_clock::now() > until) {
-            ::kill(child, SIGKILL);
-            ::waitpid(child, nullptr, 0);
+            end_child();
             throw Error(fmt::format("card {} does not serve after {} s. Its log, {}, ends so:{}",
                                     card.name, kStartTime.count() / 1000, log, last_words(log)));
         }
         std::this_thread::sleep_for(kLook);
     }
-    ask(card, {{"cmd", "stay"}});
+    try {
+        ask(card, {{"cmd", "stay"}});
+    } catch (...) {
+        end_child();  // it would end with this process
+        throw;
+    }
 }
 
 void send_term(const CardEntry& card, const UniqueFd& process) {
