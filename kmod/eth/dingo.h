@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * dingo.ko: what its files share, beyond dingo_core.h. Layers, lowest first: db
- * (doorbells), ring (queue memory), admin (command transport), cmd (one function
- * per command), eq (events), then netdev and aux (the RDMA module) beside each
- * other.
+ * (doorbells), ring (queue memory), admin (command transport), cmd (one
+ * function per command), eq (events), then netdev and aux (the RDMA module)
+ * beside each other.
  */
 #ifndef DINGO_H
 #define DINGO_H
@@ -38,6 +38,8 @@ void *dingo_admin_out_get(struct dingo_dev *dev, dma_addr_t *addr);
 void dingo_admin_out_put(struct dingo_dev *dev);
 
 /* ------------------------------------------------------------- dingo_eq.c */
+
+#define DINGO_EQ_MIN_LOG_SIZE 6
 
 int dingo_eq_init(struct dingo_dev *dev);
 void dingo_eq_cleanup(struct dingo_dev *dev);

@@ -19,8 +19,9 @@ static void dingo_aux_release(struct device *device)
  * dingo_aux_add() - offer the card to the RDMA module
  * @dev: the card, up, with its netdev
  *
- * Where the module is loaded its probe has ended when this returns; whether it
- * succeeded is not known here. Else the device's uevent has it loaded.
+ * Where the module is loaded its probe has ended when this returns, but when the
+ * machine wakes; whether it succeeded is not known here. Else the device's uevent
+ * has it loaded.
  * Return: 0 or a negative errno.
  */
 int dingo_aux_add(struct dingo_dev *dev)

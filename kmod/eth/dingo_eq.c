@@ -11,7 +11,6 @@
 
 /* More events than this wait on the card (counter eq_overflow): none is lost */
 #define DINGO_EQ_MAX_LOG_SIZE 14
-#define DINGO_EQ_MIN_LOG_SIZE 6
 /* Events of one interrupt: the processor has other things to do, too. */
 #define DINGO_EQ_BUDGET 128
 #define DINGO_EQN_ASYNC 0

@@ -5,6 +5,7 @@
  * it may allow more; a card that has none of something is refused.
  */
 #include "dingo.h"
+#include "dingo_netdev.h"
 
 #define DINGO_MAX_REGIONS BIT(32 - DINGO_MR_INDEX_SHIFT) /* keys have an index */
 #define DINGO_MAX_GIDS 1024U /* ib_core makes files in sysfs of each */
@@ -29,6 +30,10 @@ static const char *dingo_limits_lack(const struct dingo_limits *limits)
 		return "memory regions";
 	if (!limits->max_gid || !limits->max_mac)
 		return "addresses";
+	if (limits->log_max_eq < DINGO_EQ_MIN_LOG_SIZE)
+		return "event queues of a useful length";
+	if (limits->max_eth_rings && limits->log_max_eth < DINGO_ETH_MIN_LOG_RING)
+		return "Ethernet rings for a frame of many fragments";
 	if (!(le64_to_cpu(limits->page_sizes) & PAGE_SIZE))
 		return "pages of this kernel's size";
 	return NULL;
@@ -53,6 +58,7 @@ int dingo_limits_check(struct dingo_dev *dev)
 	dingo_limit(&limits->max_qp, BIT(DINGO_QPN_INDEX_BITS) - 2);
 	dingo_limit(&limits->max_mr, DINGO_MAX_REGIONS);
 	dingo_limit(&limits->max_gid, DINGO_MAX_GIDS);
+	dingo_limit(&limits->max_inline, DINGO_MAX_INLINE);
 	dingo_limit_byte(&limits->log_max_sq, DINGO_MAX_LOG_SQ);
 	dingo_limit_byte(&limits->log_max_rq, DINGO_MAX_LOG_RQ);
 	dingo_limit_byte(&limits->log_max_cq, DINGO_MAX_LOG_CQ);

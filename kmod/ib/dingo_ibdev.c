@@ -188,6 +188,13 @@ err_mr_tags:
 	return err;
 }
 
+/* ib_core waits for events that come before it lets go of the device only. */
+static void dingo_ib_hear_no_more(struct dingo_ibdev *ib)
+{
+	dingo_unlisten(ib->dev);
+	flush_workqueue(ib_wq);
+}
+
 static void dingo_ib_cleanup(struct dingo_ibdev *ib)
 {
 	destroy_workqueue(ib->wq); /* a last event may have queued work */
@@ -310,7 +317,7 @@ static int dingo_ib_probe(struct auxiliary_device *adev,
 	return 0;
 
 err_unlisten:
-	dingo_unlisten(dev);
+	dingo_ib_hear_no_more(ib);
 err_cleanup:
 	dingo_ib_cleanup(ib);
 err_dealloc:
@@ -328,9 +335,7 @@ static void dingo_ib_remove(struct auxiliary_device *adev)
 	struct dingo_ibdev *ib = auxiliary_get_drvdata(adev);
 
 	ib_unregister_device(&ib->ibdev);
-	dingo_unlisten(ib->dev);
-	/* An event that came after ib_core had waited for all of them. */
-	flush_workqueue(ib_wq);
+	dingo_ib_hear_no_more(ib);
 	dingo_ib_cleanup(ib);
 	ib_dealloc_device(&ib->ibdev);
 }

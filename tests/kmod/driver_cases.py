@@ -208,6 +208,8 @@ def a_group_with_two_lids_is_left_twice():
     cq = verbs.ibv_create_cq(context, 8, None, None, 0)
     init = QpInit(send_cq=cq, recv_cq=cq, type=e.IBV_QPT_UD, cap=(1, 1, 1, 1, 0))
     qp = ctypes.c_void_p(verbs.ibv_create_qp(pd, ctypes.byref(init)))
+    if not (context and pd and cq and qp):
+        raise Failure(f"context {context}, PD {pd}, CQ {cq}, QP {qp}")
     group = bytes.fromhex("ff0e000000000000000000000000beef")
     calls = [(verbs.ibv_attach_mcast, 0xc001), (verbs.ibv_attach_mcast, 0xc002),
              (verbs.ibv_detach_mcast, 0xc001), (verbs.ibv_detach_mcast, 0xc002)]

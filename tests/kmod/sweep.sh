@@ -85,7 +85,9 @@ resets() {
         works "$peer" "$patience" >/dev/null || { echo "does not work before reset $n"; return 1; }
         moving && under=$((under + 1))
         : >/run/sweep.events
+        begin=$SECONDS
         until [ -s /run/sweep.events ]; do
+            [ $((SECONDS - begin)) -lt "$patience" ] || { echo "no RDMA device before reset $n"; return 1; }
             udevadm settle # which renames the device
             stdbuf -oL ibv_asyncwatch -d "$(device)" >/run/sweep.events 2>/dev/null &
             pid=$!

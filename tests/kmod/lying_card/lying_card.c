@@ -6,6 +6,7 @@
  * none: the card's own.
  * large: limits far beyond what the contract has.
  * small: limits of a card that has nothing.
+ * short: the card's own, but Ethernet rings of two entries.
  * state: a state that no queue pair has.
  */
 #include <linux/kprobes.h>
@@ -14,8 +15,9 @@
 
 #include "dingo_core.h"
 
-static const char *const lies[] = { "none", "large", "small", "state" };
-enum { NONE, LARGE, SMALL, STATE };
+static const char *const lies[] = { "none", "large", "small", "short",
+				     "state" };
+enum { NONE, LARGE, SMALL, SHORT, STATE };
 
 static int lie;
 
@@ -31,12 +33,14 @@ static int set_lie(const char *text, const struct kernel_param *param)
 
 static const struct kernel_param_ops lie_ops = { .set = set_lie };
 module_param_cb(lie, &lie_ops, NULL, 0200);
-MODULE_PARM_DESC(lie, "none, large, small or state");
+MODULE_PARM_DESC(lie, "none, large, small, short or state");
 
 static void lie_of_limits(struct dingo_limits *limits)
 {
 	u64 serial = limits->serial, pages = limits->page_sizes;
 
+	if (lie == SHORT)
+		limits->log_max_eth = 1;
 	if (lie != LARGE && lie != SMALL)
 		return;
 	memset(limits, lie == LARGE ? 0xff : 0, sizeof(*limits));

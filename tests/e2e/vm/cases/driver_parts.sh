@@ -68,6 +68,8 @@ up() { for n in $(seq 100); do [ -z "$(ls /sys/class/infiniband)" ] || break; sl
         "$lie"'lie large; devlink dev reload pci/0000:01:00.0 >/dev/null; up; ibv_devinfo -v' 'max_sge:[[:space:]]+15$'
     single 'a card that has nothing is refused' A \
         "$lie"'lie small; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no queue pairs'
+    single 'a card whose Ethernet rings hold no frame is refused' A \
+        "$lie"'lie short; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no Ethernet rings'
     single 'a card that has something again is taken' A \
         "$lie"'lie none; devlink dev reload pci/0000:01:00.0 >/dev/null && rmmod lying_card
         for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
