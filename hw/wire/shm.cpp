@@ -44,6 +44,7 @@ constexpr std::size_t kReleaseBytes = kShmRingBytes / 8;
 constexpr Nanoseconds kServiceEvery = 1'000'000;
 // What is said at once, in kicks: who talks without end has a small part of this thread's time.
 constexpr unsigned kServiceBudget = 32;
+constexpr unsigned kServiceShare = 8;    // of one peer
 constexpr unsigned kCostOfNewcomer = 2;  // beside what it says
 constexpr unsigned kIdleRounds = 64;
 constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
@@ -179,13 +180,17 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     bool holds_enough() override {
-        if (target_ == nullptr || target_->tx().local() || !target_->tx().lends_enough())
+        if (target_ == nullptr || target_->tx().local() || !may_refer(*target_) ||
+            !target_->tx().lends_enough())
             return false;
+        any_wait_ = true;
         target_->lent_since = std::min(target_->lent_since, now_);
         return !target_->keeps_lent;
     }
     bool has_let_go() override {
         bool any = false;
+        if (!std::exchange(any_wait_, false))
+            return false;
         for (const auto& peer : peers_) {
             if (peer->lent_since == kNever)
                 continue;
@@ -194,6 +199,7 @@ class ShmWire final : public Wire, private LocalMember {
             any |= !more || keeps != peer->keeps_lent;
             peer->keeps_lent = keeps;
             peer->lent_since = more ? peer->lent_since : kNever;
+            any_wait_ |= more;
         }
         return any;
     }
@@ -275,7 +281,7 @@ class ShmWire final : public Wire, private LocalMember {
         return own_.wants_icrc || !own_.references ? std::string() : path_.parent_path().string();
     }
 
-    /// When to give up on a peer whose ring is full.
+    /// When to give up on a peer whose ring is full, or that lets go of nothing.
     Nanoseconds next_deadline() const override {
         Nanoseconds due = kNever;
         for (const auto& peer : peers_)
@@ -348,18 +354,24 @@ class ShmWire final : public Wire, private LocalMember {
     }
 
     void gather_from(ShmPeer& peer, bool all) {
-        const auto begin = std::chrono::steady_clock::now();
         peer.gather(patience_.most(now_), all);
-        patience_.waited(std::chrono::steady_clock::now() - begin);
+        patience_.waited(peer.tx().take_waited());
         if (peer.bad())
             patience_.cut_one_off(now_);
+    }
+
+    /// Gets frames that are for all. Who takes our connection and says no hello does so for a
+    /// while.
+    bool hears(const ShmPeer& peer) const {
+        return peer.ready() && (peer.met() || peer.accepted == 0 || now_ < peer.accepted ||
+                                now_ - peer.accepted < kShmHelloTime);
     }
 
     /// Any frame may go to any peer.
     void ask_peers() {
         needs_icrc_ = own_.wants_icrc ||
                       std::any_of(peers_.begin(), peers_.end(),
-                                  [](const auto& p) { return p->ready() && p->wants_icrc(); });
+                                  [this](const auto& p) { return hears(*p) && p->wants_icrc(); });
     }
 
     /// False, with errno: no card is there.
@@ -369,7 +381,7 @@ class ShmWire final : public Wire, private LocalMember {
             errno = EMFILE;
             return false;
         }
-        if (peer != nullptr) {
+        if (peer != nullptr && peer->greet()) {
             peer->accepted = now_;
             watch(peer->fd());
             peers_.push_back(std::move(peer));
@@ -394,36 +406,45 @@ class ShmWire final : public Wire, private LocalMember {
         service_due_ = false;
         serviced_ = now_;
         idle_rounds_ = 0;
-        std::array<epoll_event, kServiceBudget> events;
+        std::array<epoll_event, 2 * kMaxShmPeers> events;
         const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
         unsigned budget = kServiceBudget;
-        // Those that are not served stand in front the next time.
-        for (int i = 0; i < n && budget != 0; i++) {
-            const int fd = events[static_cast<std::size_t>(i)].data.fd;
-            if (fd == listener_.get()) {
-                accept_some(budget);
-                continue;
-            }
-            for (const auto& peer : peers_) {
-                if (peer->fd() != fd)
-                    continue;
-                budget = peer->service(budget);
-                any_gone_ |= peer->gone();
-            }
-        }
+        // Each time another one is the first.
+        const unsigned first = n > 0 ? ++service_first_ % static_cast<unsigned>(n) : 0;
+        for (unsigned i = 0; i < static_cast<unsigned>(std::max(n, 0)) && budget != 0; i++)
+            service_one(events[(first + i) % static_cast<unsigned>(n)].data.fd, budget);
         for (const auto& peer : peers_) {
             peer->tell();
             // What is held goes though nothing more is sent to it.
             if (peer->ready())
                 peer->tx().forget_received();
         }
-        for (const auto& peer : peers_)
+        for (const auto& peer : peers_) {
+            // From before there was a time.
+            if (peer->accepted == 0 && !peer->met())
+                peer->accepted = now_;
             if (peer->silent() && now_ - peer->accepted >= kShmHelloTime)
                 turn_away(*peer);
+        }
         if (!lost_.empty() && now_ - lost_looked_ >= kReconnectEvery)
             reconnect();
-        if (n > 0)
-            ask_peers();
+        ask_peers();
+    }
+
+    void service_one(int fd, unsigned& budget) {
+        if (fd == listener_.get()) {
+            accept_some(budget);
+            return;
+        }
+        unsigned share = std::min(budget, kServiceShare);
+        budget -= share;
+        for (const auto& peer : peers_) {
+            if (peer->fd() != fd)
+                continue;
+            share = peer->service(share);
+            any_gone_ |= peer->gone();
+        }
+        budget += share;
     }
 
     /// A card that was cut off, as it had stopped, may be back. Who connected does so again.
@@ -459,7 +480,7 @@ class ShmWire final : public Wire, private LocalMember {
         return place.there;
     }
     void turn_away(ShmPeer& peer) {
-        peer.break_off();
+        peer.turn_away();
         any_gone_ = true;
     }
 
@@ -473,8 +494,8 @@ class ShmWire final : public Wire, private LocalMember {
                 log_limit_.warn("shm wire: {}", what);
             if (peer->bad()) {
                 stats_.rx_errors++;
-            } else if (peer->ready() && peer->met() && !peer->rx().empty() &&
-                       !peer->rx().gathering()) {
+            } else if (!peer->turned_away() && peer->ready() && peer->met() &&
+                       !peer->rx().empty() && !peer->rx().gathering()) {
                 any_gone_ = true;
                 return false;
             }
@@ -554,7 +575,7 @@ class ShmWire final : public Wire, private LocalMember {
         if (guess_ == nullptr || guess_->gone()) {
             guess_ = nullptr;
             for (const auto& peer : peers_)
-                if (peer->ready() && !peer->gone())
+                if (hears(*peer) && !peer->gone())
                     guess_ = peer.get();
         }
         return guess_;
@@ -573,7 +594,7 @@ class ShmWire final : public Wire, private LocalMember {
 
     std::size_t ready_peers() const {
         return static_cast<std::size_t>(std::count_if(
-            peers_.begin(), peers_.end(), [](const auto& peer) { return peer->ready(); }));
+            peers_.begin(), peers_.end(), [this](const auto& peer) { return hears(*peer); }));
     }
 
     Nanoseconds patience() const { return ready_peers() == 1 ? kGiveUpOnlyOneAfter : kGiveUpAfter; }
@@ -617,7 +638,7 @@ class ShmWire final : public Wire, private LocalMember {
             done = to == target_ ? commit(*to, len, flags) : copy(*to, frame, flags, true);
         } else {
             for (const auto& peer : peers_)
-                if (peer.get() != target_ && peer->ready())
+                if (peer.get() != target_ && hears(*peer))
                     done |= copy(*peer, frame, flags, false);
             if (target_ != nullptr)  // last: the frame lies there
                 done |= commit(*target_, len, flags);
@@ -720,7 +741,9 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds now_ = 0;
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
+    unsigned service_first_ = 0;
     bool any_gone_ = false;
+    bool any_wait_ = false;  ///< for some that is lent
     ShmPatience patience_;
     bool reads_ = false;       // a frame whose payload the peer cannot take back meanwhile
     bool gather_due_ = false;  // when that is over

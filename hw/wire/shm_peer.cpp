@@ -124,11 +124,12 @@ std::unique_ptr<ShmPeer> ShmPeer::connect(const std::string& address, const ShmC
         return nullptr;
     auto peer = std::make_unique<ShmPeer>(std::move(fd), own);
     peer->address_ = address;
-    peer->made_ = make_memory();
-    const int memory = peer->made_.get();
-    if (!peer->made_ || !peer->map(memory, true) || !peer->send_hello(memory))
-        return nullptr;
     return peer;
+}
+
+bool ShmPeer::greet() {
+    made_ = make_memory();
+    return made_ && map(made_.get(), true) && send_hello(made_.get());
 }
 
 std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pair(

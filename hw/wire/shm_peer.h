@@ -39,6 +39,8 @@ class ShmPeer {
   public:
     /// Connects to the card at `address`; null with errno set when no card listens.
     static std::unique_ptr<ShmPeer> connect(const std::string& address, const ShmCard& own);
+    /// Then: makes the rings and says our hello. False, with errno: it cannot.
+    bool greet();
     /// A connection that was accepted; ready() when its hello came.
     ShmPeer(ForeignSocket socket, const ShmCard& own);
     /// The two ends between cards of one thread, ready at once: what the card `first` holds, and
@@ -53,7 +55,7 @@ class ShmPeer {
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] bool ready() const { return tx_.has_value(); }
     /// The peer has gone or has broken the protocol. Frames that it sent may still be in the ring.
-    [[nodiscard]] bool gone() const { return gone_ || bad(); }
+    [[nodiscard]] bool gone() const { return gone_ || turned_away_ || bad(); }
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
     /// It has said a hello of another version.
     [[nodiscard]] bool speaks_otherwise() const { return other_version_ != 0; }
@@ -82,6 +84,9 @@ class ShmPeer {
     }
     /// It has broken the protocol.
     void break_off() { bad_ = true; }
+    /// There is no place for it.
+    void turn_away() { turned_away_ = true; }
+    [[nodiscard]] bool turned_away() const { return turned_away_; }
     /// Takes back what is referred to and not held, or `all`. Who stays at a frame for all of
     /// `patience` is cut off.
     void gather(std::chrono::nanoseconds patience, bool all = false) {
@@ -183,6 +188,7 @@ class ShmPeer {
     ShmPeer* other_ = nullptr;  // the other local end, while it lives
     bool kicked_ = false;
     bool gone_ = false;
+    bool turned_away_ = false;
     bool bad_ = false;
     std::uint32_t other_version_ = 0;  ///< of its hello, when it is not ours
 };

@@ -48,7 +48,7 @@ ShmPlace shm_place(std::span<const std::unique_ptr<ShmPeer>> peers, const ShmPee
         if (peer->silent() && (oldest == nullptr || peer->accepted < oldest->accepted))
             oldest = peer.get();
     }
-    const bool silent = newcomer.silent();
+    const bool silent = newcomer.silent() && newcomer.address().empty();  // ours says its hello now
     if (silent ? silents < kMaxSilent : live - silents < kMaxShmPeers)
         return {true, nullptr};
     ShmPeer* const loser = silent ? oldest : least_wanted(peers, newcomer.process(), now);

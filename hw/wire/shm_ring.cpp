@@ -28,8 +28,7 @@ void ShmProducer::forget_received() {
         return;
     const std::uint64_t tail = received();
     // A consumer that lies here reads what is not its own any more, and harms itself alone.
-    let_go_ = header_.let_go.load(std::memory_order_acquire);
-    const std::uint64_t let_go = std::min(tail, let_go_);
+    const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
     while (!references_.empty() &&
            references_.front().at < (references_.front().lent ? let_go : tail)) {
         lent_bytes_ -= references_.front().lent ? references_.front().payload.size() : 0;
@@ -94,16 +93,16 @@ bool ShmProducer::is_read(const Reference& r) const {
 }
 
 bool ShmProducer::wait_for_reader(const Reference& r, std::chrono::nanoseconds patience,
-                                  const std::function<bool()>& gone) const {
-    const auto until = std::chrono::steady_clock::now() + patience;
-    while (is_read(r)) {
-        if (gone())
-            return true;
-        if (std::chrono::steady_clock::now() > until)
-            return false;
+                                  const std::function<bool()>& gone) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto now = begin;
+    bool reads = is_read(r);
+    for (; reads && now - begin <= patience && !gone(); reads = is_read(r)) {
         ::sched_yield();
+        now = std::chrono::steady_clock::now();
     }
-    return true;
+    waited_ += now - begin;
+    return !reads || gone();
 }
 
 }  // namespace dingo

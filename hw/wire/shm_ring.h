@@ -188,6 +188,8 @@ class ShmProducer : public ShmRing {
     /// is `gone` is not waited for.
     [[nodiscard]] bool gather(bool all, std::chrono::nanoseconds patience,
                               const std::function<bool()>& gone);
+    /// For how long it has waited since the last call.
+    [[nodiscard]] std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
     /// The same of what the peer does not read, as it can be done without waiting. True: it reads
     /// none.
     [[nodiscard]] bool gather_unread();
@@ -223,10 +225,11 @@ class ShmProducer : public ShmRing {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
-    /// The same when it lets go of something.
+    /// Asks to be kicked when it lets go of something. False: so little is lent that nobody waits.
     [[nodiscard]] bool arm_lent() {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
-        return header_.let_go.load(std::memory_order_seq_cst) == let_go_;
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        return lends_enough();
     }
     void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
 
@@ -263,14 +266,14 @@ class ShmProducer : public ShmRing {
     [[nodiscard]] bool is_read(const Reference& reference) const;
     /// False: the peer does not get on.
     bool wait_for_reader(const Reference& reference, std::chrono::nanoseconds patience,
-                         const std::function<bool()>& gone) const;
+                         const std::function<bool()>& gone);
     /// Where the consumer is. It may say that it has gone back.
     [[nodiscard]] std::uint64_t received() const {
         return std::max(tail_, header_.tail.load(std::memory_order_acquire));
     }
     std::deque<Reference> references_;  // a part of them may be received already
     std::size_t lent_bytes_ = 0;        // of them
-    std::uint64_t let_go_ = 0;          // as last seen
+    std::chrono::nanoseconds waited_{0};
 };
 
 class ShmConsumer : public ShmRing {

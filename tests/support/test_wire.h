@@ -72,7 +72,11 @@ class TestWire final : public WirePort {
     bool enough = false;
     bool let_go = false;
     bool holds_enough() override { return enough; }
-    bool has_let_go() override { return std::exchange(let_go, false); }
+    bool has_let_go() override {
+        ++asked_for_let_go;
+        return std::exchange(let_go, false);
+    }
+    std::uint64_t asked_for_let_go = 0;
     std::uint64_t frames_referring = 0;
     std::uint64_t gathers = 0;
 

@@ -15,7 +15,7 @@ namespace {
 /// What follows a copy mostly comes soon, and to wake a thread takes longer than to copy. Not where
 /// it would take the processor from a card.
 constexpr Nanoseconds kSpin = 100'000;
-constexpr unsigned kSpinProcessors = 4;
+constexpr unsigned kSpinProcessors = 6;  // two threads of a card, two here
 
 /// Below this the driver gives a copy to the GPU to the engine that runs kernels, where it waits
 /// for the end of the time slice of other processes: 2.4 ms were measured on an H100. Rows go by

@@ -76,7 +76,8 @@ class CudaLane {
     /// Of a copy that was given to the stream: of one that failed no part is on its way any more.
     bool settled(bool ok, const Way& way) const;
     bool wait(cuda::Event event, std::string& why) const;
-    /// Of a copy that was given to the stream, or was not.
+    /// Records the end of a copy that was given to the stream. Whether it is on its way; `ok`: it
+    /// was given.
     bool started(bool ok, Way& way, std::string& why) const;
     [[nodiscard]] bool is_done(const Way& way) const;
     bool finish(Way& way, std::string& why) const;

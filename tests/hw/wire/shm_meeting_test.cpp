@@ -178,6 +178,30 @@ TEST_F(ShmMeeting, WhoTalksWithoutEndIsListenedToForAPartOfTheTime) {
     EXPECT_FALSE(loud.cut_off());
 }
 
+TEST_F(ShmMeeting, WhoComesIsHeardBesideManyThatTalkWithoutEnd) {
+    std::vector<std::unique_ptr<Hostile>> loud;
+    const auto talk = [&] {
+        for (const auto& one : loud)
+            while (::send(one->fd(), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1) {
+            }
+    };
+    for (unsigned i = 0; i < 12; ++i) {
+        loud.push_back(std::make_unique<Hostile>(dir_ + "/net"));
+        loud.back()->hello();
+        settle({a.get()});
+    }
+    talk();
+    const auto newcomer = card(3);
+    SortingSink sink;
+    for (unsigned i = 0; i < 100 && newcomer->needs_icrc(); ++i) {
+        talk();
+        a->advance(10 * kSecond + i * (kSecond / 1000));
+        a->receive(sink, 64);
+        newcomer->receive(sink, 64);
+    }
+    EXPECT_FALSE(newcomer->needs_icrc()) << "it has not been answered";
+}
+
 // Else the card's next fault there waits until they are gone.
 TEST_F(ShmMeeting, APeerCannotTakePagesOfTheRingsAway) {
     Hostile peer(dir_ + "/net");

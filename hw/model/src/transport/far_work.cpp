@@ -206,9 +206,9 @@ void FarWork::answered(QueuePair& qp, std::uint32_t psn, std::uint32_t msn) {
 }
 
 std::vector<QueuePair*> FarWork::take_moved() {
+    const bool let_go = card_.wire.has_let_go();
     if (waiting_.empty())
         return {};
-    const bool let_go = card_.wire.has_let_go();
     if (port()->moved() || let_go)
         to_look_at_ = waiting_.size();
     const auto end =

@@ -55,8 +55,8 @@ class Payload {
     /// Copies message bytes [offset, offset + data.size()).
     Move gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                 std::span<std::byte> data, WqeFault& fault);
-    /// Leaves the open frame's payload where it lies, when nothing changes it on its way. False: it
-    /// is to be copied.
+    /// Leaves the open frame's payload where it lies, when nothing changes it on its way. kLater:
+    /// again later; nullopt: it is to be copied.
     std::optional<Move> refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message,
                               std::uint64_t offset, std::uint64_t bytes);
 

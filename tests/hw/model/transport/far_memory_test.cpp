@@ -45,6 +45,15 @@ TEST_F(Far, ResponseWaitsWhileTheWireHoldsEnough) {
     expect_held_back(1, DINGO_WR_READ);
 }
 
+// It waits for an answer, and would have its thread look for one without end.
+TEST_F(Far, TheWireIsAskedWhatItLetGoOfThoughNobodyWaits) {
+    connect_far({0});
+    run_a_little();
+    const std::uint64_t before = cards.card(0).wire.asked_for_let_go;
+    run_a_little();
+    EXPECT_GT(cards.card(0).wire.asked_for_let_go, before);
+}
+
 TEST_F(Far, WhatWasFetchedReachesTheMembersOfAGroupOnThisCard) {
     constexpr std::uint32_t kGroupQkey = 0x11111111;
     constexpr std::uint32_t kGrhBytes = 40;
