@@ -61,7 +61,7 @@ limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_
 no_complaint 'life cycle'
 lying_card
 late_event
-no_complaint 'answers that a card cannot have meant, an event at the last moment' 'the card has no queue pairs|recovery failed: -19'
+no_complaint 'answers that a card cannot have meant, an event at the last moment' 'the card has no (queue pairs|Ethernet rings)|recovery failed: -19'
 shut_down
 
 boot --card-args '--without pause_mr' "${vm_options[@]}"
