@@ -289,19 +289,20 @@ unsigned ShmPeer::service(unsigned budget) {
             continue;  // it did not read all, but may have said something before it closed
         bool many = false;
         const ForeignFd memory = got > 0 ? descriptor_of(msg, many) : ForeignFd();
+        // Descriptors that nobody asked for cost us two system calls each.
+        const bool uncalled = many || (got == 1 && memory);
         if (got <= 0)
             gone_ = true;
-        else if (many || (got == 1 && memory))
-            bad_ = true;  // nobody asked for them, and each costs us two system calls
+        else if (uncalled || (got == 1 && !ready()))
+            bad_ = true;
         else if (got >= kVersionBytes && hello.magic == kMagic && hello.version != kVersion)
             refuse_version(hello.version);  // whatever else it says
         else if (got == static_cast<ssize_t>(sizeof hello))
             take_hello(hello, memory.get());
-        else if (got == static_cast<ssize_t>(sizeof(ShmSlotMessage)) && ready())
+        else if (got != 1)
             bad_ =
+                got != static_cast<ssize_t>(sizeof(ShmSlotMessage)) || !ready() ||
                 !take_message(slot_message(hello), memory.get(), (msg.msg_flags & MSG_CTRUNC) != 0);
-        else if (got != 1 || !ready())
-            bad_ = true;
     }
     return budget;
 }
