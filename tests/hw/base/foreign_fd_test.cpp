@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/userfaultfd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -19,9 +18,9 @@
 #include <future>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "base/exported_memory.h"
+#include "tcp_pair.h"
 
 namespace dingo {
 namespace {
@@ -64,21 +63,6 @@ class Trap {
     bool works_ = false;
 };
 
-std::pair<UniqueFd, UniqueFd> tcp_pair() {
-    const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    auto* const at = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(::bind(listener.get(), at, length), 0);
-    EXPECT_EQ(::listen(listener.get(), 1), 0);
-    EXPECT_EQ(::getsockname(listener.get(), at, &length), 0);
-    UniqueFd from(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::connect(from.get(), at, length), 0);
-    return {std::move(from), UniqueFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC))};
-}
-
 /// Whether `what` returns soon, though nothing is let go of; then `let_go` has it return.
 template <typename What, typename LetGo>
 bool returns_soon(What what, LetGo let_go) {
@@ -94,7 +78,7 @@ TEST(ForeignFd, ASocketThatItsSenderHasLockedIsClosedWithoutWaiting) {
     if (!trap.works()) {
         GTEST_SKIP() << "no userfaultfd";
     }
-    const auto [from, to] = tcp_pair();
+    const auto [from, to] = test::tcp_pair();
     std::thread sender(
         [&, fd = from.get()] { ::send(fd, trap.page(), Trap::kBytes, MSG_NOSIGNAL); });
     ASSERT_TRUE(trap.wait_until_used());

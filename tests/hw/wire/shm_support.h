@@ -209,22 +209,7 @@ class Hostile {
             std::uint32_t magic, version;
             std::uint64_t mac, ring_bytes, flags;
         } hello{magic, version, kMac + 66, kShmRingBytes, flags};
-        iovec iov{&hello, bytes};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        if (with_memory) {
-            msg.msg_control = control;
-            msg.msg_controllen = sizeof control;
-            cmsghdr* c = CMSG_FIRSTHDR(&msg);
-            c->cmsg_level = SOL_SOCKET;
-            c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(sizeof(int));
-            const int fd = fd_.get();
-            std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
-        }
-        ::sendmsg(socket_.get(), &msg, 0);
+        send(&hello, bytes, with_memory ? fd_.get() : -1);
     }
 
     /// True when the card has closed the connection.
@@ -244,40 +229,10 @@ class Hostile {
     int memory() const { return fd_.get(); }
     /// A message about memory (shm_segments.h).
     void say(const ShmSlotMessage& message, int fd = -1) {
-        ShmSlotMessage copy = message;
-        iovec iov{&copy, sizeof copy};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        if (fd >= 0) {
-            msg.msg_control = control;
-            msg.msg_controllen = sizeof control;
-            cmsghdr* c = CMSG_FIRSTHDR(&msg);
-            c->cmsg_level = SOL_SOCKET;
-            c->cmsg_type = SCM_RIGHTS;
-            c->cmsg_len = CMSG_LEN(sizeof(int));
-            std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
-        }
-        EXPECT_EQ(::sendmsg(socket_.get(), &msg, 0), static_cast<ssize_t>(sizeof copy));
+        EXPECT_EQ(send(&message, sizeof message, fd), static_cast<ssize_t>(sizeof message));
     }
     /// A kick with a descriptor, which no card sends.
-    void kick_with(int fd) {
-        char byte = 0;
-        iovec iov{&byte, sizeof byte};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr msg{};
-        msg.msg_iov = &iov;
-        msg.msg_iovlen = 1;
-        msg.msg_control = control;
-        msg.msg_controllen = sizeof control;
-        cmsghdr* c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
-        EXPECT_EQ(::sendmsg(socket_.get(), &msg, 0), 1);
-    }
+    void kick_with(int fd) { EXPECT_EQ(send("", 1, fd), 1); }
     /// The kind of the next message about memory from the card; 0: none.
     std::uint32_t hear() {
         std::array<std::uint64_t, 4> got{};
@@ -291,6 +246,25 @@ class Hostile {
     }
 
   private:
+    /// A message with a descriptor that is not -1.
+    ssize_t send(const void* bytes, std::size_t size, int fd) {
+        iovec iov{const_cast<void*>(bytes), size};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr msg{};
+        msg.msg_iov = &iov;
+        msg.msg_iovlen = 1;
+        if (fd >= 0) {
+            msg.msg_control = control;
+            msg.msg_controllen = sizeof control;
+            cmsghdr* c = CMSG_FIRSTHDR(&msg);
+            c->cmsg_level = SOL_SOCKET;
+            c->cmsg_type = SCM_RIGHTS;
+            c->cmsg_len = CMSG_LEN(sizeof(int));
+            std::memcpy(CMSG_DATA(c), &fd, sizeof fd);
+        }
+        return ::sendmsg(socket_.get(), &msg, 0);
+    }
+
     UniqueFd socket_;
     UniqueFd fd_;
     std::byte* memory_ = nullptr;

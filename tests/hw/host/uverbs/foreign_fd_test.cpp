@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <linux/sockios.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 
@@ -15,7 +14,9 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <tuple>
 
+#include "../../base/tcp_pair.h"
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -43,23 +44,9 @@ bool send_with(int socket, const void* bytes, std::size_t size, const std::vecto
 class Lingering {
   public:
     Lingering() {
-        const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof address;
-        auto* const at = reinterpret_cast<sockaddr*>(&address);
         // Hundreds of them in each of several tests beside each other: with the usual buffers, of
         // megabytes, the kernel's memory for TCP runs out, and a connection holds no data.
-        const int least = 1;
-        EXPECT_EQ(::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &least, sizeof least), 0);
-        EXPECT_EQ(::bind(listener.get(), at, length), 0);
-        EXPECT_EQ(::listen(listener.get(), 1), 0);
-        EXPECT_EQ(::getsockname(listener.get(), at, &length), 0);
-        sender_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        EXPECT_EQ(::setsockopt(sender_.get(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
-        EXPECT_EQ(::connect(sender_.get(), at, length), 0);
-        receiver_.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        std::tie(sender_, receiver_) = dingo::test::tcp_pair(true);
         const linger wait{1, 60};
         EXPECT_EQ(::setsockopt(sender_.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
         const std::vector<char> data(1 << 20);
