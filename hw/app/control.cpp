@@ -2,7 +2,6 @@
 #include "control.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "base/errno_error.h"
+#include "base/hung_up.h"
 #include "base/json_text.h"
 #include "wire/wire_system_error.h"
 
@@ -50,11 +50,6 @@ std::optional<json> request_of(const std::vector<std::string>& words) {
         }
     }
     return std::nullopt;
-}
-
-bool has_hung_up(int socket) {
-    pollfd end{socket, 0, 0};
-    return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;
 }
 
 }  // namespace

@@ -10,10 +10,6 @@
 #include <cerrno>
 #include <system_error>
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
 namespace dingo {
 
 SharedMemory::SharedMemory(const char* name, std::size_t size, Writers writers)

@@ -363,8 +363,8 @@ class ShmWire final : public Wire, private LocalMember {
     /// Gets frames that are for all. Who takes our connection and says no hello does so for a
     /// while.
     bool hears(const ShmPeer& peer) const {
-        return peer.ready() && (peer.met() || peer.accepted == 0 || now_ < peer.accepted ||
-                                now_ - peer.accepted < kShmHelloTime);
+        return peer.ready() &&
+               (peer.met() || peer.accepted == 0 || now_ - peer.accepted < kShmHelloTime);
     }
 
     /// Any frame may go to any peer.

@@ -2,7 +2,6 @@
 #include "wire/shm_peer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,10 +13,6 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
-
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
 
 namespace dingo {
 namespace {
@@ -227,11 +222,6 @@ void ShmPeer::take_hello(const Hello& hello, int memory) {
     }
     made_.reset();
     card_ = {hello.mac, (hello.flags & kWantsIcrc) != 0, (hello.flags & kReferences) != 0};
-}
-
-bool ShmPeer::has_hung_up() const {
-    pollfd socket{socket_.get(), 0, 0};
-    return ::poll(&socket, 1, 0) == 1 && (socket.revents & POLLHUP) != 0;
 }
 
 bool ShmPeer::take_message(const ShmSlotMessage& message, int fd, bool lost) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/hung_up.h"
 #include "wire/shm_holds.h"
 #include "wire/shm_ring.h"
 #include "wire/shm_segments.h"
@@ -90,7 +91,7 @@ class ShmPeer {
     /// Takes back what is referred to and not held, or `all`. Who stays at a frame for all of
     /// `patience` is cut off.
     void gather(std::chrono::nanoseconds patience, bool all = false) {
-        bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(); }) || bad_;
+        bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(socket_.get()); }) || bad_;
     }
     /// The same of what is not held and the peer does not read, without waiting. True: that is all.
     [[nodiscard]] bool gather_unread() { return tx_->gather_unread(); }
@@ -163,7 +164,6 @@ class ShmPeer {
     bool send(const ShmSlotMessage& message, int fd);
     /// `lost`: there was no room for its descriptor.
     bool take_message(const ShmSlotMessage& message, int fd, bool lost);
-    [[nodiscard]] bool has_hung_up() const;
     bool map(int memory, bool ours);
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
     bool send_hello(int memory);

@@ -15,10 +15,6 @@
 #include "dingo-abi.h"
 #include "host/driver/queue_memory.h"
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010
-#endif
-
 namespace dingo::uverbs {
 namespace {
 

@@ -63,14 +63,20 @@ void Manager::remove(Communication& connection) {
     by_id_.erase(connection.local_id_);
 }
 
+Manager::RemoteKey Manager::id_of(const Communication& connection) {
+    return {connection.remote_source_, connection.remote_guid_, connection.remote_id_};
+}
+
+Manager::RemoteKey Manager::qpn_of(const Communication& connection) {
+    return {connection.remote_source_, connection.remote_guid_, connection.remote_qpn_};
+}
+
 void Manager::forget_remote(Communication& connection) {
     if (std::exchange(connection.in_remote_ids_, false)) {
-        by_remote_id_.erase(
-            {connection.remote_source_, connection.remote_guid_, connection.remote_id_});
+        by_remote_id_.erase(id_of(connection));
     }
     if (std::exchange(connection.in_remote_qpns_, false)) {
-        by_remote_qpn_.erase(
-            {connection.remote_source_, connection.remote_guid_, connection.remote_qpn_});
+        by_remote_qpn_.erase(qpn_of(connection));
     }
     if (std::exchange(connection.in_requests_, false)) {
         requests_.erase({connection.path_.remote, connection.remote_id_});
@@ -78,20 +84,12 @@ void Manager::forget_remote(Communication& connection) {
 }
 
 bool Manager::insert_remote_id(Communication& connection) {
-    connection.in_remote_ids_ = by_remote_id_
-                                    .try_emplace({connection.remote_source_,
-                                                  connection.remote_guid_, connection.remote_id_},
-                                                 &connection)
-                                    .second;
+    connection.in_remote_ids_ = by_remote_id_.try_emplace(id_of(connection), &connection).second;
     return connection.in_remote_ids_;
 }
 
 bool Manager::insert_remote_qpn(Communication& connection) {
-    connection.in_remote_qpns_ = by_remote_qpn_
-                                     .try_emplace({connection.remote_source_,
-                                                   connection.remote_guid_, connection.remote_qpn_},
-                                                  &connection)
-                                     .second;
+    connection.in_remote_qpns_ = by_remote_qpn_.try_emplace(qpn_of(connection), &connection).second;
     return connection.in_remote_qpns_;
 }
 

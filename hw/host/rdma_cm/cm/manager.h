@@ -91,6 +91,8 @@ class Manager {
     /// Who sent it as well: a stranger may say another one's GUID.
     using RemoteKey = std::tuple<Gid, std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
+    static RemoteKey id_of(const Communication& connection);
+    static RemoteKey qpn_of(const Communication& connection);
 
     Communication& make();
     void remove(Communication& connection);
