@@ -32,6 +32,7 @@ module dingo_timers #(
   logic due_q;
   logic [Log-1:0] due_index_q;
   logic due, passed, re, stall, ended;
+  logic written;                       // since reset, of `deadline`
 
   assign valid_o = next_q != NEVER;
   assign next_o = next_q;
@@ -52,7 +53,6 @@ module dingo_timers #(
     if (set_i && set_ns_i < min_d) min_d = set_ns_i;
   end
 
-  logic written;
   dingo_marked_ram #(
       .Width(64),
       .LogDepth(Log)

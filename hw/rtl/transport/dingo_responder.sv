@@ -221,6 +221,7 @@ module dingo_responder (
   logic same_q;                           // the step before was of the same QP and is being stored
   rsp_pkg::rctx_t ctx_w, ctx_r;
   logic [rsp_pkg::RCTX_W-1:0] ctx_rdata;
+  logic ctx_we, ctx_ready, ctx_written;   // what was not written since reset is 0
   // What is being written in the cycle of its choice cannot be read yet.
   assign ctx_r = same_q ? ctx_w : ctx_written ? rsp_pkg::rctx_t'(ctx_rdata) : '0;
   assign wake_push = state_q == STORE && go && wake_q && !c_q.queued;
@@ -228,7 +229,6 @@ module dingo_responder (
     ctx_w = c_q;
     ctx_w.queued = c_q.queued || wake_q;
   end
-  logic ctx_we, ctx_ready, ctx_written;   // what was not written since reset is 0
   rtl_pkg::qpi_t ctx_waddr;
   assign ctx_we = state_q == STORE && go && !is_srq;
   assign ctx_waddr = qp_q;

@@ -110,6 +110,9 @@ class RequesterBench {
         dut.rst_ni = 1;
     }
 
+    /// All that the requester talks to is always ready.
+    void never_stall() { stall_ = 0; }
+
     // --- QPs
     void create(std::uint16_t qp, const TestQp& config) {
         qps[qp] = config;

@@ -357,6 +357,7 @@ TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
 
 TEST_F(Requester, WhatIsPostedWhileAWqeIsFetchedIsFetchedBesideIt) {
     config.log_sq = 6;
+    b.never_stall();  // a turn that waits between two of them may ask once more
     start();
     b.hold_lines = true;
     for (unsigned i = 0; i < 4; ++i) {
@@ -369,7 +370,7 @@ TEST_F(Requester, WhatIsPostedWhileAWqeIsFetchedIsFetchedBesideIt) {
     b.hold_lines = false;
     b.settle();
     EXPECT_EQ(b.packets.size(), 4U);
-    EXPECT_LE(b.fills, 5U);  // a turn between two of them may ask once more
+    EXPECT_EQ(b.fills, 4U);
 }
 
 TEST_F(Requester, BlocksAreFetchedSeveralAtATimeAndAhead) {
