@@ -89,13 +89,19 @@ if wanted rates; then
         "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
             echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
         rate 'rates of regions' alpha build/bin/gpu_regions rates
-        # Both ends' memory is the first GPU's. A row has rdma-bench's average.
-        for test in 'write-bw -s 1M' 'write-bw -s 1M -b' 'write-bw -s 64K -q 8' 'send-bw -s 1M -q 2' 'read-bw -s 1M -q 4'; do
-            rc=0
-            timeout -s KILL 60 "$dingo" pair gamma delta --own-process -- build/bin/rdma-bench $test --mem cuda:0 -D 3 -F >"$logs/bench.out" 2>&1 || rc=$?
-            awk -v name="$test" '$1 ~ /^[0-9]+$/ && NF >= 4 {rate = $4} END {if (rate == "") exit 1; printf "| %s, GPU to GPU, two cards of two processes | %.1f GB/s |\n", name, rate / 1000}' \
-                "$logs/bench.out" >>"$logs/rates" || rc=1
-            [ $rc = 0 ] && echo "PASS gpu:rates of $test" || echo "FAIL gpu:rates of $test: $(tail -n 1 "$logs/bench.out")"
+        # Both ends' memory is the first GPU's, then the client's that of the second: it has an argument, the server's address. A
+        # row has rdma-bench's average.
+        gpus=(0)
+        [ "$(nvidia-smi -L | wc -l)" -lt 2 ] || gpus+=('$(($# > 0))')
+        for gpu in "${gpus[@]}"; do
+            for test in 'write-bw -s 1M' 'write-bw -s 1M -b' 'write-bw -s 1M -b -q 4' 'write-bw -s 64K -q 8' 'send-bw -s 1M -q 2' 'read-bw -s 1M -q 4'; do
+                rc=0 name="$test, two cards of two processes, $([ "$gpu" = 0 ] && echo 'one GPU' || echo 'two GPUs')"
+                timeout -s KILL 60 "$dingo" pair gamma delta --own-process -- sh -c "exec build/bin/rdma-bench $test --mem cuda:$gpu -D 3 -F \"\$@\"" rate \
+                    >"$logs/bench.out" 2>&1 || rc=$?
+                awk -v name="$name" '$1 ~ /^[0-9]+$/ && NF >= 4 {rate = $4} END {if (rate == "") exit 1; printf "| %s | %.1f GB/s |\n", name, rate / 1000}' \
+                    "$logs/bench.out" >>"$logs/rates" || rc=1
+                [ $rc = 0 ] && echo "PASS gpu:rates of $name" || echo "FAIL gpu:rates of $name: $(tail -n 1 "$logs/bench.out")"
+            done
         done
         [ ! -x build/bin/gda_traffic_cuda ] || rate 'rates of gda' 'alpha beta' build/bin/gda_traffic_cuda rates 1024 8 2000
     } | tee -a "$logs/cases"

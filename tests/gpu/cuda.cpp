@@ -64,17 +64,20 @@ std::uint64_t allocate(std::size_t bytes) {
     return address;
 }
 
-std::uint64_t allocate_vmm(std::size_t bytes) {
+std::uint64_t allocate_vmm(std::size_t bytes, std::size_t pieces) {
     constexpr std::size_t kGranularity = 2U << 20U;
     bytes = (bytes + kGranularity - 1) / kGranularity * kGranularity;
     const Properties properties;
     const Access access;
-    unsigned long long handle = 0;
     unsigned long long address = 0;
-    must("cuMemCreate", &handle, bytes, &properties, 0ULL);
-    must("cuMemAddressReserve", &address, bytes, std::size_t{0}, 0ULL, 0ULL);
-    must("cuMemMap", address, bytes, std::size_t{0}, handle, 0ULL);
-    must("cuMemSetAccess", address, bytes, &access, std::size_t{1});
+    must("cuMemAddressReserve", &address, bytes * pieces, std::size_t{0}, 0ULL, 0ULL);
+    for (std::size_t i = 0; i < pieces; ++i) {
+        unsigned long long handle = 0;
+        must("cuMemCreate", &handle, bytes, &properties, 0ULL);
+        must("cuMemMap", address + i * bytes, bytes, std::size_t{0}, handle, 0ULL);
+        must("cuMemRelease", handle);
+    }
+    must("cuMemSetAccess", address, bytes * pieces, &access, std::size_t{1});
     return address;
 }
 

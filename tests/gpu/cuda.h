@@ -15,8 +15,10 @@ struct NoGpu {};
 /// Starts the driver and makes GPU 0's primary context current. NoGpu.
 void start_cuda();
 
-std::uint64_t allocate(std::size_t bytes);        ///< cuMemAlloc
-std::uint64_t allocate_vmm(std::size_t bytes);    ///< cuMemCreate with a POSIX descriptor
+std::uint64_t allocate(std::size_t bytes);  ///< cuMemAlloc
+/// cuMemCreate with a POSIX descriptor: `pieces` allocations of so many bytes, rounded up to 2 MiB,
+/// one behind the other.
+std::uint64_t allocate_vmm(std::size_t bytes, std::size_t pieces = 1);
 std::uint64_t allocate_async(std::size_t bytes);  ///< of the default pool
 void release(std::uint64_t address);              ///< of allocate()
 /// The context of this process ends, and all of its memory.

@@ -26,6 +26,7 @@ constexpr const char* kHelp =
 usage: gpu_regions CASE
   address          ibv_reg_mr of cuMemAlloc's memory: WRITE, READ and atomic, every byte
   vmm              the same of cuMemCreate's memory
+  pieces           regions that span several allocations of cuMemCreate, by address and DMABuf
   dmabuf           the same by ibv_reg_dmabuf_mr
   refused ERRNO    ibv_reg_mr of cuMemAlloc's memory fails so
   async            ibv_reg_mr of cudaMallocAsync's default pool is EOPNOTSUPP
@@ -115,11 +116,35 @@ void whole(std::uint64_t a, std::uint64_t b, bool dmabuf) {
     all_operations(a, b, mr_a, mr_b, card);
 }
 
-void refused(std::uint64_t address, int error) {
+void refused(std::uint64_t address, int error, std::size_t bytes = kBytes) {
     Loopback card;
-    const Mr mr = try_register(card.pd(), address, kBytes);
+    const Mr mr = try_register(card.pd(), address, bytes);
     need(mr == nullptr && errno == error,
          std::string("ibv_reg_mr: ") + (mr ? "succeeded" : std::strerror(errno)));
+}
+
+/// As PyTorch's expandable segments are.
+void pieces() {
+    constexpr std::size_t kPiece = 2U << 20U;
+    constexpr std::size_t kBefore = kPiece - 512UL * 1024 - 16;
+    const std::uint64_t a = allocate_vmm(kPiece, 250);
+    const std::uint64_t b = allocate_vmm(kPiece, 3);
+    whole(a + kBefore, b + kPiece + kBefore, false);
+    whole(b + kBefore, a + 200 * kPiece + kBefore, true);
+    Loopback card;
+    const Mr mr_a = reg(card.pd(), a, 250 * kPiece);
+    const Mr mr_b = reg(card.pd(), b, 3 * kPiece);
+    const std::size_t bytes = 3 * kPiece;
+    std::vector<std::uint8_t> data(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+        data[i] = static_cast<std::uint8_t>(i * 11 + (i >> 9U));
+    }
+    put(a + 240 * kPiece, data);
+    must_succeed(card.run(IBV_WR_RDMA_WRITE, at(a + 240 * kPiece, mr_a), at(b, mr_b), bytes),
+                 "WRITE of three allocations");
+    need(get(b, bytes) == data, "WRITE of three allocations: wrong data");
+    need(try_register(card.pd(), b, bytes + 1) == nullptr, "a region beyond the last allocation");
+    refused(allocate_vmm(kPiece, 253), EOPNOTSUPP, 253 * kPiece);
 }
 
 void many() {
@@ -244,6 +269,8 @@ int run(int argc, char** argv) {
         whole(allocate(kBytes), allocate(kBytes), false);
     } else if (name == "vmm") {
         whole(allocate_vmm(kBytes), allocate_vmm(kBytes), false);
+    } else if (name == "pieces") {
+        pieces();
     } else if (name == "dmabuf") {
         whole(allocate(kBytes), allocate(kBytes), true);
     } else if (name == "refused" && argc > 2) {

@@ -27,14 +27,13 @@ CudaPlace::CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, s
     if (!device.use()) {
         throw CudaError(ENODEV, "the card's context on the GPU is gone");
     }
-    opened_ = memory.descriptor < 0 ? open_ipc(device, memory, end)
-                                    : open_descriptor(device, memory, end);
+    opened_ = memory.pieces.empty() ? open_ipc(device, memory, end) : open_pieces(device, memory);
 }
 
 // Closing may wait for the GPU, so another thread does it; the mover may be what ends this.
 CudaPlace::~CudaPlace() {
     try {
-        do_soon([lane = std::move(lane_), opened = opened_] {
+        do_soon([lane = std::move(lane_), opened = std::move(opened_)] {
             if (lane->device().use()) {
                 close(lane->device(), opened);
             }
@@ -63,48 +62,55 @@ CudaPlace::Opened CudaPlace::open_ipc(const CudaDevice& device, const CudaMemory
     return opened;
 }
 
-CudaPlace::Opened CudaPlace::open_descriptor(const CudaDevice& device, const CudaMemory& memory,
-                                             std::uint64_t /*end*/) {
+void CudaPlace::map(const CudaDevice& device, const CudaMemory::Piece& piece,
+                    cuda::DevicePointer address) {
     const CudaCalls& calls = device.calls();
     cuda::AllocationHandle handle = 0;
-    const auto os_handle = static_cast<std::intptr_t>(memory.descriptor);
+    const auto os_handle = static_cast<std::intptr_t>(piece.descriptor);
     device.check(
         calls.import_handle(&handle, std::bit_cast<void*>(os_handle), cuda::kHandlePosixFd),
         "cuMemImportFromShareableHandle", EOPNOTSUPP);
-    Opened opened;
-    const char* call = "cuMemAddressReserve";
-    cuda::Result result = calls.reserve(&opened.address, memory.size, 0, 0, 0);
-    if (result == cuda::kSuccess) {
-        call = "cuMemMap";
-        // The driver refuses more than the allocation has.
-        result = calls.map(opened.address, memory.size, 0, handle, 0);
-        if (result == cuda::kSuccess) {
-            opened.mapped = memory.size;
-            const cuda::AccessDescription access{{cuda::kLocationDevice, device.number()},
-                                                 cuda::kAccessReadWrite};
-            call = "cuMemSetAccess";
-            result = calls.set_access(opened.address, memory.size, &access, 1);
-            if (result != cuda::kSuccess) {
-                calls.unmap(opened.address, memory.size);
-            }
-        }
-        if (result != cuda::kSuccess) {
-            calls.free_address(opened.address, memory.size);
-        }
-    }
+    // The driver refuses more than the allocation has.
+    const cuda::Result result = calls.map(address, piece.bytes, 0, handle, 0);
     calls.release_handle(handle);  // the mapping keeps the memory
-    device.check(result, call, EOPNOTSUPP);
+    device.check(result, "cuMemMap", EOPNOTSUPP);
+}
+
+CudaPlace::Opened CudaPlace::open_pieces(const CudaDevice& device, const CudaMemory& memory) {
+    Opened opened;
+    device.check(device.calls().reserve(&opened.address, memory.size, 0, 0, 0),
+                 "cuMemAddressReserve", EOPNOTSUPP);
+    opened.reserved = memory.size;
+    try {
+        cuda::DevicePointer at = opened.address;
+        for (const CudaMemory::Piece& piece : memory.pieces) {
+            map(device, piece, at);
+            opened.mapped.push_back(piece.bytes);
+            at += piece.bytes;
+        }
+        const cuda::AccessDescription access{{cuda::kLocationDevice, device.number()},
+                                             cuda::kAccessReadWrite};
+        device.check(device.calls().set_access(opened.address, memory.size, &access, 1),
+                     "cuMemSetAccess", EOPNOTSUPP);
+    } catch (...) {
+        close(device, opened);
+        throw;
+    }
     return opened;
 }
 
 void CudaPlace::close(const CudaDevice& device, const Opened& opened) {
     const CudaCalls& calls = device.calls();
-    if (opened.mapped == 0) {
+    if (opened.reserved == 0) {
         calls.close_ipc(opened.address);
-    } else {
-        calls.unmap(opened.address, opened.mapped);
-        calls.free_address(opened.address, opened.mapped);
+        return;
     }
+    cuda::DevicePointer at = opened.address;
+    for (const std::uint64_t bytes : opened.mapped) {
+        calls.unmap(at, bytes);
+        at += bytes;
+    }
+    calls.free_address(opened.address, opened.reserved);
 }
 
 bool CudaPlace::told(bool ok, const std::string& why) {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "host/driver/far_place.h"
 #include "host/driver/mover.h"
@@ -18,12 +19,16 @@
 
 namespace dingo::gpu {
 
-/// What a client says of its allocation.
+/// What a client says of its memory.
 struct CudaMemory {
-    cuda::Uuid uuid;         ///< of the GPU
-    std::uint64_t size = 0;  ///< of the allocation
-    cuda::IpcHandle ipc;     ///< without a descriptor
-    int descriptor = -1;     ///< of memory that was made by cuMemCreate
+    struct Piece {
+        std::uint64_t bytes = 0;
+        int descriptor = -1;
+    };
+    cuda::Uuid uuid;            ///< of the GPU
+    std::uint64_t size = 0;     ///< of all of it
+    cuda::IpcHandle ipc;        ///< of one allocation of cuMemAlloc; used without pieces
+    std::vector<Piece> pieces;  ///< allocations of cuMemCreate, one behind the other
 };
 
 class CudaPlace final : public uverbs::FarPlace {
@@ -48,11 +53,13 @@ class CudaPlace final : public uverbs::FarPlace {
   private:
     struct Opened {
         cuda::DevicePointer address = 0;
-        std::uint64_t mapped = 0;  ///< bytes of our mapping; 0: an IPC handle's
+        std::uint64_t reserved = 0;         ///< bytes of addresses of ours; 0: an IPC handle's
+        std::vector<std::uint64_t> mapped;  ///< bytes of each mapping there
     };
     static Opened open_ipc(const CudaDevice& device, const CudaMemory& memory, std::uint64_t end);
-    static Opened open_descriptor(const CudaDevice& device, const CudaMemory& memory,
-                                  std::uint64_t end);
+    static Opened open_pieces(const CudaDevice& device, const CudaMemory& memory);
+    static void map(const CudaDevice& device, const CudaMemory::Piece& piece,
+                    cuda::DevicePointer address);
     static void close(const CudaDevice& device, const Opened& opened);
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;

@@ -22,6 +22,9 @@
 #define CU_MEMORYTYPE_DEVICE 2
 #define CU_MEM_HANDLE_TYPE_POSIX_FD 1
 
+#define PAGE 4096ULL
+#define MOST_NEIGHBOURS 4096 /* allocations on each side of a region that a DMABuf has as well */
+
 struct cu_ipc_handle {
     uint8_t bytes[64];
 };
@@ -129,7 +132,13 @@ static int export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
     return result;
 }
 
-/* As memory of cuMemCreate. */
+void dingo_gpu_close(struct dingo_gpu_memory* memory) {
+    while (memory->num_fds > 0) {
+        dingo_sys_close(memory->fds[--memory->num_fds]);
+    }
+}
+
+/* Another descriptor, of the memory of cuMemCreate that is mapped there. */
 static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     uint64_t allocation = 0;
     int result;
@@ -137,48 +146,65 @@ static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     if (cu.retain(&allocation, (void*)(uintptr_t)base) != CU_SUCCESS) {
         return false;
     }
-    result = cu.export(&memory->fd, allocation, CU_MEM_HANDLE_TYPE_POSIX_FD, 0);
+    result = cu.export(&memory->fds[memory->num_fds], allocation, CU_MEM_HANDLE_TYPE_POSIX_FD, 0);
     (void)cu.release(allocation);
     if (result != CU_SUCCESS) {
-        memory->fd = -1;
         return false;
     }
+    memory->num_fds++;
     memory->handle.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
     return true;
 }
 
-enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
-                                     struct dingo_gpu_memory* memory) {
-    uint32_t type = 0;
-    uint32_t managed = 0;
-    uint64_t base = 0;
-    size_t bytes = 0;
-    int ipc;
+/* The allocation that holds the address. */
+static bool find_range(uint64_t va, uint64_t* base, uint64_t* bytes) {
+    size_t size = 0;
+    bool found = cu.range(base, &size, va) == CU_SUCCESS && *base <= va && va - *base < size;
 
-    memset(memory, 0, sizeof(*memory));
-    memory->fd = -1;
-    if (!have_cuda() || cu.attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, va) != CU_SUCCESS ||
-        type != CU_MEMORYTYPE_DEVICE) {
-        return DINGO_GPU_NONE;
+    *bytes = size;
+    return found;
+}
+
+/* Allocations of cuMemCreate from `base` on, which are mapped one behind the other on one GPU, as
+ * PyTorch's expandable segments are. */
+static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
+                                         struct dingo_gpu_memory* memory) {
+    struct dingo_uverbs_gpu* handle = &memory->handle;
+    uint64_t at = base;
+    uint8_t uuid[sizeof(handle->uuid)];
+
+    while (at < end) {
+        uint64_t start;
+        uint64_t bytes;
+
+        if (handle->num_pieces == DINGO_UVERBS_MAX_PIECES) {
+            return secret(
+                "a region of a GPU's memory spans more than 252 allocations: register it "
+                "in parts");
+        }
+        if (!find_range(at, &start, &bytes) || start != at || !find_uuid(at, uuid) ||
+            memcmp(uuid, handle->uuid, sizeof(uuid)) != 0) {
+            return secret("a region of a GPU's memory reaches beyond what is allocated there");
+        }
+        if (!export_descriptor(at, memory)) {
+            return secret(
+                "a region of a GPU's memory reaches beyond its allocation, and not all "
+                "of it is of cuMemCreate with POSIX descriptors: register each "
+                "allocation");
+        }
+        memory->pieces[handle->num_pieces++] = bytes;
+        handle->size += bytes;
+        at += bytes;
     }
-    /* the processor reaches managed memory, and so does the card, as that of the process */
-    if (cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) == CU_SUCCESS && managed) {
-        return DINGO_GPU_NONE;
-    }
-    if (cu.range(&base, &bytes, va) != CU_SUCCESS || base > va || va - base >= bytes) {
-        return secret("the CUDA driver does not say what allocation the GPU's memory is of");
-    }
-    if (length > bytes - (va - base)) {
-        return secret(
-            "a region of a GPU's memory spans several allocations: register each, or make them "
-            "one (PyTorch: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:False)");
-    }
-    memory->handle.offset = va - base;
+    return DINGO_GPU_FOUND;
+}
+
+/* One allocation, of whatever kind. */
+static enum dingo_gpu_answer find_whole(uint64_t base, uint64_t bytes,
+                                        struct dingo_gpu_memory* memory) {
+    int ipc = export_ipc(base, &memory->handle);
+
     memory->handle.size = bytes;
-    if (!find_uuid(va, memory->handle.uuid)) {
-        return secret("the CUDA driver does not say which GPU holds the memory");
-    }
-    ipc = export_ipc(base, &memory->handle);
     if (ipc != CU_SUCCESS && !export_descriptor(base, memory)) {
         return secret(
             ipc == CU_NOT_SUPPORTED
@@ -188,6 +214,40 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
                   "cudaMalloc, not of cudaMallocAsync, or of cuMemCreate with POSIX descriptors");
     }
     return DINGO_GPU_FOUND;
+}
+
+enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
+                                     struct dingo_gpu_memory* memory) {
+    enum dingo_gpu_answer answer;
+    uint32_t type = 0;
+    uint32_t managed = 0;
+    uint64_t base = 0;
+    uint64_t bytes = 0;
+
+    memset(&memory->handle, 0, sizeof(memory->handle));
+    memory->num_fds = 0;
+    if (!have_cuda() || cu.attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, va) != CU_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE) {
+        return DINGO_GPU_NONE;
+    }
+    /* the processor reaches managed memory, and so does the card, as that of the process */
+    if (cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) == CU_SUCCESS && managed) {
+        return DINGO_GPU_NONE;
+    }
+    if (!find_range(va, &base, &bytes)) {
+        return secret("the CUDA driver does not say what allocation the GPU's memory is of");
+    }
+    if (!find_uuid(va, memory->handle.uuid)) {
+        return secret("the CUDA driver does not say which GPU holds the memory");
+    }
+    memory->handle.offset = va - base;
+    answer = length <= bytes - (va - base) ? find_whole(base, bytes, memory)
+             : length <= UINT64_MAX - va   ? find_pieces(base, va + length, memory)
+                                           : secret("a region ends behind all addresses");
+    if (answer != DINGO_GPU_FOUND) {
+        dingo_gpu_close(memory);
+    }
+    return answer;
 }
 
 /* Whether the descriptor says that it is another exporter's. NVIDIA's is nv_dmabuf. */
@@ -216,10 +276,39 @@ static bool is_of_another(int fd) {
     return strncmp(at, "nv_dmabuf", strlen("nv_dmabuf")) != 0;
 }
 
+/* Whether there are allocations without a gap for `before` bytes before the address and for
+ * `behind` from it on. */
+static bool is_allocated(uint64_t va, uint64_t before, uint64_t behind) {
+    uint64_t first = before <= va ? va - before : 0;
+    uint64_t start;
+    uint64_t end;
+    uint64_t bytes;
+
+    if (behind > UINT64_MAX - va - PAGE || !find_range(va, &start, &bytes)) {
+        return false;
+    }
+    end = start + bytes;
+    for (int i = 0; i < MOST_NEIGHBOURS && start >= first + PAGE; i++) {
+        uint64_t at = start - 1;
+
+        if (!find_range(at, &start, &bytes) || bytes != at + 1 - start) {
+            return false;
+        }
+    }
+    for (int i = 0; i < MOST_NEIGHBOURS && end + PAGE <= va + behind; i++) {
+        uint64_t at = end;
+
+        if (!find_range(at, &start, &bytes) || start != at) {
+            return false;
+        }
+        end = at + bytes;
+    }
+    return true;
+}
+
 enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va, uint64_t length,
                                             struct dingo_gpu_memory* memory) {
     enum dingo_gpu_answer answer = DINGO_GPU_NONE;
-    uint64_t before;
     long size;
 
     if (!have_cuda() || is_of_another(fd)) {
@@ -233,13 +322,9 @@ enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va
         return answer;
     }
     /* The descriptor does not say whose memory it is. So much of it before and behind the region
-     * as the descriptor has must be the allocation's, by pages. */
-    before = memory->handle.offset + 4095;
-    if (offset > before ||
-        (uint64_t)size - offset > memory->handle.size - memory->handle.offset + 4095) {
-        if (memory->fd >= 0) {
-            dingo_sys_close(memory->fd);
-        }
+     * as the descriptor has must be memory of the GPU, by pages. */
+    if (!is_allocated(va, offset, (uint64_t)size - offset)) {
+        dingo_gpu_close(memory);
         return DINGO_GPU_NONE;
     }
     return DINGO_GPU_FOUND;

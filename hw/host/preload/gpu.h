@@ -19,8 +19,12 @@ enum dingo_gpu_answer {
 
 struct dingo_gpu_memory {
     struct dingo_uverbs_gpu handle;
-    int fd; /* GPU_DESCRIPTOR: the caller closes it; else -1 */
+    uint64_t pieces[DINGO_UVERBS_MAX_PIECES]; /* bytes of each allocation, handle.num_pieces */
+    int fds[DINGO_UVERBS_MAX_PIECES];         /* GPU_DESCRIPTOR: the caller closes them */
+    uint32_t num_fds;
 };
+
+void dingo_gpu_close(struct dingo_gpu_memory* memory);
 
 /* What [va, va + length) is. Calls the driver, which has locks of its own: hold none of ours. */
 enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length, struct dingo_gpu_memory* memory);

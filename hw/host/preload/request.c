@@ -22,12 +22,18 @@
 struct message {
     struct dingo_uverbs_request head;
     struct dingo_uverbs_segment segments[DINGO_UVERBS_MAX_SEGMENTS];
-    int fds[ANY_FDS]; /* after the reply socket */
+    int fds[DINGO_UVERBS_MAX_PIECES]; /* after the reply socket; with flag GPU that many, else
+                                       * ANY_FDS at most */
     unsigned num_fds;
     struct dingo_shared_range shared; /* where the segments and descriptors are from */
     struct dingo_gpu_memory gpu;      /* with flag GPU */
 };
 
+/* Descriptors that go, and that come. */
+union sent_control {
+    struct cmsghdr head;
+    char space[CMSG_SPACE(sizeof(int) * (1 + DINGO_UVERBS_MAX_PIECES))];
+};
 union control {
     struct cmsghdr head;
     char space[CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)];
@@ -35,15 +41,17 @@ union control {
 
 static long send_message(int fd, struct message* message, const struct dingo_request* request,
                          int reply_fd) {
-    union control control;
-    struct iovec parts[4] = {
+    union sent_control control;
+    bool gpu = message->head.flags & DINGO_UVERBS_GPU;
+    struct iovec parts[5] = {
         {&message->head, sizeof(message->head)},
         {message->segments, message->head.num_segments * sizeof(message->segments[0])},
-        {&message->gpu.handle,
-         message->head.flags & DINGO_UVERBS_GPU ? sizeof(message->gpu.handle) : 0},
+        {&message->gpu.handle, gpu ? sizeof(message->gpu.handle) : 0},
+        {message->gpu.pieces,
+         gpu ? message->gpu.handle.num_pieces * sizeof(message->gpu.pieces[0]) : 0},
         {(void*)(uintptr_t)request->payload, request->payload_len},
     };
-    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 4, .msg_control = &control};
+    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 5, .msg_control = &control};
     size_t bytes = sizeof(int) * (1 + message->num_fds);
 
     memset(&control, 0, sizeof(control));
@@ -281,16 +289,15 @@ static enum dingo_gpu_answer add_gpu(struct message* message,
                     : dingo_gpu_find(reply->need_va, reply->need_length, &message->gpu);
     if (answer == DINGO_GPU_FOUND) {
         message->head.flags = DINGO_UVERBS_GPU;
-        message->num_fds = message->gpu.fd >= 0 ? 1 : 0;
-        message->fds[0] = message->gpu.fd;
+        message->num_fds = message->gpu.num_fds;
+        memcpy(message->fds, message->gpu.fds, message->num_fds * sizeof(message->fds[0]));
     }
     return answer;
 }
 
 static void close_gpu(struct message* message) {
-    if (message->head.flags & DINGO_UVERBS_GPU && message->gpu.fd >= 0) {
-        dingo_sys_close(message->gpu.fd);
-        message->gpu.fd = -1;
+    if (message->head.flags & DINGO_UVERBS_GPU) {
+        dingo_gpu_close(&message->gpu);
     }
 }
 

@@ -18,9 +18,10 @@
 
 namespace dingo::uverbs {
 
-GpuOpening::GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std::uint64_t end)
-    : memory_(memory),
-      descriptor_(std::move(descriptor)),
+GpuOpening::GpuOpening(Message& message, std::uint64_t end)
+    : memory_(*message.gpu),
+      pieces_(message.pieces),
+      descriptors_(std::exchange(message.fds, {})),
       end_(end),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!event_) {
@@ -28,10 +29,10 @@ GpuOpening::GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std
     }
 }
 
-std::shared_ptr<GpuOpening> GpuOpening::start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
-                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
+std::shared_ptr<GpuOpening> GpuOpening::start(Message& message, std::uint64_t end,
+                                              std::shared_ptr<GpuLanes> lanes,
                                               std::shared_ptr<Account> account) {
-    std::shared_ptr<GpuOpening> opening(new GpuOpening(memory, std::move(descriptor), end));
+    std::shared_ptr<GpuOpening> opening(new GpuOpening(message, end));
     try {
         gpu::do_soon([opening, lanes = std::move(lanes), account = std::move(account)] {
             opening->open(*lanes, account);
@@ -54,7 +55,9 @@ void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) 
     std::ranges::copy(memory_.uuid, memory.uuid.bytes.begin());
     std::memcpy(memory.ipc.bytes.data(), memory_.ipc_handle, sizeof memory_.ipc_handle);
     memory.size = memory_.size;
-    memory.descriptor = descriptor_ ? descriptor_.get() : -1;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        memory.pieces.push_back({pieces_[i], descriptors_[i].get()});
+    }
     try {
         std::erase_if(lanes, [](const auto& entry) { return entry.second.expired(); });
         std::shared_ptr<gpu::CudaLane> lane = lanes[memory.uuid.bytes].lock();
@@ -70,7 +73,7 @@ void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) 
         error_ = ENOMEM;
         why_ = e.what();
     }
-    descriptor_.reset();
+    descriptors_.clear();
 }
 
 }  // namespace dingo::uverbs

@@ -8,11 +8,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/foreign_fd.h"
 #include "base/unique_fd.h"
 #include "host/driver/far_place.h"
-#include "host/uverbs/protocol.h"
+#include "host/uverbs/message.h"
 
 namespace dingo::gpu {
 class CudaLane;
@@ -25,10 +26,10 @@ using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaL
 
 class GpuOpening {
   public:
-    /// The first `end` bytes are to be used; pinned memory is charged to `account`. ErrnoError: no
-    /// descriptor, no thread.
-    static std::shared_ptr<GpuOpening> start(const dingo_uverbs_gpu& memory, ForeignFd descriptor,
-                                             std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
+    /// The first `end` bytes of what `message.gpu` says are to be used, of which the descriptors
+    /// are taken; pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
+    static std::shared_ptr<GpuOpening> start(Message& message, std::uint64_t end,
+                                             std::shared_ptr<GpuLanes> lanes,
                                              std::shared_ptr<Account> account);
 
     /// Readable when it is over.
@@ -43,11 +44,12 @@ class GpuOpening {
     [[nodiscard]] const std::shared_ptr<FarPlace>& place() const { return place_; }
 
   private:
-    GpuOpening(const dingo_uverbs_gpu& memory, ForeignFd descriptor, std::uint64_t end);
+    GpuOpening(Message& message, std::uint64_t end);
     void open(GpuLanes& lanes, const std::shared_ptr<Account>& account);
 
     dingo_uverbs_gpu memory_;
-    ForeignFd descriptor_;
+    std::vector<std::uint64_t> pieces_;
+    std::vector<ForeignFd> descriptors_;
     std::uint64_t end_;
     UniqueFd event_;
     int error_ = 0;

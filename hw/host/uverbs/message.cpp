@@ -54,13 +54,45 @@ bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds
     return true;
 }
 
-/// A GPU's memory has the place of segments, and one descriptor or none.
+/// The sizes of a GPU's allocations, one for each descriptor, are together what is said of all.
+bool take_pieces(std::span<const std::byte>& bytes, Message& m) {
+    const std::size_t count = std::max(m.gpu->num_pieces, 1U);
+    if (count != m.fds.size() || bytes.size() < m.gpu->num_pieces * sizeof(std::uint64_t)) {
+        return false;
+    }
+    if (m.gpu->num_pieces == 0) {
+        m.pieces = {m.gpu->size};
+        return true;
+    }
+    std::uint64_t left = m.gpu->size;
+    for (std::size_t i = 0; i < count; ++i) {
+        m.pieces.push_back(take<std::uint64_t>(bytes));
+        if (m.pieces.back() == 0 || m.pieces.back() > left) {
+            return false;
+        }
+        left -= m.pieces.back();
+    }
+    return left == 0 && m.gpu->offset < m.pieces.front();
+}
+
+/// A GPU's memory has the place of segments.
 bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
+    if (bytes.size() < sizeof(dingo_uverbs_gpu) || m.header.num_segments != 0 ||
+        (m.header.flags & ~DINGO_UVERBS_GPU) != 0) {
+        return false;
+    }
     m.gpu = take<dingo_uverbs_gpu>(bytes);
-    return m.header.num_segments == 0 && (m.header.flags & ~DINGO_UVERBS_GPU) == 0 &&
-           (m.gpu->kind == DINGO_UVERBS_GPU_IPC || m.gpu->kind == DINGO_UVERBS_GPU_DESCRIPTOR) &&
-           m.fds.size() == (m.gpu->kind == DINGO_UVERBS_GPU_DESCRIPTOR ? 1U : 0U) &&
-           m.gpu->reserved == 0 && m.gpu->size <= INT64_MAX && m.gpu->offset < m.gpu->size;
+    if (m.gpu->size > INT64_MAX || m.gpu->offset >= m.gpu->size) {
+        return false;
+    }
+    switch (m.gpu->kind) {
+        case DINGO_UVERBS_GPU_IPC:
+            return m.gpu->num_pieces == 0 && m.fds.empty();
+        case DINGO_UVERBS_GPU_DESCRIPTOR:
+            return take_pieces(bytes, m);
+        default:
+            return false;
+    }
 }
 
 bool parse(std::span<const std::byte> bytes, Message& m) {
@@ -81,9 +113,10 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     const bool has_gpu = (m.header.flags & DINGO_UVERBS_GPU) != 0;
     if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~allowed) != 0 ||
         m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
+        m.fds.size() > (has_gpu ? DINGO_UVERBS_MAX_PIECES : DINGO_UVERBS_MAX_FDS - 1) ||
+        (has_gpu && !take_gpu(bytes, m)) ||
         bytes.size() != m.header.num_segments * sizeof(dingo_uverbs_segment) +
-                            (has_gpu ? sizeof(dingo_uverbs_gpu) : 0) + m.header.payload_len ||
-        (has_gpu && !take_gpu(bytes, m))) {
+                            static_cast<std::size_t>(m.header.payload_len)) {
         return false;
     }
     for (std::uint32_t i = 0; i < m.header.num_segments; ++i) {
@@ -152,8 +185,7 @@ Received receive_message(int socket, Message& message) {
     if (got.bytes == 0 && message.fds.empty()) {
         return Received::kEnd;
     }
-    if (got.cut || message.fds.size() > DINGO_UVERBS_MAX_FDS ||
-        !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
+    if (got.cut || !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
         return Received::kMalformed;
     }
     return Received::kMessage;
@@ -165,7 +197,7 @@ bool send_request(int socket, const dingo_uverbs_request& header,
         {const_cast<dingo_uverbs_request*>(&header), sizeof header},
         {const_cast<std::byte*>(payload.data()), payload.size()},
     }};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxSentFds)> control{};
     msghdr msg{};
     msg.msg_iov = parts.data();
     msg.msg_iovlen = parts.size();

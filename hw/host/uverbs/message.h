@@ -30,6 +30,7 @@ struct Message {
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;
     std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
+    std::vector<std::uint64_t> pieces;    ///< of it: bytes of the allocation of each descriptor
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
     /// QP whose sends it has waited for, or is not to wait for.
     std::optional<std::uint32_t> ended_qpn;

@@ -24,6 +24,7 @@
 #define DINGO_UVERBS_MAX_MESSAGE 65536 /* bytes of a request, header included */
 #define DINGO_UVERBS_MAX_FDS 32        /* descriptors of one message */
 #define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
+#define DINGO_UVERBS_MAX_PIECES 252    /* allocations of a GPU; with the reply socket SCM_MAX_FD */
 
 enum dingo_uverbs_request_type {
     /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR; or
@@ -103,19 +104,20 @@ struct dingo_uverbs_segment {
 
 #define DINGO_UVERBS_SEGMENT_FILE 2u
 
-/* Memory of an NVIDIA GPU, where a request is about to register some. */
+/* Memory of an NVIDIA GPU, where a request is about to register some: an allocation, or several
+ * that are mapped one behind the other. */
 struct dingo_uverbs_gpu {
-    uint8_t uuid[16]; /* of the GPU */
-    uint32_t kind;    /* enum dingo_uverbs_gpu_kind */
-    uint32_t reserved;
-    uint64_t offset;        /* of the range in the allocation */
-    uint64_t size;          /* of the allocation */
+    uint8_t uuid[16];       /* of the GPU */
+    uint32_t kind;          /* enum dingo_uverbs_gpu_kind */
+    uint32_t num_pieces;    /* 0: one allocation; else the bytes of each follow, uint64_t */
+    uint64_t offset;        /* of the range in the first allocation */
+    uint64_t size;          /* of all allocations */
     uint8_t ipc_handle[64]; /* GPU_IPC */
 };
 
 enum dingo_uverbs_gpu_kind {
-    DINGO_UVERBS_GPU_IPC = 1,        /* cuIpcGetMemHandle() gave the handle */
-    DINGO_UVERBS_GPU_DESCRIPTOR = 2, /* fds[1]: cuMemExportToShareableHandle() */
+    DINGO_UVERBS_GPU_IPC = 1,        /* cuIpcGetMemHandle() gave the handle; one allocation */
+    DINGO_UVERBS_GPU_DESCRIPTOR = 2, /* fds[1...]: cuMemExportToShareableHandle() of each */
 };
 
 #define DINGO_UVERBS_SHARED 1u /* the answer to NEED_SHARING: as much as is possible is shared */

@@ -245,13 +245,7 @@ UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,
 
 void UverbsFile::open_gpu(Message& message, std::uint64_t end) {
     Charge charge = charge_of(message, 2);
-    ForeignFd descriptor;
-    if (!message.fds.empty()) {
-        descriptor = std::move(message.fds.front());
-        message.fds.clear();
-    }
-    auto opening =
-        GpuOpening::start(*message.gpu, std::move(descriptor), end, gpu_lanes_, account());
+    auto opening = GpuOpening::start(message, end, gpu_lanes_, account());
     need_room(opening->event());
     opening_.emplace_back(*this, std::move(message), std::move(charge), std::move(opening));
     opening_.back().self = std::prev(opening_.end());

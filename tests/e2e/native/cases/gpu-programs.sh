@@ -17,6 +17,8 @@ has() { python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('$2') 
 for how in ddp fsdp pipeline; do
     plain "torch: $how" "$cluster -- $torchrun $programs/training.py $how" "^rank 1: $how agrees"
 done
+plain 'torch: ddp with expandable segments' "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True $cluster -- $torchrun $programs/training.py ddp" '^rank 1: ddp agrees'
+plain 'torch: tensors of expandable segments as regions' "$dingo run -- python3 $programs/segments.py" '^4 tensors are registered'
 plain 'torch: ddp at 1 % loss' "$cluster --faults drop=1% -- $torchrun $programs/training.py ddp" '^rank 1: ddp agrees'
 plain 'torch: registered memory, groups, objects' "$cluster -- $torchrun $programs/buffers.py" '^rank 1: all buffers are right'
 # Settings that people find in guides to NCCL.

@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace dingo::gpu::test {
@@ -55,6 +57,25 @@ class CudaPlaceTest : public testing::Test {
         CudaMemory memory;
         EXPECT_EQ(call("cuDeviceGetUuid_v2", static_cast<void*>(&memory.uuid), 1), 0);
         memory.size = size;
+        return memory;
+    }
+    /// Memory of cuMemCreate, mapped at `address`, as a client says it. Close its descriptors.
+    CudaMemory create(const std::vector<std::size_t>& pieces) {
+        const std::size_t size = std::reduce(pieces.begin(), pieces.end());
+        CudaMemory memory = described(size);
+        EXPECT_EQ(call("cuMemAddressReserve", &address, size, std::size_t{0}, 0ULL, 0ULL), 0);
+        unsigned long long at = address;
+        for (const std::size_t bytes : pieces) {
+            unsigned long long handle = 0;
+            int fd = -1;
+            EXPECT_EQ(call("cuMemCreate", &handle, bytes, static_cast<const void*>(nullptr), 0ULL),
+                      0);
+            EXPECT_EQ(call("cuMemMap", at, bytes, std::size_t{0}, handle, 0ULL), 0);
+            EXPECT_EQ(
+                call("cuMemExportToShareableHandle", static_cast<void*>(&fd), handle, 1, 0ULL), 0);
+            memory.pieces.push_back({bytes, fd});
+            at += bytes;
+        }
         return memory;
     }
     std::vector<std::byte> in_gpu(std::size_t offset, std::size_t bytes) {
@@ -300,26 +321,40 @@ TEST_F(CudaPlaceTest, SizeOfTheDriverCounts) {
 
 TEST_F(CudaPlaceTest, MemoryOfADescriptor) {
     constexpr std::size_t kSize = 4U << 20U;
-    unsigned long long handle = 0;
-    ASSERT_EQ(call("cuMemCreate", &handle, kSize, static_cast<const void*>(nullptr), 0ULL), 0);
-    ASSERT_EQ(call("cuMemAddressReserve", &address, kSize, std::size_t{0}, 0ULL, 0ULL), 0);
-    ASSERT_EQ(call("cuMemMap", address, kSize, std::size_t{0}, handle, 0ULL), 0);
-    CudaMemory memory = described(kSize);
-    ASSERT_EQ(call("cuMemExportToShareableHandle", static_cast<void*>(&memory.descriptor), handle,
-                   1, 0ULL),
-              0);
+    CudaMemory memory = create({kSize});
     const auto place = open(memory, kSize);
     const auto data = pattern(5000);
     ASSERT_TRUE(place->write(kSize - 5000, data));
     EXPECT_EQ(in_gpu(kSize - 5000, 5000), data);
-    memory.size = kSize * 2;
+    memory.size = memory.pieces[0].bytes = kSize * 2;
     EXPECT_EQ(error_of(memory, kSize), EOPNOTSUPP) << "more than the allocation has";
-    ::close(memory.descriptor);
+    ::close(memory.pieces[0].descriptor);
     const int device = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    memory.descriptor = device;
+    memory.pieces[0] = {kSize, device};
     memory.size = kSize;
     EXPECT_EQ(error_of(memory, kSize), EOPNOTSUPP) << "a descriptor of something else";
     ::close(device);
+}
+
+TEST_F(CudaPlaceTest, AllocationsOneBehindTheOtherAreOne) {
+    constexpr std::size_t kPiece = 2U << 20U;
+    CudaMemory memory = create({kPiece, 2 * kPiece, kPiece});
+    const auto place = open(memory, 4 * kPiece);
+    const auto data = pattern(3 * kPiece);
+    ASSERT_TRUE(place->write(kPiece - 4, data));
+    EXPECT_EQ(in_gpu(kPiece - 4, data.size()), data);
+    std::vector<std::byte> back(data.size());
+    ASSERT_TRUE(place->read(kPiece - 4, back));
+    EXPECT_EQ(back, data);
+    EXPECT_FALSE(place->write(4 * kPiece - 4, pattern(5)));
+
+    // One that cannot be opened: those before it are unmapped again.
+    const int there = std::exchange(memory.pieces[2].descriptor, -1);
+    EXPECT_EQ(error_of(memory, 4 * kPiece), EOPNOTSUPP);
+    memory.pieces[2].descriptor = there;
+    for (const CudaMemory::Piece& piece : memory.pieces) {
+        ::close(piece.descriptor);
+    }
 }
 
 TEST_F(CudaPlaceTest, WhatADriverMayRefuse) {

@@ -172,6 +172,79 @@ TEST(UverbsMessages, MemoryOfAGpuIsTakenInAllItsForms) {
     }
 }
 
+// A region may span allocations; 252 descriptors and the answer's socket are what a message
+// carries.
+TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
+    using Sizes = std::vector<std::uint64_t>;
+    struct Row {
+        std::uint64_t offset, size;
+        Sizes sizes;
+        std::size_t fds;
+        bool good;
+    };
+    const Row rows[] = {
+        {0, 8192, {4096, 4096}, 2, true},     {4095, 12288, {4096, 8192}, 2, true},
+        {0, 4096, {4096}, 1, true},           {0, 252, Sizes(252, 1), 252, true},
+        {4096, 8192, {4096, 4096}, 2, false},  // the region begins behind the first
+        {0, 8191, {4096, 4096}, 2, false},    {0, 8193, {4096, 4096}, 2, false},
+        {0, 8192, {4096, 4096}, 1, false},    {0, 8192, {4096, 4096}, 3, false},
+        {0, 8192, {8192, 0}, 2, false},       {0, 8192, {UINT64_MAX, 8193}, 2, false},
+    };
+    for (const Row& row : rows) {
+        const Ends ends, answer;
+        dingo_uverbs_request header{};
+        header.version = DINGO_UVERBS_VERSION;
+        header.type = DINGO_UVERBS_WRITE;
+        header.flags = DINGO_UVERBS_GPU;
+        header.payload_len = 8;
+        dingo_uverbs_gpu gpu{};
+        gpu.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
+        gpu.offset = row.offset;
+        gpu.size = row.size;
+        gpu.num_pieces = static_cast<std::uint32_t>(row.sizes.size());
+        Bytes bytes;
+        append(bytes, gpu);
+        for (const std::uint64_t size : row.sizes) {
+            append(bytes, size);
+        }
+        append(bytes, std::uint64_t{0x1122334455667788});
+        std::vector<int> fds{answer.card.get()};
+        fds.resize(1 + row.fds, answer.client.get());
+        ASSERT_TRUE(send_request(ends.client.get(), header, bytes, fds));
+        Message got;
+        EXPECT_EQ(receive_message(ends.card.get(), got),
+                  row.good ? Received::kMessage : Received::kMalformed)
+            << testing::PrintToString(row.sizes) << row.size;
+        if (row.good) {
+            EXPECT_EQ(got.pieces, row.sizes);
+            EXPECT_EQ(got.payload, Bytes(bytes.end() - 8, bytes.end()));
+            EXPECT_EQ(got.fds.size(), row.fds);
+        }
+    }
+}
+
+// Its size is taken from what is there, not from what is said.
+TEST(UverbsMessages, SizesOfAllocationsThatAreMissingAreNotRead) {
+    for (const std::uint32_t said : {2U, 3U, 252U, UINT32_MAX}) {
+        const Ends ends, answer;
+        dingo_uverbs_request header{};
+        header.version = DINGO_UVERBS_VERSION;
+        header.type = DINGO_UVERBS_WRITE;
+        header.flags = DINGO_UVERBS_GPU;
+        dingo_uverbs_gpu gpu{};
+        gpu.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
+        gpu.size = 4096;
+        gpu.num_pieces = said;
+        Bytes bytes;
+        append(bytes, gpu);
+        append(bytes, std::uint64_t{4096});
+        std::vector<int> fds(1 + std::min(said, 252U), answer.card.get());
+        ASSERT_TRUE(send_request(ends.client.get(), header, bytes, fds));
+        Message got;
+        EXPECT_EQ(receive_message(ends.card.get(), got), Received::kMalformed) << said;
+    }
+}
+
 Message hello_of(pid_t pid, std::uint32_t said) {
     Message message;
     message.pid = pid;

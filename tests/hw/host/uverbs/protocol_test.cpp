@@ -130,7 +130,7 @@ TEST(UverbsProtocol, MemoryOfAGpuThatMakesNoSenseClosesTheConnection) {
     using Change = void (*)(Request&, dingo_uverbs_gpu&, std::vector<int>&);
     const std::vector<std::pair<const char*, Change>> changes{
         {"kind", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.kind = 3; }},
-        {"reserved", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.reserved = 1; }},
+        {"pieces", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.num_pieces = 1; }},
         {"no size", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.size = 0; }},
         {"size", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.size = UINT64_MAX; }},
         {"offset", [](Request&, dingo_uverbs_gpu& g, std::vector<int>&) { g.offset = g.size; }},

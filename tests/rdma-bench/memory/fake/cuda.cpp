@@ -28,7 +28,9 @@ bool mode(const char* wanted) {
 }  // namespace
 
 /// Of cuda_share.cpp.
-std::byte* fake_host(std::uint64_t address, std::size_t bytes);
+int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
+int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes);
+bool fake_is_mapped(std::uint64_t address, std::size_t bytes);
 
 extern "C" {
 
@@ -92,20 +94,10 @@ int cuMemFree_v2(unsigned long long address) {
     return has_context && fake::memory().release(address) ? kSuccess : kInvalidValue;
 }
 int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t bytes) {
-    std::byte* host = has_context ? fake_host(to, bytes) : nullptr;
-    if (host == nullptr) {
-        return kInvalidValue;
-    }
-    std::memcpy(host, from, bytes);
-    return kSuccess;
+    return has_context && fake_copy_in(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
 }
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
-    const std::byte* host = has_context ? fake_host(from, bytes) : nullptr;
-    if (host == nullptr) {
-        return kInvalidValue;
-    }
-    std::memcpy(to, host, bytes);
-    return kSuccess;
+    return has_context && fake_copy_out(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
 }
 int cuPointerSetAttribute(const void* /*value*/, int /*attribute*/,
                           unsigned long long /*address*/) {
@@ -121,7 +113,11 @@ int cuMemGetHandleForAddressRange(void* handle, unsigned long long address, std:
         return kNotSupported;
     }
     std::uint64_t offset = 0;
-    const int fd = fake::memory().export_range(address, bytes, &offset);
+    // Of several allocations it has the size, and no more: whoever opens memory by CUDA asks for
+    // it.
+    const int fd = fake_is_mapped(address, bytes)
+                       ? fake::Memory::create(bytes)
+                       : fake::memory().export_range(address, bytes, &offset);
     // The handle is of the range asked for: its first byte is the range's.
     if (fd < 0 || offset != 0) {
         return kInvalidValue;

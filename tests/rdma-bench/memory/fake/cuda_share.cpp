@@ -6,6 +6,7 @@
 // an event takes.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -104,11 +105,33 @@ std::uint64_t real(std::uint64_t address) {
     return address - reserved < (1ULL << 40U) ? at + (address - reserved) : address;
 }
 
-/// nullptr: not the GPU's, or its owner has freed it.
-std::byte* reach(std::uint64_t address, std::size_t bytes) {
-    const fake::Allocation* a = fake::memory().find(real(address), bytes);
-    return a == nullptr || a->freed() || mode("copies-fail") ? nullptr
-                                                             : a->map + (real(address) - a->start);
+/// Calls copy(pointer, done, bytes) for each part of the range that lies in one allocation. Not a
+/// success: some of it is not the GPU's, or its owner has freed it.
+template <typename Copy>
+int for_parts(std::uint64_t address, std::size_t bytes, const Copy& copy) {
+    for (std::size_t done = 0; done < bytes;) {
+        const std::uint64_t at = real(address + done);
+        const fake::Allocation* a = fake::memory().find(at, 1);
+        if (a == nullptr || a->freed() || mode("copies-fail")) {
+            return kIllegalAddress;
+        }
+        const std::size_t n = std::min<std::uint64_t>(bytes - done, a->start + a->bytes - at);
+        copy(a->map + (at - a->start), done, n);
+        done += n;
+    }
+    return kSuccess;
+}
+
+int copy_in(std::uint64_t to, const std::byte* from, std::size_t bytes) {
+    return for_parts(to, bytes, [&](std::byte* at, std::size_t done, std::size_t n) {
+        std::memcpy(at, from + done, n);
+    });
+}
+
+int copy_out(std::byte* to, std::uint64_t from, std::size_t bytes) {
+    return for_parts(from, bytes, [&](const std::byte* at, std::size_t done, std::size_t n) {
+        std::memcpy(to + done, at, n);
+    });
 }
 
 std::uint64_t add_handle(int fd) {
@@ -122,18 +145,25 @@ int write_value(Stream& stream, std::uint64_t to, Word value) {
     if (to % sizeof value != 0) {
         return kInvalidValue;
     }
-    begin(stream, [=] {
-        std::byte* at = reach(to, sizeof value);
-        return at == nullptr ? kIllegalAddress : (std::memcpy(at, &value, sizeof value), kSuccess);
-    });
+    begin(stream,
+          [=] { return copy_in(to, reinterpret_cast<const std::byte*>(&value), sizeof value); });
     return kSuccess;
 }
 
 }  // namespace
 
-std::byte* fake_host(std::uint64_t address, std::size_t bytes);
-std::byte* fake_host(std::uint64_t address, std::size_t bytes) {
-    return fake::memory().host(real(address), bytes);
+int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
+int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes) {
+    return copy_in(to, static_cast<const std::byte*>(from), bytes);
+}
+int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes);
+int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes) {
+    return copy_out(static_cast<std::byte*>(to), from, bytes);
+}
+/// Whether all of it is mapped memory of cuMemCreate.
+bool fake_is_mapped(std::uint64_t address, std::size_t bytes);
+bool fake_is_mapped(std::uint64_t address, std::size_t bytes) {
+    return real(address) != address && for_parts(address, bytes, [](auto...) {}) == kSuccess;
 }
 
 extern "C" {
@@ -260,17 +290,11 @@ int cuEventSynchronize(Event* event) {
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes,
                          Stream* stream) {
-    begin(*stream, [=] {
-        std::byte* at = reach(to, bytes);
-        return at == nullptr ? kIllegalAddress : (std::memcpy(at, from, bytes), kSuccess);
-    });
+    begin(*stream, [=] { return copy_in(to, static_cast<const std::byte*>(from), bytes); });
     return kSuccess;
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, Stream* stream) {
-    begin(*stream, [=] {
-        const std::byte* at = reach(from, bytes);
-        return at == nullptr ? kIllegalAddress : (std::memcpy(to, at, bytes), kSuccess);
-    });
+    begin(*stream, [=] { return copy_out(static_cast<std::byte*>(to), from, bytes); });
     return kSuccess;
 }
 int cuMemcpy2DAsync_v2(const Memcpy2d* copy, Stream* stream) {
@@ -279,11 +303,12 @@ int cuMemcpy2DAsync_v2(const Memcpy2d* copy, Stream* stream) {
         return kInvalidValue;
     }
     begin(*stream, [c = *copy] {
-        std::byte* at = reach(c.dst_device, (c.height - 1) * c.dst_pitch + c.width);
-        for (std::size_t row = 0; at != nullptr && row < c.height; ++row) {
-            std::memcpy(at + row * c.dst_pitch, c.src_host + row * c.src_pitch, c.width);
+        int result = kSuccess;
+        for (std::size_t row = 0; result == kSuccess && row < c.height; ++row) {
+            result =
+                copy_in(c.dst_device + row * c.dst_pitch, c.src_host + row * c.src_pitch, c.width);
         }
-        return at == nullptr ? kIllegalAddress : kSuccess;
+        return result;
     });
     return kSuccess;
 }
