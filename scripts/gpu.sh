@@ -98,7 +98,7 @@ if wanted rates; then
                 rc=0 name="$test, two cards of two processes, $([ "$gpu" = 0 ] && echo 'one GPU' || echo 'two GPUs')"
                 timeout -s KILL 60 "$dingo" pair gamma delta --own-process -- sh -c "exec build/bin/rdma-bench $test --mem cuda:$gpu -D 3 -F \"\$@\"" rate \
                     >"$logs/bench.out" 2>&1 || rc=$?
-                awk -v name="$name" '$1 ~ /^[0-9]+$/ && NF >= 4 {rate = $4} END {if (rate == "") exit 1; printf "| %s | %.1f GB/s |\n", name, rate / 1000}' \
+                awk -v name="$name" '$1 ~ /^[0-9]+$/ && NF >= 4 {rate = $4} END {if (rate == "") exit 1; printf "| %s | %.1f GB/s |\n", name, rate * 1.048576 / 1000}' \
                     "$logs/bench.out" >>"$logs/rates" || rc=1
                 [ $rc = 0 ] && echo "PASS gpu:rates of $name" || echo "FAIL gpu:rates of $name: $(tail -n 1 "$logs/bench.out")"
             done
