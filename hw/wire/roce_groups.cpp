@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdio>
 
-#include "wire/local_address.h"
+#include "base/local_address.h"
 
 namespace dingo {
 namespace {

@@ -12,7 +12,7 @@
 #include "dingo/packet/address.h"
 #include "dingo/packet/icrc.h"
 #include "wire/bytes.h"
-#include "wire/local_address.h"
+#include "base/local_address.h"
 #include "wire/port_owner.h"
 #include "wire/roce_guard.h"
 #include "wire/segmenting.h"

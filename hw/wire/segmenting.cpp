@@ -17,7 +17,7 @@
 #include <sstream>
 
 #include "base/unique_fd.h"
-#include "wire/local_address.h"
+#include "base/local_address.h"
 
 namespace dingo {
 namespace {

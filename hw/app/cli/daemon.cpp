@@ -21,7 +21,7 @@
 #include "app/cli/error.h"
 #include "base/processors.h"
 #include "base/regular_file.h"
-#include "wire/local_address.h"
+#include "base/local_address.h"
 
 namespace dingo::cli {
 namespace {

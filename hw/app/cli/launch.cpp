@@ -39,6 +39,16 @@ void allow_address_sanitizer() {
     ::setenv("ASAN_OPTIONS", options.c_str(), 1);
 }
 
+/// UCX 1.19 and later takes peers only to which the kernel has a route from the card's network
+/// interface, and a card on a wire of its own has none. Names that older versions know, too.
+void allow_ucx_all_peers() {
+    if (std::getenv("UCX_IB_ROCE_LOCAL_SUBNET") != nullptr ||
+        std::getenv("UCX_IB_ROCE_REACHABILITY_MODE") != nullptr)
+        return;
+    ::setenv("UCX_IB_ROCE_LOCAL_SUBNET", "y", 1);
+    ::setenv("UCX_IB_ROCE_SUBNET_PREFIX_LEN", "0", 0);
+}
+
 }  // namespace
 
 Libraries find_libraries() {
@@ -61,6 +71,7 @@ void set_environment(const Libraries& libraries, const Path& view) {
     prepend("LD_PRELOAD", libraries.preload, ": ");
     prepend("RDMAV_DRIVERS", libraries.driver, ":;");
     allow_address_sanitizer();
+    allow_ucx_all_peers();
 }
 
 void become(const std::vector<std::string>& command) {

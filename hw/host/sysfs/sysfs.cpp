@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/sysfs/sysfs.h"
 
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <system_error>
 
+#include "base/local_address.h"
 #include "host/sysfs/sysfs_text.h"
 
 namespace dingo::uverbs {
@@ -89,6 +94,23 @@ void link_inside(const fs::path& link, const fs::path& target) {
     fs::create_directory_symlink(target.lexically_relative(link.parent_path()), link);
 }
 
+/// The interface of this host that has the GID's address, as of a card on --wire roce; else "".
+std::string netdev_of(const Gid& gid) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    in6_addr address{};
+    std::memcpy(&address, gid.data(), sizeof address);
+    if (IN6_IS_ADDR_V4MAPPED(&address)) {
+        ::inet_ntop(AF_INET, gid.data() + 12, text.data(), text.size());
+    } else {
+        ::inet_ntop(AF_INET6, &address, text.data(), text.size());
+    }
+    std::array<char, IF_NAMESIZE> name{};
+    const unsigned index = interface_index_of(text.data());
+    return index != 0 && ::if_indextoname(index, name.data()) != nullptr
+               ? std::string(name.data()) + "\n"
+               : "";
+}
+
 }  // namespace
 
 std::string sysfs_pci_address(unsigned number) {
@@ -121,7 +143,7 @@ void Sysfs::write_port(const fs::path& port_dir, const PortAttr& port,
         put("gids/" + name, sysfs_gid(used[n] ? used[n]->gid : Gid{}));
         // Empty: the preload library makes read() fail with EINVAL, as the kernel does.
         put("gid_attrs/types/" + name, used[n] ? "RoCE v2\n" : "");
-        put("gid_attrs/ndevs/" + name, "");
+        put("gid_attrs/ndevs/" + name, used[n] ? netdev_of(used[n]->gid) : "");
     }
 }
 

@@ -184,6 +184,11 @@ sys.exit(any(c["verdict"] == "fail" and c["check"] in ("provider", "preload libr
     expect 0 'views/a\+b' "$dingo" run --card a --card b sh -c 'echo $DINGO_VIEW'
     expect 0 'libdingo-preload.so' "$dingo" run --card a -- sh -c 'echo $LD_PRELOAD'
     expect 0 '/libdingo:mlx5$' env RDMAV_DRIVERS=mlx5 "$dingo" run --card a -- sh -c 'echo $RDMAV_DRIVERS'
+    # UCX 1.19 and later would look for a route of the kernel to the peer.
+    expect 0 '^y 0$' "$dingo" run --card a -- sh -c 'echo $UCX_IB_ROCE_LOCAL_SUBNET $UCX_IB_ROCE_SUBNET_PREFIX_LEN'
+    expect 0 '^n$' env UCX_IB_ROCE_LOCAL_SUBNET=n "$dingo" run --card a -- sh -c 'echo $UCX_IB_ROCE_LOCAL_SUBNET $UCX_IB_ROCE_SUBNET_PREFIX_LEN'
+    expect 0 '^route  $' env UCX_IB_ROCE_REACHABILITY_MODE=route "$dingo" run --card a -- \
+        sh -c 'echo "$UCX_IB_ROCE_REACHABILITY_MODE $UCX_IB_ROCE_LOCAL_SUBNET $UCX_IB_ROCE_SUBNET_PREFIX_LEN"'
     expect 0 '^verify_asan_link_order=0$' env -u ASAN_OPTIONS "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
     expect 0 '^a=1:verify_asan_link_order=0$' env ASAN_OPTIONS=a=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'
     expect 0 '^verify_asan_link_order=1$' env ASAN_OPTIONS=verify_asan_link_order=1 "$dingo" run --card a -- sh -c 'echo $ASAN_OPTIONS'

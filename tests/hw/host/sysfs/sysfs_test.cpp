@@ -144,5 +144,23 @@ TEST(SysfsText, Rates) {
     EXPECT_EQ(sysfs_rate(128, 2), "400 Gb/sec (4X NDR)\n");
 }
 
+// UCX, ibdev2netdev and others ask by which interface a GID goes.
+TEST_F(SysfsTest, InterfaceOfAGidIsTheOneThatHasItsAddress) {
+    GidEntry loopback;
+    loopback.index = 3;
+    loopback.gid[10] = loopback.gid[11] = 0xff;
+    loopback.gid[12] = 127;
+    loopback.gid[15] = 9;
+    gids_.push_back(loopback);
+    make();
+    const std::string ndevs = "class/infiniband/dingo3/ports/1/gid_attrs/ndevs/";
+    EXPECT_EQ(text(ndevs + "3"), "lo\n");
+    EXPECT_EQ(text(ndevs + "2"), "") << "10.0.0.1 is nobody's here";
+    EXPECT_EQ(text(ndevs + "0"), "");
+    gids_.pop_back();
+    sysfs_->update(port_, gids_);
+    EXPECT_EQ(text(ndevs + "3"), "");
+}
+
 }  // namespace
 }  // namespace dingo::uverbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "wire/local_address.h"
+#include "base/local_address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
