@@ -31,6 +31,7 @@ usage: gpu_regions CASE
   refused ERRNO    ibv_reg_mr of cuMemAlloc's memory fails so
   async            ibv_reg_mr of cudaMallocAsync's default pool is EOPNOTSUPP
   many             256 regions of one allocation, twice
+  rounded          regions that end in the last page of an allocation, behind its last byte
   bad-range        regions that reach beyond the allocation are refused
   freed            memory is freed while it is registered: an error or not, and others go on
   context          the context ends before the regions do
@@ -143,7 +144,10 @@ void pieces() {
     must_succeed(card.run(IBV_WR_RDMA_WRITE, at(a + 240 * kPiece, mr_a), at(b, mr_b), bytes),
                  "WRITE of three allocations");
     need(get(b, bytes) == data, "WRITE of three allocations: wrong data");
-    need(try_register(card.pd(), b, bytes + 1) == nullptr, "a region beyond the last allocation");
+    need(try_register(card.pd(), b, bytes + 65536) == nullptr,
+         "a region beyond the last allocation");
+    const Mr rounded = reg(card.pd(), b, bytes + 4096);
+    must_succeed(card.run(IBV_WR_RDMA_WRITE, at(a, mr_a), at(b, rounded), bytes), "WRITE");
     refused(allocate_vmm(kPiece, 253), EOPNOTSUPP, 253 * kPiece);
 }
 
@@ -161,6 +165,22 @@ void many() {
                      "WRITE");
         need(get(a + 255 * 4096, 4000) == data, "WRITE: wrong data");
     }
+}
+
+/// UCX registers memory that it has rounded up: to 16 bytes, or to pages.
+void rounded() {
+    const std::uint64_t a = allocate(kBytes);
+    const std::uint64_t b = allocate(kBytes);
+    Loopback card;
+    const Mr mr_a = reg(card.pd(), a, kBytes + 65535);
+    std::uint64_t offset = 0;
+    const int fd = export_dmabuf(b, kBytes, offset);
+    const Mr mr_b(ibv_reg_dmabuf_mr(card.pd(), offset, kBytes + 8, b, fd, kAll), ibv_dereg_mr);
+    need(mr_b != nullptr, std::string("ibv_reg_dmabuf_mr: ") + std::strerror(errno));
+    ::close(fd);
+    all_operations(a, b, mr_a, mr_b, card);
+    const auto status = card.run(IBV_WR_RDMA_WRITE, at(a + kBytes, mr_a), at(b, mr_b), 8);
+    need(status.has_value() && *status != IBV_WC_SUCCESS, "data from behind an allocation");
 }
 
 void bad_range() {
@@ -280,6 +300,8 @@ int run(int argc, char** argv) {
         refused(allocate_async(kBytes), EOPNOTSUPP);
     } else if (name == "many") {
         many();
+    } else if (name == "rounded") {
+        rounded();
     } else if (name == "bad-range") {
         bad_range();
     } else if (name == "freed") {

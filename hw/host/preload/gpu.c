@@ -156,6 +156,17 @@ static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     return true;
 }
 
+/* Whether the address is of memory of cuMemCreate. */
+static bool is_made_by_create(uint64_t va) {
+    uint64_t allocation = 0;
+    bool made = cu.retain(&allocation, (void*)(uintptr_t)va) == CU_SUCCESS;
+
+    if (made) {
+        (void)cu.release(allocation);
+    }
+    return made;
+}
+
 /* The allocation that holds the address. */
 static bool find_range(uint64_t va, uint64_t* base, uint64_t* bytes) {
     size_t size = 0;
@@ -184,6 +195,9 @@ static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
         }
         if (!find_range(at, &start, &bytes) || start != at || !find_uuid(at, uuid) ||
             memcmp(uuid, handle->uuid, sizeof(uuid)) != 0) {
+            if (end - at < DINGO_UVERBS_GPU_PAGE) {
+                break; /* rounded up */
+            }
             return secret("a region of a GPU's memory reaches beyond what is allocated there");
         }
         if (!export_descriptor(at, memory)) {
@@ -241,9 +255,15 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
         return secret("the CUDA driver does not say which GPU holds the memory");
     }
     memory->handle.offset = va - base;
-    answer = length <= bytes - (va - base) ? find_whole(base, bytes, memory)
-             : length <= UINT64_MAX - va   ? find_pieces(base, va + length, memory)
-                                           : secret("a region ends behind all addresses");
+    if (length <= bytes - (va - base)) {
+        answer = find_whole(base, bytes, memory);
+    } else if (length <= UINT64_MAX - va && is_made_by_create(base)) {
+        answer = find_pieces(base, va + length, memory);
+    } else if (length < bytes - (va - base) + DINGO_UVERBS_GPU_PAGE) {
+        answer = find_whole(base, bytes, memory); /* rounded up */
+    } else {
+        answer = secret("a region of a GPU's memory reaches beyond its allocation: register each");
+    }
     if (answer != DINGO_GPU_FOUND) {
         dingo_gpu_close(memory);
     }

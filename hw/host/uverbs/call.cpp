@@ -97,7 +97,8 @@ std::shared_ptr<FarPlace> Call::gpu_memory(std::uint64_t length) const {
     if (!message_.gpu) {
         return nullptr;
     }
-    if (length > message_.gpu->size - message_.gpu->offset) {
+    const std::uint64_t most = message_.gpu->size - message_.gpu->offset;
+    if (length >= most + DINGO_UVERBS_GPU_PAGE) {
         throw ErrnoError(EINVAL);
     }
     // A handle may be anybody's, and a driver does not know whom we ask for.
@@ -106,7 +107,7 @@ std::shared_ptr<FarPlace> Call::gpu_memory(std::uint64_t length) const {
         throw ErrnoError(EACCES);
     }
     if (message_.opened == nullptr) {
-        throw NeedGpu{message_.gpu->offset + length};
+        throw NeedGpu{message_.gpu->offset + std::min(length, most)};
     }
     if (message_.opened->error() != 0) {
         file_.warn_of_gpu(message_.opened->why());

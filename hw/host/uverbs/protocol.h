@@ -115,6 +115,10 @@ struct dingo_uverbs_gpu {
     uint8_t ipc_handle[64]; /* GPU_IPC */
 };
 
+/* A region may reach so far beyond `size`, short of one byte: drivers pin memory by pages of this
+ * size, and programs round up what they register. Nothing is transferred there. */
+#define DINGO_UVERBS_GPU_PAGE 65536u
+
 enum dingo_uverbs_gpu_kind {
     DINGO_UVERBS_GPU_IPC = 1,        /* cuIpcGetMemHandle() gave the handle; one allocation */
     DINGO_UVERBS_GPU_DESCRIPTOR = 2, /* fds[1...]: cuMemExportToShareableHandle() of each */

@@ -10,7 +10,7 @@ regions=$PWD/build/bin/gpu_regions
 bench=$PWD/build/bin/rdma-bench
 start_card alpha --own-process
 start_card beta --own-process
-for case in address vmm pieces dmabuf async many bad-range; do
+for case in address vmm pieces dmabuf async many rounded bad-range; do
     single "gpu_regions $case" alpha "$regions $case 2>&1" passed
 done
 for test in write-bw read-bw send-bw; do

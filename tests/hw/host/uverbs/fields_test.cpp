@@ -299,8 +299,9 @@ TEST_F(UverbsFields, MemoryOfAGpuMustHoldTheRegion) {
         bytes.insert(bytes.begin() + sizeof(dingo_uverbs_request), with.begin(), with.end());
         return client.send_bytes(bytes, {}).result();
     };
-    EXPECT_EQ(reg(0x5001), -EINVAL);
-    EXPECT_EQ(reg(0x8000), -EINVAL);
+    EXPECT_EQ(reg(0x5000 + DINGO_UVERBS_GPU_PAGE), -EINVAL);
+    EXPECT_EQ(reg(UINT64_MAX - 0x1000), -EINVAL);
+    EXPECT_EQ(reg(0x5000 + DINGO_UVERBS_GPU_PAGE - 1), reg(0x5000)) << "rounded up by the program";
     const int fits = reg(0x5000);
     EXPECT_LT(fits, 0) << "nobody's memory";
     EXPECT_NE(fits, -EACCES) << "it is the card's owner who asks";
