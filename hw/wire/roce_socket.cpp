@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/local_address.h"
 #include "dingo/packet/address.h"
 #include "dingo/packet/icrc.h"
 #include "wire/bytes.h"
-#include "base/local_address.h"
 #include "wire/port_owner.h"
 #include "wire/roce_guard.h"
 #include "wire/segmenting.h"

@@ -16,8 +16,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/unique_fd.h"
 #include "base/local_address.h"
+#include "base/unique_fd.h"
 
 namespace dingo {
 namespace {

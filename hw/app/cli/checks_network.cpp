@@ -13,8 +13,8 @@
 
 #include "app/cli/cards.h"
 #include "app/cli/checks.h"
-#include "base/unique_fd.h"
 #include "base/local_address.h"
+#include "base/unique_fd.h"
 #include "wire/port_owner.h"
 #include "wire/segmenting.h"
 

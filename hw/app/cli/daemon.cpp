@@ -19,9 +19,9 @@
 #include <thread>
 
 #include "app/cli/error.h"
+#include "base/local_address.h"
 #include "base/processors.h"
 #include "base/regular_file.h"
-#include "base/local_address.h"
 
 namespace dingo::cli {
 namespace {
