@@ -38,8 +38,8 @@ bool holds_none(int fd) {
     const UniqueFd info(::open(path.data(), O_RDONLY | O_CLOEXEC));
     std::array<char, 512> text{};
     const ssize_t got = info ? ::read(info.get(), text.data(), text.size()) : -1;
-    return got > 0 &&
-           std::string_view(text.data(), static_cast<std::size_t>(got)).find(kNone) != std::string_view::npos;
+    return got > 0 && std::string_view(text.data(), static_cast<std::size_t>(got)).find(kNone) !=
+                          std::string_view::npos;
 }
 
 /// Shuts a UNIX socket down, so that no one can send to it any more. True: no descriptors wait in

@@ -116,7 +116,7 @@ class Link final {
     Owner& owner_;
     Poller& poller_;
     ForeignSocket socket_;  ///< its client has it, too: nothing is read there
-    UniqueFd memory_;  ///< where the other card writes
+    UniqueFd memory_;       ///< where the other card writes
     UniqueFd answers_;
     UniqueFd answer_to_;  ///< the other end of answers_
     End socket_end_{*this, &Link::lose};

@@ -469,9 +469,8 @@ TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
     plays.join();
     card.send_to_link();
     card.send_to_link();
-    std::thread reader([&] {
-        std::ignore = ::recv(card.given(), trap.page(), dingo::test::Trap::kBytes, 0);
-    });
+    std::thread reader(
+        [&] { std::ignore = ::recv(card.given(), trap.page(), dingo::test::Trap::kBytes, 0); });
     ASSERT_TRUE(trap.wait_until_used());
     EXPECT_TRUE(dingo::test::returns_soon(
         [&] {

@@ -190,11 +190,12 @@ TEST_F(UverbsEvents, AClientThatHoldsItsEndIsNotWaitedFor) {
         [&] { std::ignore = ::read(client.get(), trap.page(), dingo::test::Trap::kBytes); });
     ASSERT_TRUE(trap.wait_until_used());
     EventPause pause;
-    EXPECT_TRUE(dingo::test::returns_soon([&] { pause.add(channel, true); }, [&] {
-        poller.wait(0);
-        EXPECT_EQ(pause.missing(), channel.get());
-        trap.let_go();
-    }));
+    EXPECT_TRUE(dingo::test::returns_soon([&] { pause.add(channel, true); },
+                                          [&] {
+                                              poller.wait(0);
+                                              EXPECT_EQ(pause.missing(), channel.get());
+                                              trap.let_go();
+                                          }));
     wait_for(pause);
     EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 1U);
     reader.join();
