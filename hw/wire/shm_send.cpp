@@ -94,7 +94,7 @@ void ShmWire::end_frame_referring(std::size_t len, std::size_t offset,
     to->tx().commit_referring(len, offset, payload, held, *reference, packets_);
     if (to->tx().unpublished() >= kPublishBytes && !to->tx().local())
         to->publish();
-    sent(len);
+    sent(len, packets_);
     stats_.tx_referred += packets_;
     target_ = nullptr;
 }
@@ -182,11 +182,11 @@ void ShmWire::send(std::size_t len, std::uint32_t flags) {
     }
     target_ = nullptr;
     if (done)
-        sent(len);
+        sent(len, packets_);
 }
 
-void ShmWire::sent(std::size_t len) {
-    stats_.tx_frames += packets_;
+void ShmWire::sent(std::size_t len, unsigned packets) {
+    stats_.tx_frames += packets;
     stats_.tx_bytes += len;
 }
 
@@ -232,7 +232,7 @@ bool ShmWire::copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_
     held_flags_ = flags;
     held_for_ = &peer;
     held_since_ = now_;
-    return true;
+    return false;
 }
 
 bool ShmWire::may_hold() {
@@ -258,6 +258,7 @@ bool ShmWire::send_held() {
     } else {
         std::memcpy(room.data(), held_.data(), held_len_);
         commit(*held_for_, held_len_, held_flags_);
+        sent(held_len_, 1);
     }
     end_hold();
     return true;

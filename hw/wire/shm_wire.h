@@ -135,14 +135,15 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// Sends the frame in room_.
     void send(std::size_t len, std::uint32_t flags);
-    void sent(std::size_t len);
+    void sent(std::size_t len, unsigned packets);
 
     /// Room in a peer's ring. Empty: it is full; then the peer may be stuck, or it is waited for.
     std::span<std::byte> reserve(ShmPeer& peer, std::size_t len);
     bool commit(ShmPeer& peer, std::size_t len, std::uint32_t flags);
 
     /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
-    /// (`hold`) until the peer, or the time in which others may be held up, is given up on.
+    /// (`hold`) until the peer, or the time in which others may be held up, is given up on. False:
+    /// it is not there; then it is held, or counted as lost.
     bool copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_t flags, bool hold);
     bool may_hold();
     void end_hold();
