@@ -140,17 +140,12 @@ class Threads {
 
     /// When no thread can be started, what waits does so until the next attempt.
     void start() {
-        sigset_t all;
-        sigset_t old;
-        sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are the main thread's
         try {
-            std::thread([this] { run(); }).detach();
+            do_elsewhere([this] { run(); });
             ++threads_;
             ++starting_;
         } catch (const std::exception&) {  // no thread can be had now
         }
-        ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
     }
 
     Lanes::iterator next() {
@@ -213,6 +208,16 @@ Threads& unmapper() {
 }
 
 }  // namespace
+
+void do_elsewhere(std::function<void()> what) {
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are the main thread's
+    const std::unique_ptr<sigset_t, void (*)(sigset_t*)> back(
+        &old, [](sigset_t* mask) { ::pthread_sigmask(SIG_SETMASK, mask, nullptr); });
+    std::thread(std::move(what)).detach();
+}
 
 void close_on_another_thread(int fd) {
     closers().take({.fd = fd}, closes_for);

@@ -9,9 +9,13 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace dingo {
+
+/// Calls `what` on a thread of its own, which gets no signals. std::system_error: there is none.
+void do_elsewhere(std::function<void()> what);
 
 /// Closes `fd` soon, on another thread. What one client sent does not wait for what another did.
 void close_on_another_thread(int fd);

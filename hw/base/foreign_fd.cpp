@@ -2,12 +2,15 @@
 #include "foreign_fd.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
+#include <string_view>
 
 #include "elsewhere.h"
 
@@ -26,8 +29,21 @@ class KeepErrno {
     int saved_ = errno;
 };
 
-/// Shuts a UNIX socket down, so that no one can send to it any more. True: its queue is empty, so
-/// no descriptors wait in it.
+/// Whether no descriptors wait in a UNIX socket, as the kernel says in /proc: looking into the
+/// socket would wait for whoever reads there into memory that faults.
+bool holds_none(int fd) {
+    constexpr std::string_view kNone = "scm_fds: 0\n";
+    std::array<char, 32> path{};
+    *fmt::format_to(path.data(), "/proc/self/fdinfo/{}", fd) = '\0';
+    const UniqueFd info(::open(path.data(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 512> text{};
+    const ssize_t got = info ? ::read(info.get(), text.data(), text.size()) : -1;
+    return got > 0 && std::string_view(text.data(), static_cast<std::size_t>(got)).find(kNone) !=
+                          std::string_view::npos;
+}
+
+/// Shuts a UNIX socket down, so that no one can send to it any more. True: no descriptors wait in
+/// it.
 bool end_and_look(int fd) {
     int type = 0;
     socklen_t length = sizeof type;
@@ -36,21 +52,8 @@ bool end_and_look(int fd) {
     }
     int domain = 0;
     length = sizeof domain;
-    // With SO_PASSCRED every message has control data. Its truncation (MSG_CTRUNC) tells an empty
-    // message from the end of the stream.
-    const int on = 1;
-    if (::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX ||
-        ::shutdown(fd, SHUT_RD) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
-        return false;
-    }
-    char byte = 0;
-    iovec iov{&byte, sizeof byte};
-    msghdr message{};
-    message.msg_iov = &iov;
-    message.msg_iovlen = 1;
-    return ::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) == 0 &&
-           (message.msg_flags & MSG_CTRUNC) == 0;
+    return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX &&
+           ::shutdown(fd, SHUT_RD) == 0 && holds_none(fd);
 }
 
 /// A file in memory, which no file system has to be asked about.

@@ -16,6 +16,7 @@ namespace {
 
 /// The default of vm.max_map_count.
 constexpr std::size_t kUsualMappings = 65'530;
+constexpr std::size_t kMostThreads = 256;
 /// A foreign user's share is this part of what an own client may have.
 constexpr std::size_t kForeignPart = 2;
 
@@ -94,6 +95,7 @@ ProcessQuotas& process_quotas() {
                         Quota::Fair::kAll},
         // Twice: so one that is alone may register all memory.
         .bytes = {2 * memory_bytes(), ENOMEM, Quota::Fair::kAll},
+        .threads = {kMostThreads, EAGAIN, Quota::Fair::kAll},
     };
     return quotas;
 }

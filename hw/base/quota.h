@@ -80,6 +80,7 @@ struct ProcessQuotas {
     Quota mappings;     ///< of clients' memory; vm.max_map_count less what queues need
     Quota descriptors;  ///< that clients sent or have; the limit less a reserve
     Quota bytes;        ///< of clients' memory that is mapped; twice what the machine has
+    Quota threads;      ///< that wait for what a client may hold
 };
 ProcessQuotas& process_quotas();
 

@@ -35,6 +35,8 @@ class FakeFarMemory final : public FarMemory {
     bool broken = false;
     /// What was fetched need not be copied.
     bool refers = false;
+    /// What was fetched may be lent.
+    bool lent = true;
     /// Takes so many prefetch(); `prefetched` has their messages and addresses, `began` the message
     /// and address of each first read().
     unsigned prefetches = 0;
@@ -59,6 +61,7 @@ class FakeFarMemory final : public FarMemory {
                 std::uint64_t ahead) override;
     bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                std::uint64_t ahead, Elsewhere& where) override;
+    bool lends(std::uint64_t /*addr*/) override { return lent; }
     bool prefetch(Stream /*stream*/, std::uint64_t message, std::uint64_t addr,
                   std::uint64_t /*bytes*/) override {
         if (prefetched.size() == prefetches)

@@ -157,6 +157,11 @@ bool BusMap::is_far(std::uint64_t addr, std::uint64_t len) {
     return w != nullptr && w->far != nullptr && !w->memory.has(addr & (kMaxWindow - 1), len);
 }
 
+bool BusMap::lends(std::uint64_t addr) {
+    const Window* const w = find(addr);
+    return w != nullptr && w->far != nullptr && w->far->lends();
+}
+
 bool BusMap::fail() {
     ++errors_;
     return false;

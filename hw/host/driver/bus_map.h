@@ -99,6 +99,8 @@ class BusMap {
     [[nodiscard]] bool is_there(std::uint64_t addr, const Place& place);
     /// Whether a part of the range is neither mapped nor in a file.
     [[nodiscard]] bool is_far(std::uint64_t addr, std::uint64_t len);
+    /// Whether what is fetched there is in buffers that other cards may use.
+    [[nodiscard]] bool lends(std::uint64_t addr);
 
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
     [[nodiscard]] std::size_t size() const { return windows_.size() - 1 - free_.size(); }

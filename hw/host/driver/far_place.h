@@ -42,6 +42,8 @@ class FarPlace {
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
     /// Buffers of that size are left for what nobody waits for yet. By any thread.
     [[nodiscard]] virtual bool has_buffers(std::size_t /*bytes*/) const { return true; }
+    /// Those buffers may be lent to other cards.
+    [[nodiscard]] virtual bool lends() const { return false; }
     /// Reads and writes that may be on their way at once, of all places of the mover, and as many
     /// of the fetcher. Reads are made in the order in which they were started, and so are writes; a
     /// read may pass a write.

@@ -43,6 +43,7 @@ class FarStreams final : public FarMemory {
                   std::uint64_t bytes) override;
     bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                std::uint64_t ahead, Elsewhere& where) override;
+    bool lends(std::uint64_t addr) override { return bus_.lends(addr); }
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override {
         return write_held(stream, addr, src, nullptr);
     }

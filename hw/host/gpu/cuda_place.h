@@ -45,6 +45,7 @@ class CudaPlace final : public uverbs::FarPlace {
     [[nodiscard]] bool has_buffers(std::size_t bytes) const override {
         return lane_->buffers().has_many(bytes);
     }
+    [[nodiscard]] bool lends() const override { return true; }
     [[nodiscard]] unsigned depth() const override { return CudaLane::kDepth; }
     [[nodiscard]] bool can_start(const uverbs::FarAccess& access) const override {
         return access.data.is_pinned();

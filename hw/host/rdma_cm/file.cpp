@@ -97,7 +97,8 @@ void File::serve(uverbs::Message& message) {
                 return join(message);
             case DINGO_UVERBS_RDMA_CM_ROUTES:
                 tell_routes(message);
-                break;
+                send_reply(tokens_.get(), reply);
+                return;
             default:
                 service_.count_malformed();
                 return fail();
@@ -111,7 +112,8 @@ void File::serve(uverbs::Message& message) {
 }
 
 bool File::takes_reserve(const uverbs::Message& message) const {
-    const bool later = message.header.type == DINGO_UVERBS_RDMA_CM_JOIN || relay_.links() != 0;
+    const bool later = message.header.type == DINGO_UVERBS_RDMA_CM_JOIN ||
+                       message.header.type == DINGO_UVERBS_RDMA_CM_ROUTES || relay_.links() != 0;
     return (later && in_reserve(message.reply.get())) ||
            std::ranges::any_of(message.fds, [](const auto& fd) { return in_reserve(fd.get()); });
 }
@@ -183,10 +185,11 @@ void File::join(uverbs::Message& message) {
     }
 }
 
-void File::tell_routes(const uverbs::Message& message) {
-    if (relay_.links() != 0 || uverbs::brings_unasked_descriptors(message)) {
+void File::tell_routes(uverbs::Message& message) {
+    if (relay_.links() != 0 || relayed_ || uverbs::brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
     }
+    Charge charge(client_.account, process_quotas().descriptors);
     const auto& prefixes = service_.routes().prefixes();
     dingo_uverbs_cm_routes head{};
     head.node_guid = service_.node_guid();
@@ -208,6 +211,9 @@ void File::tell_routes(const uverbs::Message& message) {
         throw ErrnoError(EFAULT);
     }
     relayed_ = true;
+    tokens_ = std::move(message.reply);
+    tokens_charge_ = std::move(charge);
+    token_out_ = false;
 }
 
 void File::made(const Id& id) {
@@ -331,7 +337,8 @@ void File::take_back(const GroupJoin& join) {
 void File::update_token() {
     constexpr char kToken = 0;
     if (!events_.empty() && !token_out_ && !closed_) {
-        token_out_ = ::send(socket_.get(), &kToken, sizeof kToken, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+        const int to = tokens_ ? tokens_.get() : socket_.get();
+        token_out_ = ::send(to, &kToken, sizeof kToken, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
     }
 }
 

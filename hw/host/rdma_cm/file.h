@@ -101,7 +101,7 @@ class File final : public Pollable {
     bool execute(uverbs::Message& message, uverbs::Reply& reply);
     void hello(const uverbs::Message& message, uverbs::Reply& reply);
     void join(uverbs::Message& message);
-    void tell_routes(const uverbs::Message& message);
+    void tell_routes(uverbs::Message& message);
     void send_reply(int socket, uverbs::Reply& reply);
     void push(const Entry& entry);
     /// Puts the token where it has to be.
@@ -110,6 +110,8 @@ class File final : public Pollable {
     CmService& service_;
     Client client_;
     ClientSocket socket_;
+    ForeignSocket tokens_;  ///< where the token goes to, if not to the client's connection
+    Charge tokens_charge_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
     bool token_out_ = false;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kSlots = 8;  // requests on their way
 constexpr std::size_t kAnswerBytes = 4096;
 constexpr std::size_t kSlotBytes = kAnswerBytes + Link::kMostData;
-constexpr unsigned kTokenBudget = 8;
+constexpr unsigned kAnswerBudget = 32;
 /// A card with this many unanswered commands is considered dead.
 constexpr std::size_t kMostWaiting = 4096;
 
@@ -60,7 +60,7 @@ Link::Link(Owner& owner, Poller& poller, ForeignSocket socket)
     }
     answers_.reset(pair[0]);
     answer_to_.reset(pair[1]);
-    socket_end_.id = poller_.add(socket_.get(), EPOLLIN, socket_end_);
+    socket_end_.id = poller_.add(socket_.get(), 0, socket_end_);
     try {
         answers_end_.id = poller_.add(answers_.get(), EPOLLIN, answers_end_);
     } catch (const ErrnoError&) {
@@ -154,50 +154,49 @@ bool Link::transmit(Request& request, std::size_t slot) {
 }
 
 void Link::take_answers() {
-    while (!lost_) {
-        dingo_uverbs_reply reply{};
-        const uverbs::RawMessage got =
-            uverbs::receive_raw(answers_.get(), std::as_writable_bytes(std::span(&reply, 1)));
-        if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
-            return;
-        }
-        if (got.bytes != sizeof reply || got.cut || reply.version != DINGO_UVERBS_VERSION ||
-            reply.type != DINGO_UVERBS_DONE || sent_.empty()) {
-            return lose();
-        }
-        Request request = std::move(sent_.front());
-        sent_.pop_front();
-        const std::size_t slot = std::exchange(first_slot_, (first_slot_ + 1) % kSlots);
-        if (request.type == DINGO_UVERBS_HELLO && reply.result < 0) {
-            return lose();
-        }
-        std::array<std::byte, kAnswerBytes> response{};
-        const std::size_t room = reply.result < 0 ? 0 : request.command.room;
-        if (::pread(memory_.get(), response.data(), room, static_cast<off_t>(slot * kSlotBytes)) !=
-            static_cast<ssize_t>(room)) {
-            return lose();
-        }
-        request.done(reply.result < 0 ? reply.result : 0, std::span(response).first(room));
-        pump();
+    for (unsigned n = 0; n < kAnswerBudget && !lost_ && take_answer(); ++n) {
     }
 }
 
-void Link::take_tokens() {
-    for (unsigned i = 0; i < kTokenBudget && !lost_; ++i) {
-        std::byte token{};
-        const uverbs::RawMessage got = uverbs::receive_raw(socket_.get(), std::span(&token, 1));
-        if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
-            return;
-        }
-        // At most one token is out, and one more after the card was asked again.
-        if (got.bytes != 1 || got.cut || ask_again_) {
-            return lose();
-        }
-        if (asking_) {
-            ask_again_ = true;
-        } else {
-            ask_event();
-        }
+bool Link::take_answer() {
+    dingo_uverbs_reply reply{};
+    const uverbs::RawMessage got =
+        uverbs::receive_raw(answers_.get(), std::as_writable_bytes(std::span(&reply, 1)));
+    if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (got.bytes == 1 && !got.cut) {
+        take_token();
+        return true;
+    }
+    if (got.bytes != sizeof reply || got.cut || reply.version != DINGO_UVERBS_VERSION ||
+        reply.type != DINGO_UVERBS_DONE || sent_.empty()) {
+        lose();
+        return false;
+    }
+    Request request = std::move(sent_.front());
+    sent_.pop_front();
+    const std::size_t slot = std::exchange(first_slot_, (first_slot_ + 1) % kSlots);
+    std::array<std::byte, kAnswerBytes> response{};
+    const std::size_t room = reply.result < 0 ? 0 : request.command.room;
+    if ((request.type == DINGO_UVERBS_HELLO && reply.result < 0) ||
+        ::pread(memory_.get(), response.data(), room, static_cast<off_t>(slot * kSlotBytes)) !=
+            static_cast<ssize_t>(room)) {
+        lose();
+        return false;
+    }
+    request.done(reply.result < 0 ? reply.result : 0, std::span(response).first(room));
+    pump();
+    return true;
+}
+
+void Link::take_token() {
+    if (ask_again_) {  // at most one token is out, and one more after the card was asked again
+        lose();
+    } else if (asking_) {
+        ask_again_ = true;
+    } else {
+        ask_event();
     }
 }
 

@@ -106,18 +106,20 @@ class Link final {
     void enqueue(Request request);
     void pump();
     bool transmit(Request& request, std::size_t slot);
-    void take_tokens();
+    /// False: nothing is there, or the link is lost.
+    bool take_answer();
+    void take_token();
     void ask_event();
     void learn_routes(std::span<const std::byte> bytes);
     void lose();
 
     Owner& owner_;
     Poller& poller_;
-    ForeignSocket socket_;
-    UniqueFd memory_;  ///< where the other card writes
+    ForeignSocket socket_;  ///< its client has it, too: nothing is read there
+    UniqueFd memory_;       ///< where the other card writes
     UniqueFd answers_;
     UniqueFd answer_to_;  ///< the other end of answers_
-    End socket_end_{*this, &Link::take_tokens};
+    End socket_end_{*this, &Link::lose};
     End answers_end_{*this, &Link::take_answers};
     std::deque<Request> waiting_;
     std::deque<Request> sent_;

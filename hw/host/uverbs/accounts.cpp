@@ -69,7 +69,8 @@ nlohmann::json Accounts::describe() const {
     nlohmann::json all{{"client", one(clients_)},
                        {"mapping", one(process_quotas().mappings)},
                        {"descriptor", one(process_quotas().descriptors)},
-                       {"byte", one(process_quotas().bytes)}};
+                       {"byte", one(process_quotas().bytes)},
+                       {"thread", one(process_quotas().threads)}};
     for (const auto& [type, quota] : objects_) {
         all[std::string(type_name(type))] = one(quota);
     }

@@ -44,6 +44,18 @@ void Call::await_quiet(const DirectPage& page) const {
                             : std::make_shared<DirectFence>(page, patience(page.context())));
 }
 
+std::shared_ptr<EventPause> Call::pause_events(const EventSource& object) const {
+    std::shared_ptr<EventPause> pause = message_.pause;
+    if (!pause) {
+        pause = std::make_shared<EventPause>();
+        object.pause(*pause);
+    }
+    if (pause->missing() != nullptr) {
+        throw NotBack{pause};
+    }
+    return pause;
+}
+
 void Call::copy_from(std::uint64_t va, std::span<std::byte> bytes) const {
     if (!bytes.empty() && !memory_->read(va, bytes)) {
         throw ErrnoError(EFAULT);

@@ -56,6 +56,10 @@ class Call {
     void await_quiet(const DirectContext& direct, std::uint32_t key) const;
     void await_quiet(const DirectPage& page) const;
 
+    /// The object is about to end: what its client has not read of its events is back. NotBack;
+    /// ErrnoError(EAGAIN).
+    [[nodiscard]] std::shared_ptr<EventPause> pause_events(const EventSource& object) const;
+
     /// copy_from_user and copy_to_user. ErrnoError(EFAULT).
     void copy_from(std::uint64_t va, std::span<std::byte> bytes) const;
     void copy_to(std::uint64_t va, std::span<const std::byte> bytes) const;

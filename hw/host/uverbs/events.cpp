@@ -4,16 +4,23 @@
 #include <fcntl.h>
 #include <rdma/ib_user_verbs.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/elsewhere.h"
 #include "base/errno_error.h"
+#include "host/uverbs/unread.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -22,15 +29,88 @@ namespace {
 /// object's event is dropped if another one of it waits, which wakes the client just as well.
 constexpr std::size_t kMaxWaiting = 16384;
 
+UniqueFd second_copy(int fd) {
+    UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!copy) {
+        throw ErrnoError(errno);
+    }
+    return copy;
+}
+
 }  // namespace
 
+/// Another thread reads the client's end. It may outlive this.
+class EventChannel::Reading final : public Pollable {
+  public:
+    Reading(EventChannel& channel, int end) : channel_(channel), job_(std::make_shared<Job>()) {
+        job_->end = second_copy(end);
+        job_->done.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!job_->done) {
+            throw ErrnoError(errno);
+        }
+        job_->thread = Charge(channel.account_, process_quotas().threads);
+        poll_id_ = channel.poller_.add(job_->done.get(), EPOLLIN, *this);
+        try {
+            do_elsewhere([job = job_, bytes = channel.message_size(),
+                          async = channel.kind_ == Kind::kAsync] { job->run(bytes, async); });
+        } catch (const std::system_error&) {
+            channel.poller_.remove(poll_id_);
+            throw ErrnoError(EAGAIN);
+        }
+    }
+    ~Reading() override { channel_.poller_.remove(poll_id_); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+    void ready(std::uint32_t /*events*/) override { channel_.came_back(); }
+    /// What it has read, the oldest first.
+    [[nodiscard]] std::vector<Event> finish() {
+        std::uint64_t count = 0;
+        std::ignore = ::read(job_->done.get(), &count, sizeof count);
+        return std::move(job_->events);
+    }
+
+  private:
+    struct Job {
+        UniqueFd end;
+        UniqueFd done;
+        Charge thread;
+        std::vector<Event> events;
+
+        void run(std::size_t bytes, bool async) noexcept {
+            try {
+                ib_uverbs_async_event_desc desc{};
+                for (;;) {
+                    events.emplace_back();
+                    if (::recv(end.get(), &desc, sizeof desc, MSG_DONTWAIT) !=
+                        static_cast<ssize_t>(bytes)) {
+                        break;
+                    }
+                    events.back() = {desc.element, async ? desc.event_type : 0U};
+                }
+                events.pop_back();
+            } catch (const std::exception&) {  // no memory: the rest stays there
+            }
+            end.reset();
+            const std::uint64_t one = 1;
+            std::ignore = ::write(done.get(), &one, sizeof one);
+        }
+    };
+
+    EventChannel& channel_;
+    std::shared_ptr<Job> job_;
+    Poller::Id poll_id_ = 0;
+};
+
 EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
-                           std::function<void(EventChannel&)> closed, Charge charge)
+                           std::function<void(EventChannel&)> closed,
+                           std::shared_ptr<Account> account)
     : kind_(kind),
       poller_(poller),
       stats_(stats),
       closed_(std::move(closed)),
-      charge_(std::move(charge)) {
+      account_(std::move(account)),
+      charge_(account_, process_quotas().descriptors, kKept) {
     std::array<int, 2> ends{};
     // Blocking is a property of all copies of the client's end, so the client sets it.
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
@@ -59,10 +139,7 @@ bool EventChannel::is(int fd) const {
 
 void EventChannel::hold(int copy) {
     if (holds_ == 0) {
-        held_.reset(::fcntl(copy, F_DUPFD_CLOEXEC, 0));
-        if (!held_) {
-            throw ErrnoError(errno);
-        }
+        held_ = second_copy(copy);
     }
     ++holds_;
 }
@@ -90,7 +167,7 @@ bool EventChannel::queue(const Event& event) {
         ++stats_.dropped;
         return false;
     }
-    if (waiting_.empty()) {
+    if (waiting_.empty() && flows()) {
         watch(EPOLLOUT);
     }
     push(event);
@@ -116,13 +193,52 @@ void EventChannel::pop() {
 
 bool EventChannel::post(const Event& event) {
     ++stats_.sent;
-    return (waiting_.empty() && send(event)) || queue(event);
+    return (flows() && waiting_.empty() && send(event)) || queue(event);
+}
+
+void EventChannel::pause(bool unread) {
+    if (unread && held_ && reading_ == nullptr && unread_bytes(card_end_.get()) != 0) {
+        reading_ = std::make_unique<Reading>(*this, held_.get());
+    }
+    if (pauses_++ == 0) {
+        watch(0);
+    }
+}
+
+void EventChannel::resume() {
+    if (--pauses_ == 0) {
+        flush();
+    }
+}
+
+void EventChannel::came_back() {
+    const auto self = shared_from_this();
+    const std::unique_ptr<Reading> reading = std::move(reading_);
+    const std::vector<Event> events = reading->finish();
+    for (auto event = events.rbegin(); event != events.rend(); ++event) {
+        waiting_.push_front(*event);
+        ++waiting_of_[{event->element, event->type}];
+    }
+    Waiters told;
+    told.take_all(waiters_);
+    while (Waiter* const waiter = told.first()) {
+        waiter->stop_waiting();
+        waiter->settled(0);
+    }
+    flush();
+}
+
+void EventChannel::flush() {
+    if (!flows()) {
+        return;
+    }
+    while (!waiting_.empty() && send(waiting_.front())) {
+        pop();
+    }
+    watch(waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
 }
 
 unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) {
-    if (!held_) {
-        return 0;
-    }
     unsigned taken = 0;
     std::deque<Event> keep;
     const auto sort = [&](const Event& event) {
@@ -132,20 +248,11 @@ unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) 
             keep.push_back(event);
         }
     };
-    ib_uverbs_async_event_desc desc{};
-    while (::recv(held_.get(), &desc, sizeof desc, MSG_DONTWAIT) ==
-           static_cast<ssize_t>(message_size())) {
-        sort({desc.element, kind_ == Kind::kAsync ? desc.event_type : 0U});
-    }
     waiting_of_.clear();
     for (const Event& event : std::exchange(waiting_, {})) {
         sort(event);
     }
-    while (!keep.empty() && send(keep.front())) {
-        keep.pop_front();
-    }
     std::ranges::for_each(keep, [this](const Event& event) { push(event); });
-    watch(waiting_.empty() ? 0U : std::uint32_t{EPOLLOUT});
     stats_.taken_back += taken;
     return taken;
 }
@@ -160,18 +267,31 @@ void EventChannel::ready(std::uint32_t events) {
         closed(*this);  // may delete this
         return;
     }
-    while (!waiting_.empty() && send(waiting_.front())) {
-        pop();
-    }
-    if (waiting_.empty()) {
-        watch(0);
-    }
+    flush();
 }
 
 void EventChannel::watch(std::uint32_t events) {
     if (poll_id_ != 0) {
         poller_.change(poll_id_, events);
     }
+}
+
+void EventPause::add(std::shared_ptr<EventChannel> channel, bool unread) {
+    channels_.reserve(channels_.size() + 1);
+    channel->pause(unread);
+    channels_.push_back(std::move(channel));
+}
+
+EventPause::~EventPause() {
+    for (const auto& channel : channels_) {
+        channel->resume();
+    }
+}
+
+EventChannel* EventPause::missing() const {
+    const auto found =
+        std::ranges::find_if(channels_, [](const auto& channel) { return !channel->is_back(); });
+    return found == channels_.end() ? nullptr : found->get();
 }
 
 HeldChannel::HeldChannel(std::shared_ptr<EventChannel> channel, int copy)

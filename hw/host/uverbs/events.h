@@ -11,10 +11,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "base/poller.h"
 #include "base/quota.h"
 #include "base/unique_fd.h"
+#include "host/driver/waiter.h"
 
 namespace dingo::uverbs {
 
@@ -26,7 +28,7 @@ struct EventStats {
     std::uint64_t dropped = 0;     ///< of clients that read none
 };
 
-class EventChannel final : public Pollable {
+class EventChannel final : public Pollable, public std::enable_shared_from_this<EventChannel> {
   public:
     enum class Kind { kCompletion, kAsync };
     struct Event {
@@ -38,7 +40,8 @@ class EventChannel final : public Pollable {
     static constexpr std::size_t kKept = 2;
     /// `closed` is called once the client has closed its last copy. Throws ErrnoError.
     EventChannel(Kind kind, Poller& poller, EventStats& stats,
-                 std::function<void(EventChannel&)> closed, Charge charge = {});
+                 std::function<void(EventChannel&)> closed,
+                 std::shared_ptr<Account> account = nullptr);
     ~EventChannel() override;
     EventChannel(const EventChannel&) = delete;
     EventChannel& operator=(const EventChannel&) = delete;
@@ -56,12 +59,26 @@ class EventChannel final : public Pollable {
     /// Never blocks; what does not fit waits here, up to a limit. False: dropped, it is not
     /// reported to the client.
     [[nodiscard]] bool post(const Event& event);
-    /// Takes back unread events that `mine` accepts; needs a hold. Returns how many.
+    /// Until resume() what is posted waits here. `unread`: what the client has not read comes back
+    /// here, on another thread, as the client may hold its end for as long as it likes, by a read
+    /// into memory that faults. ErrnoError: no thread, or no descriptor.
+    void pause(bool unread);
+    void resume();
+    /// Whether all that is to come back is here.
+    [[nodiscard]] bool is_back() const { return reading_ == nullptr; }
+    /// `waiter` is told when it is.
+    void await_back(Waiter& waiter) { waiters_.add(waiter); }
+    /// Takes those of the events here that `mine` accepts. Returns how many.
     unsigned take_back(const std::function<bool(const Event&)>& mine);
 
     void ready(std::uint32_t events) override;
 
   private:
+    class Reading;
+    void read_back();
+    void came_back();
+    /// Sends what waits here, as far as there is room.
+    void flush();
     bool send(const Event& event);
     bool queue(const Event& event);
     [[nodiscard]] bool waits(const Event& event) const;
@@ -70,11 +87,13 @@ class EventChannel final : public Pollable {
     /// Asks for EPOLL* of our end; nothing once the client has closed or shut down its own.
     void watch(std::uint32_t events);
     [[nodiscard]] std::size_t message_size() const;
+    [[nodiscard]] bool flows() const { return pauses_ == 0 && reading_ == nullptr; }
 
     Kind kind_;
     Poller& poller_;
     EventStats& stats_;
     std::function<void(EventChannel&)> closed_;
+    std::shared_ptr<Account> account_;
     Charge charge_;
     UniqueFd card_end_;
     UniqueFd client_end_;
@@ -84,6 +103,30 @@ class EventChannel final : public Pollable {
     Poller::Id poll_id_ = 0;
     std::deque<Event> waiting_;
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;  ///< by object
+    unsigned pauses_ = 0;
+    std::unique_ptr<Reading> reading_;  ///< while another thread reads what came to the client
+    Waiters waiters_;                   ///< for its end
+};
+
+/// For a request that destroys an object with events: its channels are paused.
+class EventPause {
+  public:
+    EventPause() = default;
+    EventPause(const EventPause&) = delete;
+    EventPause& operator=(const EventPause&) = delete;
+    ~EventPause();
+
+    /// As EventChannel::pause().
+    void add(std::shared_ptr<EventChannel> channel, bool unread);
+    /// One whose events are not back yet; nullptr: none.
+    [[nodiscard]] EventChannel* missing() const;
+
+  private:
+    std::vector<std::shared_ptr<EventChannel>> channels_;
+};
+/// Not an error: the request is served again when they are back.
+struct NotBack {
+    std::shared_ptr<EventPause> pause;
 };
 
 /// A hold on a channel; empty: no channel.
@@ -97,6 +140,7 @@ class HeldChannel {
 
     explicit operator bool() const { return channel_ != nullptr; }
     EventChannel* operator->() const { return channel_.get(); }
+    [[nodiscard]] const std::shared_ptr<EventChannel>& channel() const { return channel_; }
 
   private:
     std::shared_ptr<EventChannel> channel_;

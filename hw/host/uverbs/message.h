@@ -20,6 +20,7 @@
 namespace dingo::uverbs {
 
 class DirectFence;
+class EventPause;
 class GpuOpening;
 
 struct Message {
@@ -35,6 +36,7 @@ struct Message {
     /// QP whose sends it has waited for, or is not to wait for.
     std::optional<std::uint32_t> ended_qpn;
     std::shared_ptr<DirectFence> fence;  ///< that it has waited for
+    std::shared_ptr<EventPause> pause;   ///< for what it destroys
 };
 
 enum class Received {

@@ -27,11 +27,24 @@ void EventSource::post_async(int event) {
     }
 }
 
+void EventSource::pause(EventPause& channels) const {
+    if (async_) {
+        channels.add(async_.channel(), async_events_ != 0);
+    }
+}
+
 void EventSource::take_back_async() {
     if (async_ && async_events_ != 0) {
         async_events_ -= async_->take_back([this](const EventChannel::Event& e) {
             return e.element == user_handle_ && !is_of_device(e.type);
         });
+    }
+}
+
+void CqObject::pause(EventPause& channels) const {
+    EventSource::pause(channels);
+    if (channel) {
+        channels.add(channel.channel(), completion_events != 0);
     }
 }
 

@@ -153,6 +153,8 @@ class EventSource : public Object {
     /// Events that the client has read or will read. After shut().
     [[nodiscard]] std::uint32_t async_reported() const { return async_events_; }
 
+    /// Before shut(), whose channels are to have no event of it behind those that come back.
+    virtual void pause(EventPause& channels) const;
     /// Takes it from the card, and back what the client has not read of its events.
     virtual void shut() = 0;
 
@@ -172,6 +174,7 @@ struct CqObject final : EventSource, CqListener {
     CqObject(std::uint64_t user_handle, HeldChannel completions, HeldChannel async)
         : EventSource(kType, user_handle, std::move(async)), channel(std::move(completions)) {}
     ~CqObject() override { shut(); }
+    void pause(EventPause& channels) const override;
     void shut() override;
     void on_completion() override;
     void on_cq_error() override;

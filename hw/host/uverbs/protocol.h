@@ -61,8 +61,10 @@ enum dingo_uverbs_request_type {
     DINGO_UVERBS_RDMA_CM_JOIN = 8,
     /* What a card asks first on such a connection, after HELLO with a memfd that is sealed against
      * shrinking and growing, in which addresses are offsets. arg, arg2: address and length of the
-     * memory for struct dingo_uverbs_cm_routes. From here on the connection takes no JOIN, and
-     * identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last. */
+     * memory for struct dingo_uverbs_cm_routes. From here on the connection takes no JOIN,
+     * identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last, and the token comes to
+     * the reply socket of this request: the connection's end is the client's, too, who may hold
+     * whoever reads there. */
     DINGO_UVERBS_RDMA_CM_ROUTES = 9,
     /* The sender is the provider of a QP that is connected to one of this card (direct_abi.h).
      * payload: struct dingo_direct_claim. Reply: fds: the page of the QP here (map_offset bytes

@@ -129,6 +129,7 @@ void UverbsFile::ready(std::uint32_t /*events*/) {
 }
 
 void UverbsFile::serve_again(Waiting& waiting, int error) {
+    const ClosesFor sender(client_.sender);
     Message message = std::move(waiting.message);
     waiting_.erase(waiting.self);
     if (message.ended_qpn) {
@@ -171,6 +172,13 @@ void UverbsFile::serve(Message message) {
     } catch (const NotQuiet& not_quiet) {
         try {
             keep(message, not_quiet);
+        } catch (const ErrnoError& e) {
+            refuse(message, e.code());
+        }
+        return;
+    } catch (const NotBack& not_back) {
+        try {
+            keep(message, not_back);
         } catch (const ErrnoError& e) {
             refuse(message, e.code());
         }
@@ -233,6 +241,12 @@ bool UverbsFile::keep(Message& message, const NotSent& not_sent) {
 void UverbsFile::keep(Message& message, const NotQuiet& not_quiet) {
     message.fence = not_quiet.fence;
     device_.direct.await(not_quiet.fence, make_waiting(message));
+}
+
+void UverbsFile::keep(Message& message, const NotBack& not_back) {
+    message.pause = not_back.pause;
+    Waiting& waiting = make_waiting(message);
+    waiting.message.pause->missing()->await_back(waiting);
 }
 
 UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,
@@ -468,7 +482,7 @@ std::shared_ptr<EventChannel> UverbsFile::make_channel(EventChannel::Kind kind) 
         [this](EventChannel& channel) {
             std::erase_if(channels_, [&](const auto& c) { return c.get() == &channel; });
         },
-        Charge(client_.account, process_quotas().descriptors, EventChannel::kKept));
+        client_.account);
 }
 
 void UverbsFile::add_channel(std::shared_ptr<EventChannel> channel) {

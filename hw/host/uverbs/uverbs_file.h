@@ -138,6 +138,7 @@ class UverbsFile final : public Pollable {
     void direct_unlink(const Message& message);
     void direct_file(const Message& message, Reply& reply) const;
     void keep(Message& message, const NotQuiet& not_quiet);
+    void keep(Message& message, const NotBack& not_back);
 
     Device& device_;
     Client client_;

@@ -154,8 +154,10 @@ void close_direct(Call& call, QpObject& qp) {
 
 std::unique_ptr<Object> destroy(Call& call, Object& object) {
     take_back(call, object);
+    auto* const source = dynamic_cast<EventSource*>(&object);
+    const auto pause = source != nullptr && !object.busy() ? call.pause_events(*source) : nullptr;
     auto gone = call.objects().remove(object);
-    if (auto* const source = dynamic_cast<EventSource*>(gone.get())) {
+    if (source != nullptr) {
         source->shut();
     }
     return gone;

@@ -5,73 +5,27 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <future>
+#include <array>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 
+#include "base/elsewhere.h"
 #include "base/exported_memory.h"
 #include "tcp_pair.h"
+#include "trap.h"
 
 namespace dingo {
 namespace {
 
-constexpr auto kSoon = std::chrono::seconds(5);
-
-/// A page whose first use waits for let_go().
-class Trap {
-  public:
-    static constexpr std::size_t kBytes = 4096;
-    Trap() {
-        uffdio_api api{};
-        api.api = UFFD_API;
-        faults_.reset(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK)));
-        if (!faults_ || ::ioctl(faults_.get(), UFFDIO_API, &api) != 0) {
-            return;
-        }
-        page_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        uffdio_register range{};
-        range.range = {reinterpret_cast<std::uintptr_t>(page_), kBytes};
-        range.mode = UFFDIO_REGISTER_MODE_MISSING;
-        works_ = ::ioctl(faults_.get(), UFFDIO_REGISTER, &range) == 0;
-    }
-    ~Trap() { ::munmap(page_, kBytes); }
-    [[nodiscard]] bool works() const { return works_; }
-    [[nodiscard]] const void* page() const { return page_; }
-    [[nodiscard]] bool wait_until_used() const {
-        pollfd fault{faults_.get(), POLLIN, 0};
-        return ::poll(&fault, 1, 10'000) == 1;
-    }
-    void let_go() const {
-        uffdio_zeropage zero{};
-        zero.range = {reinterpret_cast<std::uintptr_t>(page_), kBytes};
-        ::ioctl(faults_.get(), UFFDIO_ZEROPAGE, &zero);
-    }
-
-  private:
-    UniqueFd faults_;
-    void* page_ = MAP_FAILED;
-    bool works_ = false;
-};
-
-/// Whether `what` returns soon, though nothing is let go of; then `let_go` has it return.
-template <typename What, typename LetGo>
-bool returns_soon(What what, LetGo let_go) {
-    auto done = std::async(std::launch::async, what);
-    const bool soon = done.wait_for(kSoon) == std::future_status::ready;
-    let_go();
-    done.get();
-    return soon;
-}
+using test::returns_soon;
+using test::Trap;
 
 TEST(ForeignFd, ASocketThatItsSenderHasLockedIsClosedWithoutWaiting) {
     const Trap trap;
@@ -85,6 +39,41 @@ TEST(ForeignFd, ASocketThatItsSenderHasLockedIsClosedWithoutWaiting) {
     const int copy = ::dup(from.get());
     EXPECT_TRUE(returns_soon([copy] { close_elsewhere(copy); }, [&] { trap.let_go(); }));
     sender.join();
+}
+
+/// A pair of UNIX sockets.
+std::pair<UniqueFd, UniqueFd> unix_pair() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+TEST(ForeignFd, AUnixSocketIsEndedWithoutWaitingForWhoReadsThere) {
+    const Trap trap;
+    if (!trap.works()) {
+        GTEST_SKIP() << "no userfaultfd";
+    }
+    const auto [near, far] = unix_pair();
+    ASSERT_EQ(::send(near.get(), "x", 1, 0), 1);
+    std::thread reader(
+        [&, fd = far.get()] { std::ignore = ::recv(fd, trap.page(), Trap::kBytes, 0); });
+    ASSERT_TRUE(trap.wait_until_used());
+    const int copy = ::dup(far.get());
+    EXPECT_TRUE(returns_soon([copy] { end_connection(copy); }, [&] { trap.let_go(); }));
+    reader.join();
+}
+
+TEST(ForeignFd, AUnixSocketWithoutDescriptorsInItIsClosedAtOnce) {
+    constexpr unsigned kMany = 500;  // another thread is not always quicker than this one
+    for (unsigned n = 0; n < kMany; ++n) {
+        auto [near, far] = unix_pair();
+        ASSERT_EQ(::send(near.get(), "", 0, 0), 0);
+        const int number = far.release();
+        end_connection(number);
+        ASSERT_EQ(::fcntl(number, F_GETFD), -1);
+        ASSERT_EQ(closing_elsewhere(), 0U);
+        ASSERT_EQ(::send(near.get(), "x", 1, MSG_NOSIGNAL), -1);
+    }
 }
 
 TEST(ForeignFd, AFileWithALeaseIsNotWaitedFor) {

@@ -108,6 +108,46 @@ TEST_F(ShmFull, WhoDoesNotSayWhereIsHeldUpForAPartOfTheTime) {
     EXPECT_GT(dropped(), 500U);
 }
 
+// Of those who say where a frame goes, and those who do not, as the RTL.
+TEST_F(ShmFull, EveryFrameIsReceivedOrCountedAsLost) {
+    std::uint64_t begun = a->stats().tx_frames;  // in the full ring
+    std::uint64_t received = 0;
+    KeepingSink sink;
+    const auto take_some = [&](Wire& wire, unsigned most) { received += wire.receive(sink, most); };
+    constexpr unsigned kRounds = 3000;
+    for (unsigned i = 0; i < kRounds; i++) {
+        const unsigned to = 2 + i % 2;
+        begun += (i % 3 == 0 ? send_to(to) : send(*a, frame(1, to, kBytes))) ? 1 : 0;
+        if (i % 7 == 0)
+            pass_time(kMillisecond / 2);
+        if (i % 50 == 0)
+            take_some(*slow, 2);
+        take_some(*other, 100);
+    }
+    for (unsigned i = 0; i < 1000; i++) {
+        a->flush();
+        take_some(*slow, 100);
+        take_some(*other, 100);
+    }
+    const auto lost = [&] { return a->stats().tx_dropped + a->stats().tx_no_peer; };
+    EXPECT_GT(dropped(), 0U);
+    EXPECT_EQ(begun, received + lost());
+    EXPECT_EQ(a->stats().tx_frames, received);
+}
+
+TEST_F(ShmFull, AFrameThatIsHeldForACardThatGoesIsCountedAsLost) {
+    const std::uint64_t before = a->stats().tx_frames;
+    ASSERT_TRUE(send(*a, frame(1, 2, kBytes)));
+    slow.reset();
+    KeepingSink sink;
+    for (unsigned i = 0; i < 10; i++) {
+        pass_time(kMillisecond / 10);
+        a->receive(sink, 1);
+    }
+    EXPECT_EQ(a->stats().tx_frames, before);
+    EXPECT_EQ(a->stats().tx_dropped + a->stats().tx_no_peer, 1U);
+}
+
 TEST_F(ShmFull, TheOnlyPeerIsWaitedForBeforeAnythingIsLost) {
     other.reset();
     take(*a);

@@ -80,6 +80,12 @@ class FarMemory {
         static_cast<void>(where);
         return false;
     }
+    /// Whether what refer() says of `addr` may be lent to another card: only of that a wire may
+    /// hold enough.
+    virtual bool lends(std::uint64_t addr) {
+        static_cast<void>(addr);
+        return false;
+    }
     /// Bytes, some of them far, that `message` will ask for: one that comes later than the one
     /// that reads now, and those told before. False: enough is fetched ahead, or nothing ever is.
     virtual bool prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,

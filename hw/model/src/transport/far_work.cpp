@@ -63,7 +63,7 @@ std::optional<FarWork::Access> FarWork::refer(QueuePair& qp, Half half, std::uin
     if (!memory_.locate(range, 0, bus, contiguous))  // far memory is contiguous
         return std::nullopt;
     touch(qp, half);
-    if (frame.holds_enough()) {
+    if (port()->lends(bus) && frame.holds_enough()) {
         wait_for_turn(qp);
         return Access::kLater;
     }

@@ -47,6 +47,8 @@ class Gated final : public FarPlace {
     std::atomic<bool> holds_reads = false;
     std::size_t largest = 0;  ///< buffer of an access
     bool few_buffers = false;
+    bool has_lent = false;
+    [[nodiscard]] bool lends() const override { return has_lent; }
     [[nodiscard]] bool has_buffers(std::size_t /*bytes*/) const override { return !few_buffers; }
 
     FarBuffer buffer(std::size_t size) override {
@@ -200,6 +202,15 @@ TEST_F(Streams, WhatNobodyWaitsForYetLeavesBuffersToOthers) {
     EXPECT_TRUE(comes([&] { return streams.read(kOne, 2, quick_at, data, 64) == Access::kDone; }));
     EXPECT_EQ(quick->bytes_read, fetched);
     EXPECT_FALSE(streams.prefetch(kOne, 3, bus.add(data), 64)) << "near memory is read at once";
+}
+
+TEST_F(Streams, APlaceSaysWhetherItsBuffersMayBeLent) {
+    std::array<std::byte, 64> near{};
+    quick->has_lent = true;
+    EXPECT_TRUE(streams.lends(quick_at));
+    EXPECT_FALSE(streams.lends(slow_at));
+    EXPECT_FALSE(streams.lends(bus.add(near)));
+    EXPECT_FALSE(streams.lends(~std::uint64_t{0})) << "there is nothing";
 }
 
 TEST_F(Streams, HeldWriteDoesNotReachTheNextOwnerOfItsAddress) {

@@ -293,6 +293,10 @@ TEST_F(CudaPlaceTest, HalfOfEachSizeIsForWhatSomebodyWaitsFor) {
         EXPECT_TRUE(place->has_buffers(c.bytes - 1));
 }
 
+TEST_F(CudaPlaceTest, ItsBuffersMayBeLent) {
+    EXPECT_TRUE(open(allocate())->lends());
+}
+
 TEST_F(CudaPlaceTest, PinnedMemoryIsChargedToItsClient) {
     const auto account = std::make_shared<Account>(false);
     {

@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <memory>
+#include <thread>
+#include <tuple>
 
+#include "../../base/trap.h"
 #include "../uverbs/running_card.h"
 #include "cm_client.h"
 #include "host/uverbs/message.h"
@@ -383,18 +386,22 @@ class FalseCard {
             reply.header.type = DINGO_UVERBS_DONE;
             reply.header.result = result;
             uverbs::send_reply(message.reply.get(), reply);
+            answers_ = std::move(message.reply);
         }
     }
     int memory() const { return memory_.get(); }
     void token() { EXPECT_TRUE(try_token()); }
     /// False: the card has closed the link.
-    bool try_token() { return ::send(mine_.get(), "", 1, MSG_NOSIGNAL) == 1; }
+    bool try_token() { return ::send(answers_.get(), "", 1, MSG_NOSIGNAL) == 1; }
+    /// To the link's own end, which its client has, too.
+    void send_to_link() { EXPECT_EQ(::send(mine_.get(), "", 1, MSG_NOSIGNAL), 1); }
     void close() { mine_.reset(); }
 
   private:
     UniqueFd given_;
     UniqueFd mine_;
     UniqueFd memory_;
+    ForeignSocket answers_;
 };
 
 TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
@@ -441,6 +448,39 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     establish("10.77.0.2", 7471, 0x100, server);
     EXPECT_EQ(hostile.create(5), 0);
     EXPECT_EQ(hostile.bind(hostile.id, ipv4("10.77.0.1", 1)), 0) << "the rest of it works on";
+}
+
+// It reads there into memory that faults: until then the end is locked.
+TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
+    const dingo::test::Trap trap;
+    if (!trap.works()) {
+        GTEST_SKIP() << "no userfaultfd";
+    }
+    CmClient hostile(first->directory);
+    FalseCard card;
+    std::thread plays([&card] {
+        dingo_uverbs_cm_routes routes{};
+        routes.node_guid = 77;
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, routes);
+        card.answer(2, 0, bytes);
+    });
+    ASSERT_EQ(join(hostile, card.given()), 0);
+    plays.join();
+    card.send_to_link();
+    card.send_to_link();
+    std::thread reader(
+        [&] { std::ignore = ::recv(card.given(), trap.page(), dingo::test::Trap::kBytes, 0); });
+    ASSERT_TRUE(trap.wait_until_used());
+    EXPECT_TRUE(dingo::test::returns_soon(
+        [&] {
+            EXPECT_EQ(server.create(9), 0);
+            hostile.raw().close();
+            card.close();
+            EXPECT_EQ(server.create(10), 0) << "while the link ends, too";
+        },
+        [&] { trap.let_go(); }));
+    reader.join();
 }
 
 TEST_F(UcmaRelay, SilentCardCostsNoMoreDescriptorsThanItsLimit) {

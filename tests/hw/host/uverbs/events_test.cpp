@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <thread>
 #include <tuple>
 
+#include "../../base/trap.h"
 #include "host/uverbs/objects.h"
 
 namespace dingo::uverbs {
@@ -18,6 +20,21 @@ struct Fixture : ::testing::Test {
     std::shared_ptr<EventChannel> make(EventChannel::Kind kind) {
         return std::make_shared<EventChannel>(kind, poller, stats,
                                               [this](EventChannel&) { ++closed; });
+    }
+    /// As a request that destroys an object.
+    template <typename Mine>
+    unsigned take_back(const std::shared_ptr<EventChannel>& channel, Mine mine) {
+        EventPause pause;
+        pause.add(channel, true);
+        wait_for(pause);
+        return channel->take_back(mine);
+    }
+    void wait_for(const EventPause& pause) {
+        constexpr unsigned kMost = 1000;  // of 10 ms
+        for (unsigned n = 0; pause.missing() != nullptr && n < kMost; ++n) {
+            poller.wait(10'000'000);
+        }
+        EXPECT_EQ(pause.missing(), nullptr);
     }
     static std::uint64_t read_completion(int fd) {
         ib_uverbs_comp_event_desc desc{};
@@ -38,7 +55,7 @@ TEST_F(UverbsEvents, UnreadEventsOfOneOwnerAreTakenBackAndOthersKeepTheirOrder) 
     }
     EXPECT_EQ(read_completion(client.get()), 1u);
     EXPECT_EQ(read_completion(client.get()), 100u);
-    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 100; }), 2u);
+    EXPECT_EQ(take_back(channel, [](const auto& e) { return e.element == 100; }), 2u);
     EXPECT_EQ(read_completion(client.get()), 3u);
     EXPECT_EQ(read_completion(client.get()), 5u);
     EXPECT_EQ(read_completion(client.get()), 0u);
@@ -58,7 +75,7 @@ TEST_F(UverbsEvents, AnEndThatTheClientShutsDownIsReportedOnce) {
     std::ignore = channel->post({1, 0});
     std::ignore = channel->post({2, 0});
     EXPECT_EQ(stats.dropped, 2U);
-    EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
+    EXPECT_EQ(take_back(channel, [](const auto& /*event*/) { return true; }), 0U);
 }
 
 TEST_F(UverbsEvents, EventsBeyondTheSocketWaitAndComeLater) {
@@ -111,9 +128,92 @@ TEST_F(UverbsEvents, TakeBackCountsThoseThatWaitInTheCard) {
     for (int i = 0; i < 5000; ++i) {
         std::ignore = channel->post({static_cast<std::uint64_t>(i % 2), 0});
     }
-    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 1; }), 2500u);
-    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 0; }), 2500u);
+    EXPECT_EQ(take_back(channel, [](const auto& e) { return e.element == 1; }), 2500u);
+    EXPECT_EQ(take_back(channel, [](const auto& e) { return e.element == 0; }), 2500u);
     EXPECT_EQ(read_completion(client.get()), 0u);
+}
+
+TEST_F(UverbsEvents, WhatComesDuringAPauseComesBehindWhatWasThere) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    const auto post = [&](std::uint64_t element) { EXPECT_TRUE(channel->post({element, 0})); };
+    post(1);
+    post(2);
+    {
+        EventPause pause;
+        pause.add(channel, true);
+        post(3);
+        EventPause other;
+        other.add(channel, false);
+        wait_for(pause);
+        post(4);
+        EXPECT_EQ(read_completion(client.get()), 0U);
+        EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 2; }), 1U);
+    }
+    for (const std::uint64_t element : {1U, 3U, 4U, 0U}) {
+        EXPECT_EQ(read_completion(client.get()), element);
+    }
+}
+
+TEST_F(UverbsEvents, APauseThatEndsTooSoonLosesNothing) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    EXPECT_TRUE(channel->post({1, 0}));
+    {
+        EventPause pause;
+        pause.add(channel, true);
+    }
+    EXPECT_TRUE(channel->post({2, 0}));
+    {
+        EventPause again;
+        again.add(channel, false);
+        wait_for(again);
+    }
+    EXPECT_EQ(read_completion(client.get()), 1U);
+    EXPECT_EQ(read_completion(client.get()), 2U);
+}
+
+// It reads an event into memory that faults: until then its end is locked.
+TEST_F(UverbsEvents, AClientThatHoldsItsEndIsNotWaitedFor) {
+    const dingo::test::Trap trap;
+    if (!trap.works()) {
+        GTEST_SKIP() << "no userfaultfd";
+    }
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    const HeldChannel hold(channel, client.get());
+    EXPECT_TRUE(channel->post({1, 0}));
+    EXPECT_TRUE(channel->post({2, 0}));
+    std::thread reader(
+        [&] { std::ignore = ::read(client.get(), trap.page(), dingo::test::Trap::kBytes); });
+    ASSERT_TRUE(trap.wait_until_used());
+    EventPause pause;
+    EXPECT_TRUE(dingo::test::returns_soon([&] { pause.add(channel, true); },
+                                          [&] {
+                                              poller.wait(0);
+                                              EXPECT_EQ(pause.missing(), channel.get());
+                                              trap.let_go();
+                                          }));
+    wait_for(pause);
+    EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 1U);
+    reader.join();
+}
+
+// Its thread reads on, and gives the descriptor back.
+TEST_F(UverbsEvents, AChannelMayEndWhileItsEventsComeBack) {
+    auto channel = make(EventChannel::Kind::kCompletion);
+    const UniqueFd client = channel->give_client_end();
+    {
+        const HeldChannel hold(channel, client.get());
+        EXPECT_TRUE(channel->post({1, 0}));
+        EventPause pause;
+        pause.add(channel, true);
+    }
+    channel.reset();
+    poller.wait(0);
+    EXPECT_EQ(closed, 0);
 }
 
 // Else the card would never sleep.
@@ -133,7 +233,7 @@ TEST_F(UverbsEvents, AChannelWakesTheCardOnlyWhenThereIsSomethingToSend) {
         std::ignore = channel->post({2, 0});
     }
     EXPECT_FALSE(wakes()) << "the client has not read";
-    EXPECT_EQ(channel->take_back([](const auto& e) { return e.element == 2; }), kMany);
+    EXPECT_EQ(take_back(channel, [](const auto& e) { return e.element == 2; }), kMany);
     EXPECT_FALSE(wakes());
     EXPECT_EQ(read_completion(client.get()), 1U);
     for (unsigned i = 0; i < kMany; ++i) {
@@ -214,7 +314,7 @@ TEST_F(UverbsEvents, AnObjectWhoseEventsWereTakenBackHasNoneThatWaits) {
         }
     };
     fill(1);
-    EXPECT_GT(channel->take_back([](const auto& e) { return e.element == 1; }), 0U);
+    EXPECT_GT(take_back(channel, [](const auto& e) { return e.element == 1; }), 0U);
     fill(2);
     EXPECT_TRUE(channel->post({1, 0})) << "its owner waits for this one alone";
     EXPECT_FALSE(channel->post({1, 0}));
@@ -239,7 +339,7 @@ TEST_F(UverbsEvents, AHoldWithoutACopyIsNone) {
     UniqueFd client = channel->give_client_end();
     EXPECT_THROW(HeldChannel(channel, -1), ErrnoError);
     std::ignore = channel->post({1, 0});
-    EXPECT_EQ(channel->take_back([](const auto& /*event*/) { return true; }), 0U);
+    EXPECT_EQ(take_back(channel, [](const auto& /*event*/) { return true; }), 0U);
     client.reset();
     poller.wait(0);
     EXPECT_EQ(closed, 1) << "nothing keeps it open";
@@ -320,7 +420,12 @@ TEST_F(UverbsEvents, AnObjectTakesBackNoEventOfTheDevice) {
     source.post_async(3);
     EXPECT_EQ(source.async_reported(), 1U);
     std::ignore = channel->post({2, 3});
-    source.shut();
+    {
+        EventPause pause;
+        source.pause(pause);
+        wait_for(pause);
+        source.shut();
+    }
     std::vector<std::uint32_t> left;
     for (ib_uverbs_async_event_desc desc{};
          ::recv(client.get(), &desc, sizeof desc, MSG_DONTWAIT) == sizeof desc;) {

@@ -45,6 +45,20 @@ TEST_F(Far, ResponseWaitsWhileTheWireHoldsEnough) {
     expect_held_back(1, DINGO_WR_READ);
 }
 
+TEST_F(Far, WhatCannotBeLentIsSentThough) {
+    connect_far({0});
+    TestWire& wire = cards.card(0).wire;
+    wire.icrc = false;
+    wire.enough = true;
+    far[0].refers = true;
+    far[0].lent = false;
+    fill(0, 0, 100'000);
+    driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
+    finish(0);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(same(0, 0, 100'000));
+}
+
 // It waits for an answer, and would have its thread look for one without end.
 TEST_F(Far, TheWireIsAskedWhatItLetGoOfThoughNobodyWaits) {
     connect_far({0});
