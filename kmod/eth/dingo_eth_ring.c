@@ -188,8 +188,7 @@ static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
 	struct dingo_mem mem;
 	int err;
 
-	/* Every descriptor may complete twice before the card sees a doorbell. */
-	ch->cq_log_size = log_size + 2;
+	ch->cq_log_size = log_size + DINGO_ETH_CQ_LOG_MORE;
 	ch->cq_consumer = 0;
 	ch->cq_arm = 0;
 	ch->cq.comp = dingo_channel_event;
@@ -201,7 +200,7 @@ static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
 	err = dingo_db_alloc(&dev->kernel_db, &ch->cq_db);
 	if (err)
 		goto err_free_ring;
-	err = dingo_cq_add(dev, &ch->cq, ch->index % dev->num_comp_vectors);
+	err = dingo_cq_add_eth(dev, &ch->cq, ch->index % dev->num_comp_vectors);
 	if (err)
 		goto err_free_db;
 	dingo_ring_describe(&ch->cq_ring, &mem);

@@ -510,9 +510,11 @@ static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
  */
 int dingo_netdev_register(struct dingo_dev *dev)
 {
+	/* Two CQNs for each, used in turn, and one or more for verbs. */
+	u32 most = min_t(u32, (le32_to_cpu(dev->limits.max_cq) - 1) / 2,
+			 DINGO_ETH_MAX_CHANNELS);
 	unsigned int num = min3(dev->num_comp_vectors,
-				le32_to_cpu(dev->limits.max_eth_rings),
-				(u32)DINGO_ETH_MAX_CHANNELS);
+				le32_to_cpu(dev->limits.max_eth_rings), most);
 	struct net_device *ndev;
 	struct dingo_netdev *nd;
 	unsigned int n;
@@ -529,6 +531,7 @@ int dingo_netdev_register(struct dingo_dev *dev)
 	nd->dev = dev;
 	nd->ndev = ndev;
 	nd->max_channels = num;
+	dev->eth_cqs = 2 * num;
 	nd->shape.num_channels = num;
 	nd->shape.log_tx = min_t(u8, dev->limits.log_max_eth,
 				 DINGO_ETH_LOG_RING);

@@ -329,8 +329,8 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct dingo_dev *dev = to_ddev(ibcq->device);
 	struct dingo_cq *cq = to_dcq(ibcq);
+	struct dingo_qp *qp = NULL;
 	struct dingo_cqe *cqe;
-	struct dingo_qp *qp;
 	unsigned long flags;
 	int done = 0;
 
@@ -342,7 +342,7 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		cq->consumer++;
 		if (cqe->flags & DINGO_CQE_DEAD)
 			continue;
-		qp = dingo_kqp_find(cq, le32_to_cpu(cqe->qpn_op));
+		qp = dingo_kqp_find(cq, qp, le32_to_cpu(cqe->qpn_op));
 		if (qp && dingo_kqp_complete(qp, cqe, &wc[done]))
 			done++;
 		else

@@ -427,7 +427,8 @@ void dingo_kqp_attach(struct dingo_qp *qp);
 void dingo_kqp_detach(struct dingo_qp *qp);
 void dingo_kqp_reset(struct dingo_qp *qp);
 void dingo_kqp_free(struct dingo_qp *qp);
-struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op);
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
+				u32 qpn_op);
 bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 			struct ib_wc *wc);
 int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc);

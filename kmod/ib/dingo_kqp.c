@@ -2,7 +2,8 @@
 /*
  * Queue pairs of kernel users: what is outstanding, and completions.
  *
- * Locks: a CQ's lock is taken before those of the queues that complete there.
+ * Locks: a CQ's lock is taken before those of the queues that complete there, and
+ * of the table of QPs.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -150,27 +151,44 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 	spin_unlock_irq(&recv->lock);
 }
 
+/* Whether @qp, a QP that is not freed meanwhile, completes such work to @cq. */
+static bool dingo_kqp_is(const struct dingo_qp *qp, const struct dingo_cq *cq,
+			 u32 qpn_op)
+{
+	const struct ib_cq *owner = dingo_cqe_is_recv(qpn_op) ?
+					    qp->ibqp.recv_cq : qp->ibqp.send_cq;
+
+	return qp->qpn == FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, qpn_op) &&
+	       !qp->uc && owner == &cq->ibcq;
+}
+
 /**
  * dingo_kqp_find() - the kernel QP of a completion
- * @cq: the queue that has the completion, locked: see dingo_kqp_detach()
+ * @cq: the queue that has the completion, locked
+ * @last: what was found last since @cq was locked, or NULL
  * @qpn_op: of the completion
  *
- * A card that names another queue's QP must not touch what that one's lock
- * protects.
+ * A QP of @cq lives until @cq is unlocked: dingo_kqp_detach() takes that lock. A
+ * card that lies names another queue's: that one may be freed as soon as the
+ * lock of the table is released, and nothing of it may be touched.
  * Return: the QP, which completes such work to @cq, or NULL.
  */
-struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op)
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
+				u32 qpn_op)
 {
 	struct dingo_ibdev *ib = to_dibdev(cq->ibcq.device);
 	u32 qpn = FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, qpn_op);
-	struct dingo_qp *qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
-	struct ib_cq *owner;
+	struct dingo_qp *qp;
 
-	if (!qp || qp->qpn != qpn || qp->uc)
-		return NULL;
-	owner = dingo_cqe_is_recv(qpn_op) ? qp->ibqp.recv_cq :
-					    qp->ibqp.send_cq;
-	return owner == &cq->ibcq ? qp : NULL;
+	lockdep_assert_held(&cq->lock);
+	if (last && dingo_kqp_is(last, cq, qpn_op))
+		return last;
+	xa_lock(&ib->qps); /* interrupts are off */
+	qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
+	if (qp && !dingo_kqp_is(qp, cq, qpn_op))
+		qp = NULL;
+	xa_unlock(&ib->qps);
+	return qp;
 }
 
 /* False: nothing was posted there, or it has completed. */
