@@ -87,7 +87,8 @@ void dingo_eth_ring_doorbell(struct dingo_channel *ch,
 	u32 type = ring->kind == DINGO_ETH_TX ? DINGO_DB_ETH_TX :
 						DINGO_DB_ETH_RX;
 
-	ring->rung = ring->producer;
+	/* Pairs with dingo_tx_complete(). */
+	smp_store_release(&ring->rung, ring->producer);
 	dingo_db_ring(ch->nd->dev, &ring->db,
 		      dingo_db_word0(type, ring->index), ring->producer);
 }
@@ -272,9 +273,9 @@ err_del_napi:
 	return err;
 }
 
+/* Its NAPI is disabled, its queue too. */
 static void dingo_channel_stop(struct dingo_channel *ch)
 {
-	napi_disable(&ch->napi);
 	dingo_coalesce_stop(ch);
 	dingo_rx_stop(ch);
 	dingo_tx_stop(ch);
@@ -302,13 +303,15 @@ int dingo_channels_start(struct dingo_netdev *nd)
 		if (err)
 			goto err_stop;
 	}
-	nd->started = true;
+	WRITE_ONCE(nd->started, true);
 	netif_tx_wake_all_queues(nd->ndev); /* what waits behind them goes on */
 	return 0;
 
 err_stop:
-	while (n--)
+	while (n--) {
+		napi_disable(&nd->channels[n].napi);
 		dingo_channel_stop(&nd->channels[n]);
+	}
 	return err;
 }
 
@@ -323,9 +326,12 @@ void dingo_channels_stop(struct dingo_netdev *nd)
 	ASSERT_RTNL();
 	if (!nd->started)
 		return;
-	nd->started = false;
-	netif_tx_disable(nd->ndev);
+	WRITE_ONCE(nd->started, false);
+	/* A poll that saw them started may still wake a queue. */
 	while (n--)
+		napi_disable(&nd->channels[n].napi);
+	netif_tx_disable(nd->ndev);
+	for (n = 0; n < nd->shape.num_channels; n++)
 		dingo_channel_stop(&nd->channels[n]);
 }
 

@@ -33,6 +33,8 @@ static int dingo_port_enable(struct dingo_netdev *nd, bool enable)
 	mutex_lock(&nd->port_lock);
 	nd->enabled = enable;
 	err = dingo_port_apply(nd);
+	if (err)
+		nd->enabled = false; /* no later setting enables it */
 	mutex_unlock(&nd->port_lock);
 	return err;
 }
@@ -96,9 +98,13 @@ static int dingo_rx_filter_apply(struct dingo_netdev *nd)
 	flags_change = want->promisc != nd->promisc ||
 		       want->allmulti != nd->allmulti;
 	if (!err && flags_change) {
-		nd->promisc = want->promisc;
-		nd->allmulti = want->allmulti;
+		swap(nd->promisc, want->promisc);
+		swap(nd->allmulti, want->allmulti);
 		err = dingo_port_apply(nd);
+		if (err) { /* the next change tries again */
+			nd->promisc = want->promisc;
+			nd->allmulti = want->allmulti;
+		}
 	}
 	mutex_unlock(&nd->port_lock);
 	kfree(want);
