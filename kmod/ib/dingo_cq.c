@@ -393,7 +393,7 @@ void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 {
 	struct ib_srq *srq = qp->ibqp.srq;
 	struct dingo_cqe *cqe;
-	u64 wr_id;
+	struct dingo_receive receive;
 	u32 word;
 	u32 n;
 
@@ -409,7 +409,7 @@ void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 		cqe->flags |= DINGO_CQE_DEAD;
 		if (srq && dingo_cqe_is_recv(word))
 			dingo_srq_complete(to_dsrq(srq),
-					   le32_to_cpu(cqe->wqe_index), &wr_id);
+					   le32_to_cpu(cqe->wqe_index), &receive);
 	}
 }
 
