@@ -82,7 +82,7 @@ err:
 /* ---------------------------------------------------------------------- qp */
 
 static struct task_struct *looker; /* NULL: nobody looks any more */
-static bool looking, gone;
+static bool looking, gone, gone_meanwhile;
 
 static int look_begins(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
@@ -101,6 +101,7 @@ static int look_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 	smp_store_release(&looking, true);
 	for (ms = 0; ms < LOOK_MS && !READ_ONCE(gone); ms++)
 		mdelay(1);
+	gone_meanwhile = READ_ONCE(gone);
 	return 0;
 }
 NOKPROBE_SYMBOL(look_ends);
@@ -143,7 +144,6 @@ static int look_at(struct queue *one, struct queue *two)
 	struct ib_port_attr port;
 	int polled, err, n;
 	struct ib_wc wc;
-	bool lived;
 
 	thread = kthread_create(destroyer, two, "foreign");
 	if (IS_ERR(thread))
@@ -161,14 +161,13 @@ static int look_at(struct queue *one, struct queue *two)
 	gone = false;
 	WRITE_ONCE(looker, current);
 	polled = ib_poll_cq(one->cq, 1, &wc);
-	lived = !READ_ONCE(gone);
 	kthread_stop(thread);
 	set_cpus_allowed_ptr(current, cpu_possible_mask);
 	pr_notice("foreign: looked %d, %d completions, the QP %s meanwhile\n",
-		  looking, polled, lived ? "lived" : "went");
+		  looking, polled, gone_meanwhile ? "went" : "lived");
 	if (err)
 		return err;
-	return looking && !polled && lived ? 0 : -EBADMSG;
+	return looking && !polled && !gone_meanwhile ? 0 : -EBADMSG;
 }
 
 static int run_qp(void)
