@@ -47,6 +47,8 @@ int dingo_eq_start(struct dingo_dev *dev);
 void dingo_eq_stop(struct dingo_dev *dev);
 void dingo_eq_tick(struct dingo_dev *dev);
 void dingo_async_sync(struct dingo_dev *dev);
+int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
+		     unsigned int vector);
 
 /* ---------------------------------------------------------- dingo_reset.c */
 

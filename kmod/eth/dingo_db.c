@@ -44,7 +44,7 @@ int dingo_db_init(struct dingo_dev *dev)
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
 		dev->db_mem = memremap(pci_resource_start(dev->pdev,
 							  DINGO_BAR_DB),
-				       dev->db_pages * DINGO_DB_PAGE_SIZE,
+				       (size_t)dev->db_pages * DINGO_DB_PAGE_SIZE,
 				       MEMREMAP_WB);
 		if (!dev->db_mem)
 			return -ENOMEM;
@@ -180,7 +180,8 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 		page->push_phys = page->phys + (phys_addr_t)dev->db_pages *
 						       DINGO_DB_PAGE_SIZE;
 	if (dev->db_mem) {
-		page->mem = dev->db_mem + page->index * DINGO_DB_PAGE_SIZE;
+		page->mem = dev->db_mem +
+			    (size_t)page->index * DINGO_DB_PAGE_SIZE;
 	} else if (space->kernel) {
 		page->io = ioremap(page->phys, DINGO_DB_PAGE_SIZE);
 		if (!page->io) {

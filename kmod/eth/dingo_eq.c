@@ -29,19 +29,33 @@ static void dingo_eq_doorbell(struct dingo_eq *eq, bool arm)
 	dingo_db_ring(eq->dev, &eq->db, word0, eq->consumer);
 }
 
+/* Not where it is destroyed already, or the number is another CQ's by now. */
+static void dingo_eq_completion(struct dingo_eq *eq, const struct dingo_eqe *eqe)
+{
+	struct dingo_cq_core *cq = xa_load(&eq->dev->cqs, le32_to_cpu(eqe->id));
+
+	/* Handlers of a CQ run in one interrupt, whatever the card names. */
+	if (cq && cq->eqn == eq->eqn)
+		cq->comp(cq);
+}
+
 static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 {
 	u32 id = le32_to_cpu(eqe->id);
 	struct dingo_dev *dev = eq->dev;
 	struct dingo_cq_core *cq;
 
+	if (eqe->kind == DINGO_EV_COMPLETION) {
+		dingo_eq_completion(eq, eqe);
+		return;
+	}
+	if (eq->eqn != DINGO_EQN_ASYNC) {
+		dev_warn_once(&dev->pdev->dev,
+			      "event of kind 0x%02x among completions, ignored\n",
+			      eqe->kind);
+		return;
+	}
 	switch (eqe->kind) {
-	case DINGO_EV_COMPLETION:
-		/* Absent: destroyed after the card wrote the event. */
-		cq = xa_load(&dev->cqs, id);
-		if (cq)
-			cq->comp(cq);
-		break;
 	case DINGO_EV_CQ_ERR:
 		cq = xa_load(&dev->cqs, id);
 		if (cq && cq->error)
@@ -385,30 +399,57 @@ void dingo_eq_stop(struct dingo_dev *dev)
 	dingo_eq_destroy(&dev->async_eq);
 }
 
+/* Numbers are given out in turn, so that a late event rarely meets a new CQ. */
+static int dingo_cq_add_range(struct dingo_dev *dev, struct dingo_cq_core *cq,
+			      unsigned int vector, u32 first, u32 end, u32 *next)
+{
+	int err;
+
+	if (vector >= dev->num_comp_vectors)
+		return -EINVAL;
+	if (first >= end)
+		return -EBUSY;
+	cq->vector = vector;
+	cq->eqn = dev->comp_eqs[vector].eqn;
+	err = xa_alloc_cyclic(&dev->cqs, &cq->cqn, cq, XA_LIMIT(first, end - 1),
+			      next, GFP_KERNEL);
+	return err < 0 ? err : 0;
+}
+
 /**
  * dingo_cq_add() - take a CQ number and receive its events
  * @dev: the card
  * @cq: the CQ; comp (and error, if any) are set. cqn and eqn are set here
  * @vector: completion vector, less than num_comp_vectors
  *
- * Numbers are given out in turn, so that a late event rarely meets a new CQ.
  * Return: 0, -EINVAL, -EBUSY when all numbers are in use, -ENOMEM.
  */
 int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
 		 unsigned int vector)
 {
-	u32 max_cq = le32_to_cpu(dev->limits.max_cq);
-	int err;
-
-	if (vector >= dev->num_comp_vectors || !max_cq)
-		return -EINVAL;
-	cq->vector = vector;
-	cq->eqn = dev->comp_eqs[vector].eqn;
-	err = xa_alloc_cyclic(&dev->cqs, &cq->cqn, cq, XA_LIMIT(0, max_cq - 1),
-			      &dev->cqn_next, GFP_KERNEL);
-	return err < 0 ? err : 0;
+	return dingo_cq_add_range(dev, cq, vector, dev->eth_cqs,
+				  le32_to_cpu(dev->limits.max_cq),
+				  &dev->cqn_next);
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cq_add, DINGO_NS);
+
+/**
+ * dingo_cq_add_eth() - the same for a channel of the network interface
+ * @dev: the card
+ * @cq: as for dingo_cq_add()
+ * @vector: as for dingo_cq_add()
+ *
+ * Its numbers are nobody else's, so that it can come back at any time.
+ * Return: as of dingo_cq_add().
+ */
+int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
+		     unsigned int vector)
+{
+	return dingo_cq_add_range(dev, cq, vector, 0,
+				  min(dev->eth_cqs,
+				      le32_to_cpu(dev->limits.max_cq)),
+				  &dev->eth_cqn_next);
+}
 
 /**
  * dingo_cq_del() - undo dingo_cq_add()
@@ -419,9 +460,12 @@ EXPORT_SYMBOL_NS_GPL(dingo_cq_add, DINGO_NS);
  */
 void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
 {
+	unsigned int n;
+
 	xa_erase(&dev->cqs, cq->cqn);
-	synchronize_irq(dingo_irq(dev, dev->comp_eqs[cq->vector].vector));
-	synchronize_irq(dingo_irq(dev, 0)); /* error() */
+	/* Also those that a card which lies makes look at this CQ. */
+	for (n = 0; n < dev->num_vectors; n++)
+		synchronize_irq(dingo_irq(dev, n));
 	/* Or in place of an interrupt that was lost. */
 	mutex_lock(&dev->late_lock);
 	mutex_unlock(&dev->late_lock);

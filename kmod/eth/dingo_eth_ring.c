@@ -87,7 +87,8 @@ void dingo_eth_ring_doorbell(struct dingo_channel *ch,
 	u32 type = ring->kind == DINGO_ETH_TX ? DINGO_DB_ETH_TX :
 						DINGO_DB_ETH_RX;
 
-	ring->rung = ring->producer;
+	/* Pairs with dingo_tx_complete(). */
+	smp_store_release(&ring->rung, ring->producer);
 	dingo_db_ring(ch->nd->dev, &ring->db,
 		      dingo_db_word0(type, ring->index), ring->producer);
 }
@@ -188,8 +189,7 @@ static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
 	struct dingo_mem mem;
 	int err;
 
-	/* Every descriptor may complete twice before the card sees a doorbell. */
-	ch->cq_log_size = log_size + 2;
+	ch->cq_log_size = log_size + DINGO_ETH_CQ_LOG_MORE;
 	ch->cq_consumer = 0;
 	ch->cq_arm = 0;
 	ch->cq.comp = dingo_channel_event;
@@ -201,7 +201,7 @@ static int dingo_channel_start_cq(struct dingo_channel *ch, u8 log_size)
 	err = dingo_db_alloc(&dev->kernel_db, &ch->cq_db);
 	if (err)
 		goto err_free_ring;
-	err = dingo_cq_add(dev, &ch->cq, ch->index % dev->num_comp_vectors);
+	err = dingo_cq_add_eth(dev, &ch->cq, ch->index % dev->num_comp_vectors);
 	if (err)
 		goto err_free_db;
 	dingo_ring_describe(&ch->cq_ring, &mem);
@@ -273,9 +273,9 @@ err_del_napi:
 	return err;
 }
 
+/* Its NAPI is disabled, its queue too. */
 static void dingo_channel_stop(struct dingo_channel *ch)
 {
-	napi_disable(&ch->napi);
 	dingo_coalesce_stop(ch);
 	dingo_rx_stop(ch);
 	dingo_tx_stop(ch);
@@ -303,13 +303,15 @@ int dingo_channels_start(struct dingo_netdev *nd)
 		if (err)
 			goto err_stop;
 	}
-	nd->started = true;
+	WRITE_ONCE(nd->started, true);
 	netif_tx_wake_all_queues(nd->ndev); /* what waits behind them goes on */
 	return 0;
 
 err_stop:
-	while (n--)
+	while (n--) {
+		napi_disable(&nd->channels[n].napi);
 		dingo_channel_stop(&nd->channels[n]);
+	}
 	return err;
 }
 
@@ -324,9 +326,12 @@ void dingo_channels_stop(struct dingo_netdev *nd)
 	ASSERT_RTNL();
 	if (!nd->started)
 		return;
-	nd->started = false;
-	netif_tx_disable(nd->ndev);
+	WRITE_ONCE(nd->started, false);
+	/* A poll that saw them started may still wake a queue. */
 	while (n--)
+		napi_disable(&nd->channels[n].napi);
+	netif_tx_disable(nd->ndev);
+	for (n = 0; n < nd->shape.num_channels; n++)
 		dingo_channel_stop(&nd->channels[n]);
 }
 

@@ -270,7 +270,8 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 		       unsigned int *frames, unsigned int *bytes)
 {
 	u32 mask = BIT(ch->tx.log_size) - 1;
-	u32 held = READ_ONCE(ch->tx.producer) - ch->tx.consumer;
+	/* What was rung: dingo_eth_xmit() has done with those frames. */
+	u32 held = smp_load_acquire(&ch->tx.rung) - ch->tx.consumer;
 	u32 done = ((le32_to_cpu(cqe->wqe_index) - ch->tx.consumer) & mask) + 1;
 	bool good = cqe->status == DINGO_WCS_SUCCESS;
 	unsigned int sent = 0, length = 0;

@@ -1,23 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The limits of a card. Rings, tables and WQEs are made by them, so they are
- * looked at once: more than the contract has is cut off, as a later version of
- * it may allow more; a card that has none of something is refused.
+ * looked at once: more than the contract or this driver has is cut off, as a
+ * later version of it may allow more; a card that has none of something is
+ * refused, or lacks the capability.
  */
 #include "dingo.h"
 #include "dingo_netdev.h"
 
 #define DINGO_MAX_REGIONS BIT(32 - DINGO_MR_INDEX_SHIFT) /* keys have an index */
 #define DINGO_MAX_GIDS 1024U /* ib_core makes files in sysfs of each */
+/* What doorbells name by its number. */
+#define DINGO_MAX_QUEUES (DINGO_DOORBELL_WORD0_OBJECT_MASK + 1)
+#define DINGO_MAX_FRWR BIT(16) /* the page list is one piece of memory */
+#define DINGO_MAX_RD_ATOMIC 128
+#define DINGO_MAX_ACK_DELAY 31
 
-static void dingo_limit_byte(u8 *limit, u8 max)
+static u32 dingo_cut(struct dingo_dev *dev, const char *name, u32 has, u32 max)
 {
-	*limit = min(*limit, max);
+	if (has <= max)
+		return has;
+	dev_info(&dev->pdev->dev, "limit %s of the card is %u, used are %u\n",
+		 name, has, max);
+	return max;
 }
 
-static void dingo_limit(__le32 *limit, u32 max)
+static void dingo_limit_byte(struct dingo_dev *dev, const char *name, u8 *limit,
+			     u8 max)
 {
-	*limit = cpu_to_le32(min(le32_to_cpu(*limit), max));
+	*limit = dingo_cut(dev, name, *limit, max);
+}
+
+static void dingo_limit(struct dingo_dev *dev, const char *name, __le32 *limit,
+			u32 max)
+{
+	*limit = cpu_to_le32(dingo_cut(dev, name, le32_to_cpu(*limit), max));
 }
 
 static const char *dingo_limits_lack(const struct dingo_limits *limits)
@@ -26,8 +43,15 @@ static const char *dingo_limits_lack(const struct dingo_limits *limits)
 		return "queue pairs";
 	if (!limits->max_cq)
 		return "completion queues";
-	if (!limits->max_mr || !limits->max_pd)
+	/* Two of an Ethernet channel, and one for verbs. */
+	if (le32_to_cpu(limits->max_cq) < 3)
+		return "completion queues beside those of the interface";
+	if (limits->log_max_cq < DINGO_ETH_MIN_LOG_RING + DINGO_ETH_CQ_LOG_MORE)
+		return "completion queues of a useful length";
+	if (!limits->max_mr || !limits->max_pd || !limits->max_mr_size)
 		return "memory regions";
+	if (!limits->max_send_sge || !limits->max_recv_sge)
+		return "work requests with data";
 	if (!limits->max_gid || !limits->max_mac)
 		return "addresses";
 	if (limits->log_max_eq < DINGO_EQ_MIN_LOG_SIZE)
@@ -39,9 +63,20 @@ static const char *dingo_limits_lack(const struct dingo_limits *limits)
 	return NULL;
 }
 
+/* A capability whose limit is 0 is none. */
+static void dingo_caps_without(struct dingo_dev *dev, u64 cap, __le32 limit,
+			       const char *name)
+{
+	if (limit || !(dev->caps & cap))
+		return;
+	dev_info(&dev->pdev->dev, "limit %s of the card is 0: it does not have them\n",
+		 name);
+	dev->caps &= ~cap;
+}
+
 /**
  * dingo_limits_check() - look at what the card has answered
- * @dev: the card
+ * @dev: the card; its capabilities are as it has told them
  *
  * Return: 0 or -ENODEV.
  */
@@ -54,17 +89,46 @@ int dingo_limits_check(struct dingo_dev *dev)
 		dev_err(&dev->pdev->dev, "the card has no %s\n", lack);
 		return -ENODEV;
 	}
+	dingo_caps_without(dev, DINGO_CAP_SRQ, limits->max_srq, "max_srq");
+	dingo_caps_without(dev, DINGO_CAP_FRWR, limits->max_frwr_pages,
+			   "max_frwr_pages");
+	dingo_caps_without(dev, DINGO_CAP_MCAST, limits->max_mcast, "max_mcast");
+	dingo_caps_without(dev, DINGO_CAP_MCAST, limits->max_mcast_qp,
+			   "max_mcast_qp");
+
 	/* The first indices of QPs are not for everybody. */
-	dingo_limit(&limits->max_qp, BIT(DINGO_QPN_INDEX_BITS) - 2);
-	dingo_limit(&limits->max_mr, DINGO_MAX_REGIONS);
-	dingo_limit(&limits->max_gid, DINGO_MAX_GIDS);
-	dingo_limit(&limits->max_inline, DINGO_MAX_INLINE);
-	dingo_limit_byte(&limits->log_max_sq, DINGO_MAX_LOG_SQ);
-	dingo_limit_byte(&limits->log_max_rq, DINGO_MAX_LOG_RQ);
-	dingo_limit_byte(&limits->log_max_cq, DINGO_MAX_LOG_CQ);
-	dingo_limit_byte(&limits->log_max_eq, DINGO_MAX_LOG_EQ);
-	dingo_limit_byte(&limits->log_max_eth, DINGO_MAX_LOG_ETH);
-	dingo_limit_byte(&limits->max_send_sge, DINGO_SQ_MAX_SGE);
-	dingo_limit_byte(&limits->max_recv_sge, DINGO_RQ_MAX_SGE);
+	dingo_limit(dev, "max_qp", &limits->max_qp,
+		    BIT(DINGO_QPN_INDEX_BITS) - 2);
+	dingo_limit(dev, "max_cq", &limits->max_cq, DINGO_MAX_QUEUES);
+	dingo_limit(dev, "max_srq", &limits->max_srq, DINGO_MAX_QUEUES);
+	dingo_limit(dev, "max_mr", &limits->max_mr, DINGO_MAX_REGIONS);
+	dingo_limit(dev, "max_pd", &limits->max_pd, INT_MAX); /* an ida has no more */
+	dingo_limit(dev, "max_gid", &limits->max_gid, DINGO_MAX_GIDS);
+	dingo_limit(dev, "max_msg", &limits->max_msg, DINGO_MAX_MSG);
+	dingo_limit(dev, "max_inline", &limits->max_inline, DINGO_MAX_INLINE);
+	dingo_limit(dev, "max_frwr_pages", &limits->max_frwr_pages,
+		    DINGO_MAX_FRWR);
+	dingo_limit_byte(dev, "log_max_sq", &limits->log_max_sq,
+			 DINGO_MAX_LOG_SQ);
+	dingo_limit_byte(dev, "log_max_rq", &limits->log_max_rq,
+			 DINGO_MAX_LOG_RQ);
+	dingo_limit_byte(dev, "log_max_cq", &limits->log_max_cq,
+			 DINGO_MAX_LOG_CQ);
+	dingo_limit_byte(dev, "log_max_eq", &limits->log_max_eq,
+			 DINGO_MAX_LOG_EQ);
+	/* A channel's CQ is longer than its rings. */
+	dingo_limit_byte(dev, "log_max_eth", &limits->log_max_eth,
+			 min_t(u8, DINGO_MAX_LOG_ETH,
+			       limits->log_max_cq - DINGO_ETH_CQ_LOG_MORE));
+	dingo_limit_byte(dev, "max_send_sge", &limits->max_send_sge,
+			 DINGO_SQ_MAX_SGE);
+	dingo_limit_byte(dev, "max_recv_sge", &limits->max_recv_sge,
+			 DINGO_RQ_MAX_SGE);
+	dingo_limit_byte(dev, "max_rd_atomic", &limits->max_rd_atomic,
+			 DINGO_MAX_RD_ATOMIC);
+	dingo_limit_byte(dev, "max_dest_rd_atomic", &limits->max_dest_rd_atomic,
+			 DINGO_MAX_RD_ATOMIC);
+	dingo_limit_byte(dev, "ack_delay", &limits->ack_delay,
+			 DINGO_MAX_ACK_DELAY);
 	return 0;
 }

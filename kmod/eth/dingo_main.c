@@ -35,10 +35,10 @@ static int dingo_check_caps(struct dingo_dev *dev)
 {
 	u64 caps = dingo_read64(dev, DINGO_REG_CAPS);
 
-	if (dev->caps && caps != dev->caps) {
+	if (dev->card_caps && caps != dev->card_caps) {
 		dev_err(&dev->pdev->dev,
 			"came back as another card (capabilities 0x%llx, were 0x%llx): reload the driver\n",
-			caps, dev->caps);
+			caps, dev->card_caps);
 		return -ENODEV;
 	}
 	/* RoCE finds its addresses through a network interface. */
@@ -46,6 +46,7 @@ static int dingo_check_caps(struct dingo_dev *dev)
 		dev_err(&dev->pdev->dev, "the card has no Ethernet function\n");
 		return -ENODEV;
 	}
+	dev->card_caps = caps;
 	dev->caps = caps;
 	return 0;
 }

@@ -33,6 +33,8 @@ static int dingo_port_enable(struct dingo_netdev *nd, bool enable)
 	mutex_lock(&nd->port_lock);
 	nd->enabled = enable;
 	err = dingo_port_apply(nd);
+	if (err)
+		nd->enabled = false; /* no later setting enables it */
 	mutex_unlock(&nd->port_lock);
 	return err;
 }
@@ -96,9 +98,13 @@ static int dingo_rx_filter_apply(struct dingo_netdev *nd)
 	flags_change = want->promisc != nd->promisc ||
 		       want->allmulti != nd->allmulti;
 	if (!err && flags_change) {
-		nd->promisc = want->promisc;
-		nd->allmulti = want->allmulti;
+		swap(nd->promisc, want->promisc);
+		swap(nd->allmulti, want->allmulti);
 		err = dingo_port_apply(nd);
+		if (err) { /* the next change tries again */
+			nd->promisc = want->promisc;
+			nd->allmulti = want->allmulti;
+		}
 	}
 	mutex_unlock(&nd->port_lock);
 	kfree(want);
@@ -510,9 +516,11 @@ static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
  */
 int dingo_netdev_register(struct dingo_dev *dev)
 {
+	/* Two CQNs for each, used in turn, and one or more for verbs. */
+	u32 most = min_t(u32, (le32_to_cpu(dev->limits.max_cq) - 1) / 2,
+			 DINGO_ETH_MAX_CHANNELS);
 	unsigned int num = min3(dev->num_comp_vectors,
-				le32_to_cpu(dev->limits.max_eth_rings),
-				(u32)DINGO_ETH_MAX_CHANNELS);
+				le32_to_cpu(dev->limits.max_eth_rings), most);
 	struct net_device *ndev;
 	struct dingo_netdev *nd;
 	unsigned int n;
@@ -529,6 +537,7 @@ int dingo_netdev_register(struct dingo_dev *dev)
 	nd->dev = dev;
 	nd->ndev = ndev;
 	nd->max_channels = num;
+	dev->eth_cqs = 2 * num;
 	nd->shape.num_channels = num;
 	nd->shape.log_tx = min_t(u8, dev->limits.log_max_eth,
 				 DINGO_ETH_LOG_RING);

@@ -15,6 +15,8 @@
 #define DINGO_ETH_MAX_CHANNELS 8
 #define DINGO_ETH_LOG_RING 9 /* descriptors per ring, when the card allows */
 #define DINGO_ETH_MIN_LOG_RING 6 /* room for two frames of many fragments */
+/* Every descriptor may complete twice before the card sees a doorbell. */
+#define DINGO_ETH_CQ_LOG_MORE 2
 
 struct ethtool_coalesce;
 struct ethtool_rxfh_param;

@@ -329,8 +329,8 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct dingo_dev *dev = to_ddev(ibcq->device);
 	struct dingo_cq *cq = to_dcq(ibcq);
+	struct dingo_qp *qp = NULL;
 	struct dingo_cqe *cqe;
-	struct dingo_qp *qp;
 	unsigned long flags;
 	int done = 0;
 
@@ -342,7 +342,7 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 		cq->consumer++;
 		if (cqe->flags & DINGO_CQE_DEAD)
 			continue;
-		qp = dingo_kqp_find(cq, le32_to_cpu(cqe->qpn_op));
+		qp = dingo_kqp_find(cq, qp, le32_to_cpu(cqe->qpn_op));
 		if (qp && dingo_kqp_complete(qp, cqe, &wc[done]))
 			done++;
 		else
@@ -393,7 +393,7 @@ void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 {
 	struct ib_srq *srq = qp->ibqp.srq;
 	struct dingo_cqe *cqe;
-	u64 wr_id;
+	struct dingo_receive receive;
 	u32 word;
 	u32 n;
 
@@ -409,7 +409,7 @@ void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 		cqe->flags |= DINGO_CQE_DEAD;
 		if (srq && dingo_cqe_is_recv(word))
 			dingo_srq_complete(to_dsrq(srq),
-					   le32_to_cpu(cqe->wqe_index), &wr_id);
+					   le32_to_cpu(cqe->wqe_index), &receive);
 	}
 }
 

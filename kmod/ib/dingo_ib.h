@@ -358,12 +358,18 @@ struct dingo_sq {
 	u8 *opcode; /* enum ib_wc_opcode */
 };
 
+/* What a receive was posted with. */
+struct dingo_receive {
+	u64 wr_id;
+	u32 bytes; /* room for data; U32_MAX: that or more */
+};
+
 /* Kernel's view of a receive queue; indices free-running, in entries. */
 struct dingo_rq {
 	spinlock_t lock; /* protects all members */
 	u32 producer;
 	u32 consumer;
-	u64 *wr_id;
+	struct dingo_receive *posted;
 };
 
 struct dingo_qp {
@@ -427,7 +433,8 @@ void dingo_kqp_attach(struct dingo_qp *qp);
 void dingo_kqp_detach(struct dingo_qp *qp);
 void dingo_kqp_reset(struct dingo_qp *qp);
 void dingo_kqp_free(struct dingo_qp *qp);
-struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op);
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
+				u32 qpn_op);
 bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 			struct ib_wc *wc);
 int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc);
@@ -436,7 +443,8 @@ int dingo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad);
 int dingo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad);
-void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr);
+void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr,
+		    struct dingo_receive *receive);
 
 /* ------------------------------------------------------------ dingo_srq.c */
 
@@ -458,7 +466,7 @@ struct dingo_srq {
 	spinlock_t lock;
 	u32 producer;
 	u32 consumer;
-	u64 *wr_id; /* by tag */
+	struct dingo_receive *receives; /* by tag */
 	u32 *index; /* by tag: ring index while posted, else next free tag */
 	unsigned long *posted; /* by tag */
 	u32 free_tag; /* head of the free list, or ~0 */
@@ -477,7 +485,8 @@ int dingo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad);
-bool dingo_srq_complete(struct dingo_srq *srq, u32 tag, u64 *wr_id);
+bool dingo_srq_complete(struct dingo_srq *srq, u32 tag,
+			struct dingo_receive *receive);
 void dingo_srq_event(struct dingo_ibdev *ib, u32 srqn,
 		     enum ib_event_type event);
 

@@ -2,7 +2,8 @@
 /*
  * Queue pairs of kernel users: what is outstanding, and completions.
  *
- * Locks: a CQ's lock is taken before those of the queues that complete there.
+ * Locks: a CQ's lock is taken before those of the queues that complete there, and
+ * of the table of QPs.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -58,10 +59,10 @@ int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr)
 	qp->sq.blocks = kvcalloc(BIT(qp->log_sq), 1, GFP_KERNEL);
 	qp->sq.opcode = kvcalloc(BIT(qp->log_sq), 1, GFP_KERNEL);
 	if (!attr->srq)
-		qp->rq.wr_id = kvcalloc(BIT(qp->log_rq), sizeof(*qp->rq.wr_id),
-					GFP_KERNEL);
+		qp->rq.posted = kvcalloc(BIT(qp->log_rq),
+					 sizeof(*qp->rq.posted), GFP_KERNEL);
 	if (!qp->sq.wr_id || !qp->sq.blocks || !qp->sq.opcode ||
-	    (!attr->srq && !qp->rq.wr_id)) {
+	    (!attr->srq && !qp->rq.posted)) {
 		dingo_kqp_free(qp);
 		return -ENOMEM;
 	}
@@ -77,11 +78,11 @@ void dingo_kqp_free(struct dingo_qp *qp)
 	kvfree(qp->sq.wr_id);
 	kvfree(qp->sq.blocks);
 	kvfree(qp->sq.opcode);
-	kvfree(qp->rq.wr_id);
+	kvfree(qp->rq.posted);
 	qp->sq.wr_id = NULL;
 	qp->sq.blocks = NULL;
 	qp->sq.opcode = NULL;
-	qp->rq.wr_id = NULL;
+	qp->rq.posted = NULL;
 }
 
 /**
@@ -150,27 +151,44 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 	spin_unlock_irq(&recv->lock);
 }
 
+/* Whether @qp, a QP that is not freed meanwhile, completes such work to @cq. */
+static bool dingo_kqp_is(const struct dingo_qp *qp, const struct dingo_cq *cq,
+			 u32 qpn_op)
+{
+	const struct ib_cq *owner = dingo_cqe_is_recv(qpn_op) ?
+					    qp->ibqp.recv_cq : qp->ibqp.send_cq;
+
+	return qp->qpn == FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, qpn_op) &&
+	       !qp->uc && owner == &cq->ibcq;
+}
+
 /**
  * dingo_kqp_find() - the kernel QP of a completion
- * @cq: the queue that has the completion, locked: see dingo_kqp_detach()
+ * @cq: the queue that has the completion, locked
+ * @last: what was found last since @cq was locked, or NULL
  * @qpn_op: of the completion
  *
- * A card that names another queue's QP must not touch what that one's lock
- * protects.
+ * A QP of @cq lives until @cq is unlocked: dingo_kqp_detach() takes that lock. A
+ * card that lies names another queue's: that one may be freed as soon as the
+ * lock of the table is released, and nothing of it may be touched.
  * Return: the QP, which completes such work to @cq, or NULL.
  */
-struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, u32 qpn_op)
+struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
+				u32 qpn_op)
 {
 	struct dingo_ibdev *ib = to_dibdev(cq->ibcq.device);
 	u32 qpn = FIELD_GET(DINGO_CQE_QPN_OP_QPN_MASK, qpn_op);
-	struct dingo_qp *qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
-	struct ib_cq *owner;
+	struct dingo_qp *qp;
 
-	if (!qp || qp->qpn != qpn || qp->uc)
-		return NULL;
-	owner = dingo_cqe_is_recv(qpn_op) ? qp->ibqp.recv_cq :
-					    qp->ibqp.send_cq;
-	return owner == &cq->ibcq ? qp : NULL;
+	lockdep_assert_held(&cq->lock);
+	if (last && dingo_kqp_is(last, cq, qpn_op))
+		return last;
+	xa_lock(&ib->qps); /* interrupts are off */
+	qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
+	if (qp && !dingo_kqp_is(qp, cq, qpn_op))
+		qp = NULL;
+	xa_unlock(&ib->qps);
+	return qp;
 }
 
 /* False: nothing was posted there, or it has completed. */
@@ -193,16 +211,18 @@ static bool dingo_complete_send(struct dingo_qp *qp,
 	return posted;
 }
 
-static bool dingo_complete_recv(struct dingo_qp *qp, u32 tag, u64 *wr_id)
+static bool dingo_complete_recv(struct dingo_qp *qp, u32 tag,
+				struct dingo_receive *receive)
 {
 	bool posted;
 
 	if (qp->ibqp.srq)
-		return dingo_srq_complete(to_dsrq(qp->ibqp.srq), tag, wr_id);
+		return dingo_srq_complete(to_dsrq(qp->ibqp.srq), tag,
+					  receive);
 	spin_lock(&qp->rq.lock);
 	posted = tag - qp->rq.consumer < qp->rq.producer - qp->rq.consumer;
 	if (posted) {
-		*wr_id = qp->rq.wr_id[tag & (BIT(qp->log_rq) - 1)];
+		*receive = qp->rq.posted[tag & (BIT(qp->log_rq) - 1)];
 		qp->rq.consumer = tag + 1;
 	}
 	spin_unlock(&qp->rq.lock);
@@ -252,20 +272,27 @@ bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 {
 	u32 op = FIELD_GET(DINGO_CQE_QPN_OP_OPCODE_MASK,
 			   le32_to_cpu(cqe->qpn_op));
+	struct dingo_receive receive;
 
 	*wc = (struct ib_wc){
 		.qp = &qp->ibqp,
-		.status = cqe->status,
+		.status = min_t(u32, cqe->status, IB_WC_GENERAL_ERR),
 		.vendor_err = cqe->vendor_err,
 		.byte_len = le32_to_cpu(cqe->byte_len),
 	};
 	if (op < DINGO_WC_RECV)
 		return dingo_complete_send(qp, cqe, wc);
-	if (!dingo_complete_recv(qp, le32_to_cpu(cqe->wqe_index), &wc->wr_id))
+	if (!dingo_complete_recv(qp, le32_to_cpu(cqe->wqe_index), &receive))
 		return false;
+	wc->wr_id = receive.wr_id;
 	wc->opcode = op == DINGO_WC_RECV_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
 						     IB_WC_RECV;
-	if (cqe->status == DINGO_WCS_SUCCESS)
+	/* Owners parse as many bytes as there are said to be. */
+	if (wc->opcode == IB_WC_RECV && wc->byte_len > receive.bytes) {
+		wc->byte_len = 0;
+		wc->status = wc->status ?: IB_WC_LOC_LEN_ERR;
+	}
+	if (wc->status == IB_WC_SUCCESS)
 		dingo_wc_recv(qp, cqe, wc);
 	return true;
 }
@@ -294,7 +321,7 @@ static int dingo_flush_recvs(struct dingo_qp *qp, int num, struct ib_wc *wc)
 {
 	int done = 0;
 
-	if (!qp->rq.wr_id)
+	if (!qp->rq.posted)
 		return 0;
 	spin_lock(&qp->rq.lock);
 	while (done < num && qp->rq.consumer != qp->rq.producer) {
@@ -302,7 +329,7 @@ static int dingo_flush_recvs(struct dingo_qp *qp, int num, struct ib_wc *wc)
 
 		wc[done++] = (struct ib_wc){
 			.qp = &qp->ibqp,
-			.wr_id = qp->rq.wr_id[slot],
+			.wr_id = qp->rq.posted[slot].wr_id,
 			.opcode = IB_WC_RECV,
 			.status = IB_WC_WR_FLUSH_ERR,
 		};

@@ -72,9 +72,13 @@ static int dingo_qpn_publish(struct dingo_ibdev *ib, struct dingo_qp *qp)
 				   qp, GFP_KERNEL));
 }
 
+/* No event and no completion touches the QP when this returns. */
 static void dingo_qpn_free(struct dingo_ibdev *ib, struct dingo_qp *qp)
 {
 	xa_erase_irq(&ib->qps, qp->qpn & DINGO_QPN_INDEX_MASK);
+	cancel_work_sync(&qp->event_work);
+	if (!qp->uc)
+		dingo_kqp_detach(qp);
 }
 
 static void dingo_qp_event_work(struct work_struct *work)
@@ -340,12 +344,9 @@ int dingo_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	}
 	err = dingo_qpn_publish(ib, qp);
 	if (err)
-		goto err_detach;
+		goto err_card;
 	return 0;
 
-err_detach:
-	if (!qp->uc)
-		dingo_kqp_detach(qp);
 err_card:
 	dingo_cmd_destroy_qp(dev, qp->qpn);
 err_qpn:
@@ -375,9 +376,6 @@ int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (err)
 		return err;
 	dingo_qpn_free(ib, qp);
-	cancel_work_sync(&qp->event_work);
-	if (!qp->uc)
-		dingo_kqp_detach(qp);
 	dingo_qp_free_rings(ib->dev, qp);
 	dingo_kqp_free(qp);
 	mutex_destroy(&qp->mutex);

@@ -80,15 +80,15 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.vendor_part_id = dev->pdev->device,
 		.hw_ver = dev->pdev->revision,
 		.max_qp = le32_to_cpu(limits->max_qp),
-		.max_qp_wr = min_t(u32, DINGO_MAX_QP_WR,
-				   BIT(limits->log_max_rq)),
+		.max_qp_wr = min3(DINGO_MAX_QP_WR, 1U << limits->log_max_sq,
+				  1U << limits->log_max_rq),
 		.device_cap_flags = dingo_cap_flags(dev),
 		.max_send_sge = limits->max_send_sge,
 		.max_recv_sge = limits->max_recv_sge,
 		.max_sge_rd = limits->max_send_sge,
-		/* One for each Ethernet ring is the driver's own. */
-		.max_cq = le32_to_cpu(limits->max_cq) -
-			  2 * le32_to_cpu(limits->max_eth_rings),
+		/* Some are the interface's; a reset may have left fewer. */
+		.max_cq = max(le32_to_cpu(limits->max_cq), dev->eth_cqs) -
+			  dev->eth_cqs,
 		.max_cqe = BIT(limits->log_max_cq) -
 			   BIT(limits->log_max_cq) / 4,
 		.max_mr = le32_to_cpu(limits->max_mr),

@@ -80,11 +80,11 @@ static int dingo_srq_kernel_init(struct dingo_srq *srq)
 	srq->log_stride = order_base_2(DINGO_RQ_HDR + max(srq->max_sge, 1U) *
 					       sizeof(struct dingo_sge));
 	num = BIT(srq->log_size);
-	srq->wr_id = kvcalloc(num, sizeof(*srq->wr_id), GFP_KERNEL);
+	srq->receives = kvcalloc(num, sizeof(*srq->receives), GFP_KERNEL);
 	srq->index = kvcalloc(num, sizeof(*srq->index), GFP_KERNEL);
 	srq->posted = kvcalloc(BITS_TO_LONGS(num), sizeof(*srq->posted),
 			       GFP_KERNEL);
-	if (!srq->wr_id || !srq->index || !srq->posted)
+	if (!srq->receives || !srq->index || !srq->posted)
 		return -ENOMEM;
 	for (tag = 0; tag < num; tag++)
 		srq->index[tag] = tag + 1 < num ? tag + 1 : DINGO_NO_TAG;
@@ -205,7 +205,7 @@ err_db:
 err_qmem:
 	dingo_qmem_free(srq->qmem);
 err_arrays:
-	kvfree(srq->wr_id);
+	kvfree(srq->receives);
 	kvfree(srq->index);
 	kvfree(srq->posted);
 	return err;
@@ -283,7 +283,7 @@ int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	cancel_work_sync(&srq->event_work);
 	dingo_db_free(dingo_db_space(ib->dev, uc), &srq->db);
 	dingo_qmem_free(srq->qmem);
-	kvfree(srq->wr_id);
+	kvfree(srq->receives);
 	kvfree(srq->index);
 	kvfree(srq->posted);
 	return 0;
@@ -309,7 +309,7 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	int err = 0;
 	u32 tag;
 
-	if (!srq->wr_id) {
+	if (!srq->receives) {
 		*bad = wr;
 		return -EINVAL;
 	}
@@ -327,11 +327,10 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		tag = srq->free_tag;
 		srq->free_tag = srq->index[tag];
 		srq->index[tag] = srq->producer;
-		srq->wr_id[tag] = wr->wr_id;
 		__set_bit(tag, srq->posted);
 		dingo_recv_wqe(srq->qmem->ring.va +
 			       ((srq->producer & mask) << srq->log_stride),
-			       tag, wr);
+			       tag, wr, &srq->receives[tag]);
 		srq->producer++;
 		posted = true;
 	}
@@ -347,13 +346,13 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
  * dingo_srq_complete() - a receive of a kernel SRQ completed
  * @srq: the queue
  * @tag: of the completion
- *
- * @wr_id: the result
+ * @receive: the result
  *
  * Called with the CQ's lock held.
  * Return: whether it was posted.
  */
-bool dingo_srq_complete(struct dingo_srq *srq, u32 tag, u64 *wr_id)
+bool dingo_srq_complete(struct dingo_srq *srq, u32 tag,
+			struct dingo_receive *receive)
 {
 	if (tag >= BIT(srq->log_size))
 		return false;
@@ -362,7 +361,7 @@ bool dingo_srq_complete(struct dingo_srq *srq, u32 tag, u64 *wr_id)
 		spin_unlock(&srq->lock);
 		return false;
 	}
-	*wr_id = srq->wr_id[tag];
+	*receive = srq->receives[tag];
 	if ((s32)(srq->index[tag] + 1 - srq->consumer) > 0)
 		srq->consumer = srq->index[tag] + 1;
 	srq->index[tag] = srq->free_tag;

@@ -324,19 +324,28 @@ int dingo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @entry: the entry of the ring
  * @tag: returned in the completion
  * @wr: the request, not larger than the entry
+ * @receive: what to remember of it
  */
-void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr)
+void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr,
+		    struct dingo_receive *receive)
 {
 	struct dingo_rq_wqe *wqe = entry;
 	struct dingo_sge *sge = entry + sizeof(*wqe);
+	u64 bytes = 0;
 	int n;
 
 	*wqe = (struct dingo_rq_wqe){
 		.tag = cpu_to_le32(tag),
 		.num_sge = cpu_to_le16(wr->num_sge),
 	};
-	for (n = 0; n < wr->num_sge; n++)
+	for (n = 0; n < wr->num_sge; n++) {
 		dingo_put_sge(&sge[n], &wr->sg_list[n]);
+		bytes += wr->sg_list[n].length;
+	}
+	*receive = (struct dingo_receive){
+		.wr_id = wr->wr_id,
+		.bytes = min_t(u64, bytes, U32_MAX),
+	};
 }
 
 /**
@@ -375,8 +384,8 @@ int dingo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		}
 		dingo_recv_wqe(qp->rq_mem->ring.va +
 			       ((rq->producer & mask) << qp->log_rq_stride),
-			       rq->producer, wr);
-		rq->wr_id[rq->producer & mask] = wr->wr_id;
+			       rq->producer, wr,
+			       &rq->posted[rq->producer & mask]);
 		rq->producer++;
 		posted = true;
 	}

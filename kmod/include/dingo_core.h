@@ -260,7 +260,8 @@ struct dingo_dev {
 	/* What the card says it is; limits in CPU order are read through
 	 * le32_to_cpu() from @limits. Constant between two resets.
 	 */
-	u64 caps; /* DINGO_CAP_* */
+	u64 card_caps; /* DINGO_CAP_*, as the register has them */
+	u64 caps; /* those that its limits leave */
 	struct dingo_limits limits;
 
 	/* Interrupts: vector 0 = admin and async; see dingo_eq.c. */
@@ -285,6 +286,8 @@ struct dingo_dev {
 	struct xarray cqs; /* CQN -> struct dingo_cq_core */
 	struct mutex late_lock; /* held while handlers run without an interrupt */
 	u32 cqn_next;
+	u32 eth_cqs; /* CQNs 0 to this are the interface's; since probe */
+	u32 eth_cqn_next;
 
 	struct net_device *netdev; /* exists while the card is bound */
 	struct dingo_aux *aux; /* NULL while down; under reset_lock */

@@ -10,7 +10,8 @@
  * watch: make a QP on an SRQ. When the device goes, "drained" says whether it
  *   could be drained.
  * segments: DMA segments of any length are the device's.
- * lies: completions that a card cannot have meant are nobody's.
+ * lies: completions that a card cannot have meant are nobody's, or of no more
+ *   bytes than were posted.
  * inline: data in requests that fetch data are refused; a request of many
  *   blocks is completed by its first one alone.
  * moderation: two completions make one event, after the CQ's period.
@@ -377,18 +378,49 @@ static int long_segments(void)
 }
 
 /* A completion as the card would write it next; how many ib_poll_cq() makes of it. */
-static int lie(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index)
+static int lie_as(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index, u8 status,
+		  u32 bytes, struct ib_wc *wc)
 {
 	struct dingo_cq *cq = to_dcq(ibcq);
 	struct dingo_cqe *ring = cq->qmem->ring.va;
-	struct ib_wc wc;
 
 	ring[cq->consumer & (BIT(cq->log_size) - 1)] = (struct dingo_cqe){
 		.wqe_index = cpu_to_le32(index),
 		.qpn_op = cpu_to_le32(op << 24 | qpn),
+		.status = status,
+		.byte_len = cpu_to_le32(bytes),
 		.owner = !(cq->consumer & BIT(cq->log_size)),
 	};
-	return ib_poll_cq(ibcq, 1, &wc);
+	return ib_poll_cq(ibcq, 1, wc);
+}
+
+static int lie(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index)
+{
+	struct ib_wc wc;
+
+	return lie_as(ibcq, qpn, op, index, 0, 0, &wc);
+}
+
+/* More bytes than there is room for, then a status that there is not, then the truth. */
+static bool lies_of_results(struct queue *q)
+{
+	struct ib_sge sge = { .length = BYTES };
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	struct ib_wc wc[3] = {};
+	int n, polled = 0;
+
+	for (n = 0; n < 3; n++) {
+		if (ib_post_recv(q->qp, &wr, NULL))
+			return false;
+		polled += lie_as(q->cq, q->qp->qp_num, DINGO_WC_RECV, n,
+				 n == 1 ? 200 : 0, BYTES + !n, &wc[n]);
+	}
+	pr_notice("kverbs: %d receives, status and bytes %d %u, %d %u, %d %u\n",
+		  polled, wc[0].status, wc[0].byte_len, wc[1].status,
+		  wc[1].byte_len, wc[2].status, wc[2].byte_len);
+	return polled == 3 && wc[0].status == IB_WC_LOC_LEN_ERR &&
+	       wc[1].status == IB_WC_GENERAL_ERR && !wc[2].status &&
+	       wc[2].byte_len == BYTES;
 }
 
 static int run_lies(void)
@@ -397,6 +429,7 @@ static int run_lies(void)
 	struct queue *shared = NULL;
 	struct ib_srq *srq = NULL;
 	int room = 0, got[6] = {};
+	bool results = false;
 	struct ib_pd *pd;
 
 	pd = ib_alloc_pd(device, 0);
@@ -414,6 +447,7 @@ static int run_lies(void)
 	room = lie(shared->cq, shared->qp->qp_num, DINGO_WC_RECV, 0);
 	got[4] = lie(shared->cq, shared->qp->qp_num, DINGO_WC_RECV, 0);
 	got[5] = fill_srq(srq, 0) - 1;
+	results = lies_of_results(two);
 	pr_notice("kverbs: a receive %d; %d of another's QP, %d and %d that were not posted, %d of no tag, %d again, %d places too many\n",
 		  room, got[0], got[1], got[2], got[3], got[4], got[5]);
 out:
@@ -424,7 +458,8 @@ out:
 		ib_dealloc_pd(pd);
 	queue_free(two);
 	queue_free(one);
-	return room == 1 && !memchr_inv(got, 0, sizeof(got)) ? 0 : -EBADMSG;
+	return room == 1 && results && !memchr_inv(got, 0, sizeof(got)) ?
+		       0 : -EBADMSG;
 }
 
 static int post_inline(struct ib_qp *qp, enum ib_wr_opcode opcode, void *data,

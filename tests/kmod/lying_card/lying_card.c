@@ -6,6 +6,7 @@
  * none: the card's own.
  * large: limits far beyond what the contract has.
  * small: limits of a card that has nothing.
+ * few: the card's own, but hardly a CQ, and none of what it can do without.
  * short: the card's own, but Ethernet rings of two entries.
  * state: a state that no queue pair has.
  */
@@ -15,9 +16,11 @@
 
 #include "dingo_core.h"
 
-static const char *const lies[] = { "none", "large", "small", "short",
+#define FEW_CQS 5
+
+static const char *const lies[] = { "none", "large", "small", "few", "short",
 				     "state" };
-enum { NONE, LARGE, SMALL, SHORT, STATE };
+enum { NONE, LARGE, SMALL, FEW, SHORT, STATE };
 
 static int lie;
 
@@ -33,7 +36,7 @@ static int set_lie(const char *text, const struct kernel_param *param)
 
 static const struct kernel_param_ops lie_ops = { .set = set_lie };
 module_param_cb(lie, &lie_ops, NULL, 0200);
-MODULE_PARM_DESC(lie, "none, large, small, short or state");
+MODULE_PARM_DESC(lie, "none, large, small, few, short or state");
 
 static void lie_of_limits(struct dingo_limits *limits)
 {
@@ -41,17 +44,17 @@ static void lie_of_limits(struct dingo_limits *limits)
 
 	if (lie == SHORT)
 		limits->log_max_eth = 1;
+	if (lie == FEW) {
+		limits->max_cq = cpu_to_le32(FEW_CQS);
+		limits->max_srq = 0;
+		limits->max_frwr_pages = 0;
+		limits->max_mcast = 0;
+	}
 	if (lie != LARGE && lie != SMALL)
 		return;
 	memset(limits, lie == LARGE ? 0xff : 0, sizeof(*limits));
 	limits->serial = serial;
 	limits->page_sizes = pages;
-	/* What there are no arrays of. */
-	limits->max_eq = cpu_to_le32(64);
-	limits->max_eth_rings = cpu_to_le32(8);
-	limits->max_cq = lie == LARGE ? cpu_to_le32(4096) : 0;
-	limits->max_pd = lie == LARGE ? cpu_to_le32(4096) : 0;
-	limits->max_srq = lie == LARGE ? cpu_to_le32(4096) : 0;
 }
 
 static void lie_of_state(struct dingo_qp_info *info)

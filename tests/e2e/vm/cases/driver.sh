@@ -8,6 +8,7 @@ build_exporter
 build_kverbs
 build_test_module lying_card
 build_test_module late_event
+build_test_module foreign
 boot --append iomem=relaxed "${vm_options[@]}"
 load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 100 '^[0-9]+ moves, [1-9]'
@@ -61,14 +62,16 @@ limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_
 no_complaint 'life cycle'
 lying_card
 late_event
-no_complaint 'answers that a card cannot have meant, an event at the last moment' 'the card has no (queue pairs|Ethernet rings)|recovery failed: -19'
+no_complaint 'answers that a card cannot have meant, an event at the last moment' "$card_lies"
 shut_down
 
-boot --card-args '--without pause_mr' "${vm_options[@]}"
+boot --cpus 2 --card-args '--without pause_mr' "${vm_options[@]}"
 load_exporter
 for kind in exporter udmabuf heap; do dmabuf "pinned region of $kind" $kind pinned '^ok$'; done
 unload_exporter 'after pinned regions'
 no_complaint 'pinned DMA buffers'
+foreign
+no_complaint 'foreign objects in completions and events' "$card_lies"
 shut_down
 
 # Mappings of ordinary memory bounce: queues must not, and memory of processes is refused. (nvmet maps what it sends before it is there.)

@@ -60,18 +60,43 @@ build_test_module() {
 # lying_card: answers that a card cannot have meant; the last of them ends in a reload that fails.
 lying_card() {
     local lie='lie() { echo $1 >/sys/module/lying_card/parameters/lie; }
-up() { for n in $(seq 100); do [ -z "$(ls /sys/class/infiniband)" ] || break; sleep 0.2; done; }; '
+up() { udevadm settle -t 60; for n in $(seq 100); do ! ibv_devinfo >/dev/null 2>&1 || break; sleep 0.2; done; }; '
     "$vm" push --quiet --name "$session" A "$logs/lying_card/lying_card.ko" /root/driver
     single 'a state that no queue pair has is none of ours' A \
         "$lie"'insmod /root/driver/lying_card.ko && lie state && ! rdma resource show qp | grep UNKNOWN'
     single 'limits far beyond the contract are cut' A \
         "$lie"'lie large; devlink dev reload pci/0000:01:00.0 >/dev/null; up; ibv_devinfo -v' 'max_sge:[[:space:]]+15$'
+    single 'and the log says which' A \
+        'for what in "max_pd 2147483647" "max_cq 16777216" "max_srq 16777216" "max_frwr_pages 65536" "log_max_eth 12"; do
+            dmesg | grep -q "limit ${what% *} of the card is [0-9]*, used are ${what#* }$" || { echo "nothing of $what"; exit 1; }; done'
+    single 'no number of anything is negative' A 'ibv_devinfo -v >/tmp/info && ! grep -E "max_[a-z_]*:[[:space:]]*-" /tmp/info'
+    single 'a card with few CQs shares them with its interface' A \
+        "$lie"'lie few; devlink dev reload pci/0000:01:00.0 >/dev/null; up; ibv_devinfo -v' 'max_cq:[[:space:]]+[1-5]$'
+    single 'what a card has none of is no capability' A \
+        'ibv_devinfo -v | grep -E "max_srq:[[:space:]]+0$" && dmesg' 'limit max_srq of the card is 0'
+    single 'and the interface still works' A 'for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
     single 'a card that has nothing is refused' A \
         "$lie"'lie small; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no queue pairs'
     single 'a card whose Ethernet rings hold no frame is refused' A \
         "$lie"'lie short; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no Ethernet rings'
     single 'a card that has something again is taken' A \
         "$lie"'lie none; devlink dev reload pci/0000:01:00.0 >/dev/null && rmmod lying_card
+        for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
+}
+
+# What the driver says of all that.
+card_lies='the card has no (queue pairs|Ethernet rings)|recovery failed: -19|interrupt .* was lost|event of kind .* among completions'
+
+# foreign: completions and events that name what another queue has. Two processors; the card is reset afterwards.
+foreign() {
+    if [ "$(in_guest A nproc)" -lt 2 ]; then
+        skip "names of other queues' objects" 'the guest has one processor (--cpus 2)'
+        return
+    fi
+    "$vm" push --quiet --name "$session" A "$logs/foreign/foreign.ko" /root/driver
+    limit=120 single "a completion that names another queue's QP" A 'insmod /root/driver/foreign.ko && echo qp >/sys/module/foreign/parameters/run'
+    limit=120 single "an event queue that has another's events" A 'echo event >/sys/module/foreign/parameters/run'
+    limit=120 single 'the card works again' A 'rmmod foreign && devlink dev reload pci/0000:01:00.0 >/dev/null
         for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
 }
 

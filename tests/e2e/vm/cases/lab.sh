@@ -52,6 +52,9 @@ part_verbs() {
     single "the kernel's user of verbs goes" A 'rmmod kverbs'
     guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniband) $(gid 4)'
     no_complaint 'what a process is given'
+    lying_card
+    foreign
+    no_complaint 'what a card cannot have meant' "$card_lies"
     no_stray_dma 'a debug kernel'
 }
 
@@ -92,6 +95,8 @@ part_memory() {
 
 build_exporter
 build_kverbs
+build_test_module lying_card
+build_test_module foreign
 boot --memory 2048 --iommu --append 'iomem=relaxed log_buf_len=16M' "${vm_options[@]}"
 "$vm" push --quiet --name "$session" A tests/kmod/{driver_cases.py,fail_nth.py,lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver

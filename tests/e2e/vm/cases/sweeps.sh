@@ -130,7 +130,8 @@ group_unplugs() {
         sweep A $((2 * patience)) works $peer $patience || { note "plug $n: $said"; break; }
     done
     [ -z "$removals_timed" ] || in_guest A 'cd /sys/kernel/tracing && echo nop >current_tracer && echo >set_ftrace_filter' || true
-    counts="$((n - 1)) of $unplugs unplugs, $moved under traffic, $timed timed, removal took $slowest ms at most"
+    counts="$((n - 1)) of $unplugs unplugs, $moved under traffic"
+    if [ -n "$removals_timed" ]; then counts+=", $timed timed, removal took $slowest ms at most"; else counts+=', none timed (no tracer)'; fi
     [ $moved = "$unplugs" ] || note 'not each under traffic'
     [ -z "$removals_timed" ] || [ $timed = "$unplugs" ] || note 'not each was timed'
     [ $slowest -le 2000 ] || ! on_kvm || note 'a removal took more than 2 s'
