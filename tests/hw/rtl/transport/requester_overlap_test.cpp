@@ -251,14 +251,14 @@ TEST_F(Overlap, DataAndAcksOfManyQpsMayMix) {
     EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
 }
 
-/// Responses to READs of two QPs in turn, of several pieces or of one, which take different roads to
-/// memory.
+/// Responses to READs of two QPs in turn, of several pieces or of one, which take different roads
+/// to memory.
 class Mixed : public Overlap {
   protected:
     static constexpr unsigned kReads = 12;
     static constexpr unsigned kBytes = 56;
-    /// Cycles from the first response to the last completion; a READ of kQp has `first` pieces, one of
-    /// kOther `second`.
+    /// Cycles from the first response to the last completion; a READ of kQp has `first` pieces, one
+    /// of kOther `second`.
     unsigned respond_to_all(unsigned first, unsigned second) {
         config.max_rd = 16;
         config.log_sq = 6;
