@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
                   }),
              500, 86},
         Case{"BothWays", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.both = true; }),
-             2000, 8}),
+             2000, 4.8}),
     [](const auto& load) { return load.param.name; });
 
 }  // namespace
