@@ -416,8 +416,9 @@ module dingo_card #(
   logic inl_in_valid, inl_in_ready, inl_valid, inl_ready, txd_out_valid, txd_out_ready, seg_out_valid, seg_out_ready;
   rtl_pkg::beat_t inl_in, inl;
   // What was granted and is under way: dingo_req_settle counts it
+  logic rxh_bare;
   rtl_pkg::flow_t flow;
-  assign flow.rx_in = rxh_valid && rxh_ready;
+  assign flow.rx_in = rxh_valid && rxh_ready && !rxh_bare;
   assign flow.tx_in = seg_valid[1] && seg_ready[1];
   assign flow.tx_order = seg_out_valid && seg_out_ready && seg.last;
 
@@ -549,7 +550,7 @@ module dingo_card #(
 
   logic dispatch_idle, rxp_req_valid, rxp_req_ready, rxp_rsp_valid, rxp_rsp_ready;
   rtl_pkg::rxp_t rxp;
-  logic scat_d_valid, scat_d_ready, scat_req_valid, scat_req_ready, scat_rsp_valid, scat_rsp_ready, engine_end;
+  logic scat_d_valid, scat_d_ready, scat_req_valid, scat_req_ready, scat_rsp_valid, scat_rsp_ready, engine_end, engine_end_bare;
   rtl_pkg::scat_t scat_d, scat_req, scat_rsp, scat;
   logic scat_valid, scat_ready, scat_room, scatter_idle;
   logic commit_req_valid, commit_req_ready, commit_rsp_valid, commit_rsp_ready;
@@ -557,25 +558,21 @@ module dingo_card #(
 
   dingo_dispatch i_dispatch (
       .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_rx), .idle_o(dispatch_idle), .gids_i(gids), .rxh_valid_i(rxh_valid),
-      .rxh_ready_o(rxh_ready), .rxh_i(rxh), .qp_re_o(qp_re[1]), .qp_raddr_o(qp_raddr[QP_LOG+:QP_LOG]),
+      .rxh_ready_o(rxh_ready), .rxh_bare_o(rxh_bare), .rxh_i(rxh), .qp_re_o(qp_re[1]), .qp_raddr_o(qp_raddr[QP_LOG+:QP_LOG]),
       .qp_rdata_i(qp_dispatch), .req_valid_o(rxp_req_valid), .req_ready_i(rxp_req_ready), .rsp_valid_o(rxp_rsp_valid),
       .rsp_ready_i(rxp_rsp_ready), .rxp_o(rxp), .scat_valid_o(scat_d_valid), .scat_ready_i(scat_d_ready),
-      .scat_o(scat_d), .end_i(engine_end), .stat_valid_o(stat_valid[rtl_pkg::STAT_DISPATCH]),
+      .scat_o(scat_d), .end_i(engine_end), .end_bare_i(engine_end_bare), .stat_valid_o(stat_valid[rtl_pkg::STAT_DISPATCH]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_DISPATCH]), .stat_o(stat[rtl_pkg::STAT_DISPATCH*SW+:SW]),
       .qstat_valid_o(qstat_valid[rtl_pkg::QSTAT_DISPATCH]), .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_DISPATCH]),
       .qstat_o(qstat[rtl_pkg::QSTAT_DISPATCH*QW+:QW])
   );
 
-  // One packet at a time has orders (dispatch sees to it), so the three sources never meet.
-  assign scat_valid     = scat_d_valid || scat_req_valid || scat_rsp_valid;
-  assign scat           = scat_req_valid ? scat_req : scat_rsp_valid ? scat_rsp : scat_d;
-  assign scat_req_ready = scat_ready;
-  assign scat_rsp_ready = scat_ready && !scat_req_valid;
-  assign scat_d_ready   = scat_ready && !scat_req_valid && !scat_rsp_valid;
-  assign engine_end     = (scat_req_valid || scat_rsp_valid) && scat_ready && scat.op == rtl_pkg::SCAT_END;
-  always_ff @(posedge clk_i)
-    if (core_rst_n_q) assert (2'(scat_req_valid) + 2'(scat_rsp_valid) + 2'(scat_d_valid) <= 2'd1);
-
+  dingo_scat_mux i_scat_mux (
+      .clk_i, .rst_ni(core_rst_n_q), .d_valid_i(scat_d_valid), .d_ready_o(scat_d_ready), .d_i(scat_d),
+      .req_valid_i(scat_req_valid), .req_ready_o(scat_req_ready), .req_i(scat_req), .rsp_valid_i(scat_rsp_valid),
+      .rsp_ready_o(scat_rsp_ready), .rsp_i(scat_rsp), .valid_o(scat_valid), .ready_i(scat_ready), .scat_o(scat),
+      .end_o(engine_end), .end_bare_o(engine_end_bare)
+  );
   dingo_scatter i_scatter (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(scatter_idle), .packet_done_o(flow.rx_out), .room_o(scat_room), .xl_flush_i(xl_flush),
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat), .payload_valid_i(payload_valid),

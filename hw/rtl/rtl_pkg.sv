@@ -190,7 +190,7 @@ package rtl_pkg;
   } mrw_rsp_t;
   // How far what was granted has come: pulses, by which dingo_req_settle counts
   typedef struct packed {
-    logic        rx_in;            // a received packet goes to its engine,
+    logic        rx_in;            // a received packet that is not bare goes to its engine,
     logic        rx_out;           // its bytes are in memory, or dropped; in the same order
     logic        tx_open;          // level: the responder has the key of a READ response's payload, and its order not given yet
     logic        tx_in;            // it has given one
@@ -476,6 +476,7 @@ package rtl_pkg;
   } scat_op_t;
   localparam int unsigned ITEM_BITS = 384;
   typedef struct packed {
+    logic                   bare;         // END: of an ACK without payload, which may stand between other packets
     scat_op_t               op;
     logic                   no_item;      // END: nobody waits for this packet
     logic                   to_rsp;       // END: who gets the item back

@@ -21,14 +21,15 @@ module dingo_mr_lookup (
   logic [rtl_pkg::MR_W-1:0] mr_bits;
   rtl_pkg::mr_t mr;
   assign mr = mr_bits;
-  logic mr_written;
+  logic mr_written, mr_clear, paused_clear;
+  assign ready_o = mr_clear && paused_clear;
   dingo_marked_ram #(
       .Width(rtl_pkg::MR_W),
       .LogDepth(IdxW)
   ) u_ram (
       .clk_i,
       .rst_ni,
-      .ready_o,
+      .ready_o(mr_clear),
       .we_i,
       .waddr_i,
       .wdata_i,
@@ -40,20 +41,24 @@ module dingo_mr_lookup (
 
   // Marks of paused regions, by index of the region
   rtl_pkg::mr_t written;
-  logic window, region_paused;
+  logic window, region_paused, paused_bit, paused_written;
+  assign region_paused = paused_written && paused_bit;
   assign written = wdata_i;
   assign window = mr.kind == dingo_pkg::MRT_MW1[2:0] || mr.kind == dingo_pkg::MRT_MW2[2:0];
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(1),
       .LogDepth(IdxW)
   ) u_paused (
       .clk_i,
+      .rst_ni,
+      .ready_o(paused_clear),
       .we_i(we_i),
       .waddr_i(waddr_i),
       .wdata_i(written.paused),
       .re_i(valid1_q),
       .raddr_i(window ? mr.more[IdxW-1:0] : req1_q.key[16 +: IdxW]),
-      .rdata_o(region_paused)
+      .rdata_o(paused_bit),
+      .written_o(paused_written)
   );
 
   // cycle 1

@@ -69,41 +69,37 @@ module dingo_stats (
   end
 
   // ---------------------------------------------------------------------------------- counters of the card
-  logic [63:0] card[0:63];
-  logic [6:0] walk_q;  // cleared after reset
+  // In two halves, by the lowest bit of the index; each source gives one step at a time.
+  logic [1:0] card_clear, card_idle;
+  logic [2*Stats-1:0] card_grant;
+  logic [127:0] card_value;
   logic clearing;
-  logic step_valid_q;
-  rtl_pkg::stat_t step_q, step_d;
 
-  assign clearing = !walk_q[6];
-  dingo_arb #(
-      .N(Stats)
-  ) u_arb (
-      .clk_i,
-      .rst_ni,
-      .req_i(clearing ? '0 : s_valid),
-      .take_i(1'b1),
-      .grant_o(s_grant)
-  );
-  always_comb begin
-    step_d = '0;
-    for (int i = 0; i < Stats; i++) if (s_grant[i]) step_d = s_data[i*StatW +: StatW];
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      walk_q <= '0;
-      step_valid_q <= 1'b0;
-    end else begin
-      if (clearing) walk_q <= walk_q + 1'b1;
-      step_valid_q <= s_grant != '0;
+  assign clearing = card_clear != '0;
+  assign s_grant = card_grant[Stats-1:0] | card_grant[2*Stats-1:Stats];
+  for (genvar h = 0; h < 2; h++) begin : g_card
+    logic [Stats-1:0] mine;
+    for (genvar i = 0; i < Stats; i++) begin : g_mine
+      rtl_pkg::stat_t front;
+      assign front = s_data[i*StatW +: StatW];
+      assign mine[i] = s_valid[i] && front.idx[0] == 1'(h);
+      wire unused_ok = &{1'b0, front};
     end
-    if (s_grant != '0) step_q <= step_d;
-    if (clearing) card[walk_q[5:0]] <= 64'd0;
-    else if (step_valid_q) card[step_q.idx] <= card[step_q.idx] + 64'(step_q.by);
+    dingo_stats_card u_card (
+        .clk_i,
+        .rst_ni,
+        .clear_o(card_clear[h]),
+        .idle_o(card_idle[h]),
+        .valid_i(mine),
+        .take_o(card_grant[h*Stats +: Stats]),
+        .step_i(s_data),
+        .read_idx_i(read_idx_i[5:1]),
+        .value_o(card_value[h*64 +: 64])
+    );
   end
 
   // ---------------------------------------------------------------------------------- counters of QPs
-  // In two halves, by the lowest bit of the index; each source gives one step at a time.
+  // Likewise.
   logic [1:0] half_idle, half_busy;
   logic [2*Qstats-1:0] half_grant;
   logic [127:0] half_value;
@@ -148,11 +144,11 @@ module dingo_stats (
     if (read_take) begin
       value_qp_q <= read_qp_i;
       value_odd_q <= read_idx_i[0];
-      card_value_q <= card[read_idx_i];
+      card_value_q <= read_idx_i[0] ? card_value[127:64] : card_value[63:0];
     end
   end
   assign value_valid_o = value_valid_q;
   assign value_o = !value_qp_q ? card_value_q : value_odd_q ? half_value[127:64] : half_value[63:0];
 
-  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && !step_valid_q && half_idle == '1;
+  assign idle_o = !clearing && s_valid == '0 && q_valid == '0 && card_idle == '1 && half_idle == '1;
 endmodule

@@ -14,12 +14,13 @@ constexpr std::uint8_t kSlaveError = 2;
 }  // namespace
 
 void AxiMemory::drive() {
-    card_.m_axi_arready_i = reads_.size() < timing_.tags && up_.has() && ar_.ready();
     if (stalls_)
         overtake();
     ++cycle_;
     down_.refill(timing_.pcie_bytes_per_cycle);
     up_.refill(timing_.pcie_bytes_per_cycle);
+    // Read requests and writes leave in turn (dingo_pcie_rq): neither starves the other.
+    card_.m_axi_arready_i = reads_.size() < timing_.tags && up_.has() && ar_.ready();
     at_host();
     card_.m_axi_rvalid_i = r_.valid(arrived() && down_.has());
     if (card_.m_axi_rvalid_i) {

@@ -10,7 +10,7 @@ module dingo_scatter #(
     input  logic     rst_ni,
     output logic     room_o,         // 20 orders are taken without waiting
     output logic     idle_o,         // no order waits, nothing to be written, no item that was not taken
-    output logic     packet_done_o,  // one cycle: the oldest packet's bytes are in host memory or dropped, and its item is taken
+    output logic     packet_done_o,  // one cycle: the oldest packet's bytes are in host memory or dropped, and its item is taken; not of a bare one
     input  logic     xl_flush_i,
     input  logic     scat_valid_i,
     output logic     scat_ready_o,
@@ -52,7 +52,7 @@ module dingo_scatter #(
   // ---------------------------------------------------------------- orders
   // Segments are looked up ahead of the others; `u_ops` keeps the order.
   logic op_ready, op_valid, op_pop, seg_ready, seg_valid, seg_take, item_ready, item_valid, item_pop;
-  logic take, no_item, to_rsp, has_payload, is_seg, is_grh, is_end, is_atomic;
+  logic take, bare, no_item, to_rsp, has_payload, is_seg, is_grh, is_end, is_atomic;
   logic [1:0] op;
   logic [ItemW-1:0] item;
   rtl_pkg::seg_t seg;
@@ -61,11 +61,11 @@ module dingo_scatter #(
   assign scat_ready_o = op_ready && seg_ready && item_ready;
   assign take = scat_valid_i && scat_ready_o;
 
-  dingo_fifo #(.Width(5), .LogDepth(LogOrders)) u_ops (
+  dingo_fifo #(.Width(6), .LogDepth(LogOrders)) u_ops (
       .clk_i, .rst_ni,
       .valid_i(take), .ready_o(op_ready),
-      .data_i({scat_i.op, scat_i.no_item, scat_i.to_rsp, scat_i.has_payload}),
-      .valid_o(op_valid), .ready_i(op_pop), .data_o({op, no_item, to_rsp, has_payload}),
+      .data_i({scat_i.bare, scat_i.op, scat_i.no_item, scat_i.to_rsp, scat_i.has_payload}),
+      .valid_o(op_valid), .ready_i(op_pop), .data_o({bare, op, no_item, to_rsp, has_payload}),
       .count_o(op_count)
   );
   dingo_fifo #(.Width(SegW), .LogDepth(LogOrders)) u_segs (
@@ -163,13 +163,13 @@ module dingo_scatter #(
   // ---------------------------------------------------------------- packets whose writes are not all done
   // A write keeps its packet's number, so that an error finds its packet. There are more numbers than
   // packets in u_ends: the packet that has no END yet has one too.
-  localparam int unsigned EndW = 16 + 4 + IdW + ItemW;
+  localparam int unsigned EndW = 16 + 5 + IdW + ItemW;
   logic [15:0] writes_q, done_q, age;      // free running
   logic [IdW-1:0] id_q, wait_id, end_id;
   logic [(1<<IdW)-1:0] failed_q;
   logic wait_valid;
   logic [LogWrites:0] wait_count;
-  logic end_valid, end_pop, end_bad, end_atomic, end_no_item, end_to_rsp, complete;
+  logic end_valid, end_pop, end_bare, end_bad, end_atomic, end_no_item, end_to_rsp, complete;
   logic [15:0] end_upto;                   // writes asked for up to this packet
   logic [ItemW-1:0] end_item;
   logic [LogPackets:0] end_count;
@@ -182,9 +182,9 @@ module dingo_scatter #(
   dingo_fifo #(.Width(EndW), .LogDepth(LogPackets)) u_ends (
       .clk_i, .rst_ni,
       .valid_i(op_pop && is_end), .ready_o(end_room),
-      .data_i({writes_q, bad_q, atomic_q, no_item, to_rsp, id_q, item}),
+      .data_i({writes_q, bare, bad_q, atomic_q, no_item, to_rsp, id_q, item}),
       .valid_o(end_valid), .ready_i(end_pop),
-      .data_o({end_upto, end_bad, end_atomic, end_no_item, end_to_rsp, end_id, end_item}), .count_o(end_count)
+      .data_o({end_upto, end_bare, end_bad, end_atomic, end_no_item, end_to_rsp, end_id, end_item}), .count_o(end_count)
   );
 
   assign age = done_q - end_upto;
@@ -194,7 +194,7 @@ module dingo_scatter #(
   assign commit_o.err = end_bad || failed_q[end_id] || (end_atomic && result_err);
   assign commit_o.word = result_word;
   assign commit_o.item = end_item;
-  assign packet_done_o = end_pop;
+  assign packet_done_o = end_pop && !end_bare;
   assign end_pop = complete && (end_no_item || (end_to_rsp ? rsp_ready_i : req_ready_i));
 
   always_ff @(posedge clk_i) begin

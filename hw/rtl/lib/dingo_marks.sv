@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// One bit for each of 2^Log, all 0 after reset: it takes no more than 64 cycles, a row of bits each. Reads give
-/// the bit at once, before what is written in this cycle.
+/// the bit at once, before what is written in this cycle. A column is a memory with one write port.
 module dingo_marks #(
     parameter int unsigned Log = 8,
     parameter int unsigned Reads = 1
@@ -18,22 +18,33 @@ module dingo_marks #(
   localparam int unsigned LogWide = Log > 7 ? Log - 6 : 1;
   localparam int unsigned LogRows = Log - LogWide;
 
-  logic [(1<<LogWide)-1:0] mem[0:(1<<LogRows)-1];
+  localparam int unsigned Wide = 1 << LogWide;
+  if (Log < 2) $error("dingo_marks: Log is at least 2, a row and a column");
+
   logic [LogRows:0] walk_q;
+  logic [LogRows-1:0] row;
 
   assign ready_o = walk_q[LogRows];
+  assign row = ready_o ? waddr_i[Log-1:LogWide] : walk_q[LogRows-1:0];
 
   always_ff @(posedge clk_i) begin
-    if (!ready_o) mem[walk_q[LogRows-1:0]] <= '0;
-    else if (we_i) mem[waddr_i[Log-1:LogWide]][waddr_i[LogWide-1:0]] <= wdata_i;
     if (!rst_ni) walk_q <= '0;
     else if (!ready_o) walk_q <= walk_q + 1'b1;
   end
 
-  for (genvar r = 0; r < Reads; r++) begin : g_read
-    logic [Log-1:0] addr;
-    assign addr = raddr_i[r*Log +: Log];
-    assign rdata_o[r] = mem[addr[Log-1:LogWide]][addr[LogWide-1:0]];
+  logic [Reads*Wide-1:0] rows;
+  for (genvar c = 0; c < Wide; c++) begin : g_column
+    logic mem[0:(1<<LogRows)-1];
+    always_ff @(posedge clk_i)
+      if (!ready_o || (we_i && waddr_i[LogWide-1:0] == LogWide'(c))) mem[row] <= ready_o && wdata_i;
+    for (genvar r = 0; r < Reads; r++) begin : g_read
+      assign rows[r*Wide+c] = mem[raddr_i[r*Log+LogWide +: LogRows]];
+    end
+  end
+  for (genvar r = 0; r < Reads; r++) begin : g_bit
+    logic [Wide-1:0] bits;
+    assign bits = rows[r*Wide +: Wide];
+    assign rdata_o[r] = bits[raddr_i[r*Log +: LogWide]];
   end
 
   always_ff @(posedge clk_i) begin

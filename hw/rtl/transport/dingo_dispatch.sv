@@ -3,7 +3,8 @@
 /// A packet's way to its QP: the checks that all transports share, each with its own counter; then to
 /// the requester (responses) or the responder (requests, datagrams). A packet that is dropped here gets its END from here.
 /// Orders for payload come in the order of the packets: an engine may take one packet behind the other, but
-/// what somebody else orders for waits until it has ordered END for all of them.
+/// what somebody else orders for waits until it has ordered END for all of them. An ACK, which has no payload, neither
+/// waits nor is waited for.
 module dingo_dispatch (
     input  logic   clk_i,
     input  logic   rst_ni,
@@ -12,6 +13,7 @@ module dingo_dispatch (
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic   rxh_valid_i,
     output logic   rxh_ready_o,
+    output logic   rxh_bare_o,          // rxh_i is such an ACK
     input  rtl_pkg::rxh_t   rxh_i,
     output logic   qp_re_o,
     output rtl_pkg::qpi_t   qp_raddr_o,
@@ -26,6 +28,7 @@ module dingo_dispatch (
     input  logic   scat_ready_i,
     output rtl_pkg::scat_t  scat_o,
     input  logic   end_i,               // an engine's END was taken in this cycle, at least one behind its packet's
+    input  logic   end_bare_i,          // with it: of an ACK
     output logic   stat_valid_o,
     input  logic   stat_ready_i,
     output rtl_pkg::stat_t  stat_o,
@@ -46,8 +49,9 @@ module dingo_dispatch (
   state_t state_q;
   rtl_pkg::qp_t qp_q;
   rtl_pkg::rxh_t h_q;  // of the packet that is given or dropped; the next one's are in front meanwhile
-  logic response_q;
-  logic [3:0] owed_q;  // packets that were given and have no END yet
+  logic response_q, bare_q;
+  logic [3:0] owed_q;  // packets that were given and have no END yet, without ACKs
+  logic [3:0] bare_owed_q;
   logic owner_q;       // by whom: 1 the responder
   logic given, free, mine, begins, next;
 
@@ -79,6 +83,7 @@ module dingo_dispatch (
   assign is_uc_op = rxh_i.opcode[7:5] == roce_pkg::TRANSPORT_UC && op <= roce_pkg::OP_WRITE_ONLY_IMM;
   assign is_ud_op = rxh_i.opcode[7:1] == roce_pkg::UD_SEND[7:1];
   assign is_response = op >= roce_pkg::OP_READ_FIRST && op <= roce_pkg::OP_ATOMIC_ACK && is_rc_op;
+  assign rxh_bare_o = rxh_i.opcode == roce_pkg::RC_ACK && rxh_i.len == '0;
   assign is_rc = qp_q.cfg.kind == dingo_pkg::QPT_RC[2:0];
   assign is_uc = qp_q.cfg.kind == dingo_pkg::QPT_UC[2:0];
   assign op_ok = is_rc ? is_rc_op : is_uc ? is_uc_op : is_ud_op;
@@ -111,9 +116,9 @@ module dingo_dispatch (
   assign address_ok = is_rc || is_uc ? local_q[qp_q.cfg.sgid] && peer_q : multicast_q || local_q != '0;
 
   assign free = owed_q == '0;
-  assign mine = free || owner_q == !response_q;
+  assign mine = free || bare_q || owner_q == !response_q;
   assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
-  assign idle_o = state_q == IDLE && !stat_valid_o && !qstat_valid_o && free;
+  assign idle_o = state_q == IDLE && !stat_valid_o && !qstat_valid_o && free && bare_owed_q == '0;
   // Its QP is read while the one before is given, and once more as long as that is not taken.
   assign qp_re_o = (state_q == IDLE || state_q == GIVE) && rxh_valid_i && !halt_i && !stat_valid_o;
   assign next = state_q == IDLE || given;
@@ -128,6 +133,7 @@ module dingo_dispatch (
   assign scat_valid_o = state_q == DROP && free;
   always_comb begin
     scat_o = '0;
+    scat_o.bare = bare_q;
     scat_o.op = rtl_pkg::SCAT_END;
     scat_o.no_item = 1'b1;
     scat_o.has_payload = h_q.len != '0;
@@ -144,12 +150,13 @@ module dingo_dispatch (
       if (count_qp_q) count_qp_q <= 1'b0;
       else count_qp_bytes_q <= 1'b0;
     end
-    owed_q <= owed_q + {3'd0, given} - {3'd0, end_i};
+    owed_q <= owed_q + {3'd0, given && !bare_q} - {3'd0, end_i && !end_bare_i};
+    bare_owed_q <= bare_owed_q + {3'd0, given && bare_q} - {3'd0, end_i && end_bare_i};
 
     case (state_q)
       IDLE, GIVE: begin
         if (given) begin
-          owner_q <= !response_q;
+          if (!bare_q) owner_q <= !response_q;
           state_q <= IDLE;
         end
         if (begins) begin
@@ -172,6 +179,7 @@ module dingo_dispatch (
       if (!qstat_valid_o) begin  // of the packet before
         h_q <= rxh_i;
         response_q <= is_response;
+        bare_q <= rxh_bare_o;
         state_q <= DROP;
         count_drop_q <= 1'b1;
         if (rxh_i.opcode == roce_pkg::CNP) drop_q <= 6'(dingo_pkg::CARD_RP_CNP_IGNORED);
@@ -196,12 +204,13 @@ module dingo_dispatch (
     if (!rst_ni) begin
       state_q <= IDLE;
       owed_q <= '0;
+      bare_owed_q <= '0;
       count_packet_q <= 1'b0;
       count_bytes_q <= 1'b0;
       count_ecn_q <= 1'b0;
       count_drop_q <= 1'b0;
       count_qp_q <= 1'b0;
       count_qp_bytes_q <= 1'b0;
-    end else assert (!(end_i && free) && !(given && owed_q == '1));
+    end else assert (!(end_i && (end_bare_i ? bare_owed_q == '0 : free)) && !(given && (bare_q ? bare_owed_q : owed_q) == '1));
   end
 endmodule

@@ -48,7 +48,7 @@ module dingo_req_place (
   logic [31:0] index_q, length_q, offset_q, producer_q;
   logic [7:0] opcode_q;
   logic [12:0] len_q, payload_q;       // of the data; of the packet
-  logic atomic_q;
+  logic atomic_q, bare_q;
   logic [63:0] word_q;
   logic [4:0] log_sq_q;
   rtl_pkg::xmem_t sq_q;
@@ -102,6 +102,7 @@ module dingo_req_place (
             item_q.verr <= dingo_pkg::VERR_BAD_RESPONSE[7:0];
             item_q.qp <= 16'(ack_qp_i);
             payload_q <= ack_len_i;
+            bare_q <= ack_len_i == '0;
             state_q <= LAST;
           end
           if (start_i) begin
@@ -112,6 +113,7 @@ module dingo_req_place (
             offset_q <= place_i.offset;
             len_q <= place_i.atomic ? 13'd8 : place_i.len;
             payload_q <= place_i.len;
+            bare_q <= 1'b0;
             atomic_q <= place_i.atomic;
             word_q <= place_i.word;
             producer_q <= producer_i;
@@ -149,6 +151,7 @@ module dingo_req_place (
         WORD:
         if (go) begin
           scat_valid_q <= 1'b1;
+          scat_q.bare <= 1'b0;
           scat_q.op <= rtl_pkg::SCAT_GRH;
           scat_q.item <= rtl_pkg::ITEM_BITS'(word_q);
           state_q <= SEGS;
@@ -156,6 +159,7 @@ module dingo_req_place (
         SEGS:
         if (go) begin
           scat_valid_q <= 1'b1;
+          scat_q.bare <= 1'b0;
           scat_q.op <= rtl_pkg::SCAT_SEG;
           scat_q.seg <= seg_i;
           seg_q <= seg_q + 4'd1;
@@ -164,6 +168,7 @@ module dingo_req_place (
         default:
         if (go) begin
           scat_valid_q <= 1'b1;
+          scat_q.bare <= bare_q;
           scat_q.op <= rtl_pkg::SCAT_END;
           scat_q.no_item <= 1'b0;
           scat_q.to_rsp <= 1'b0;

@@ -171,8 +171,8 @@ module dingo_requester (
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   // Nor do those two overtake each other.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
-  // Only atomics never go to dingo_req_reads, whose orders must not stand before those of dingo_req_place.
-  assign data_soon = reads_ready && (rxp_i.h.opcode == roce_pkg::RC_ATOMIC_ACK ? place_soon : place_ready);
+  // What goes to dingo_req_reads while dingo_req_place gives its last orders stands behind those (in_order).
+  assign data_soon = reads_ready && place_soon;
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
@@ -253,7 +253,7 @@ module dingo_requester (
       .free_i(place_free), .qp_o(place_qp), .cfg_o(place_cfg), .ask_o(place_ask), .answer_i(answer),
       .seg_index_o(place_seg), .seg_i(seg), .scat_valid_o(place_scat_valid), .scat_ready_i, .scat_o(place_scat)
   );
-  // Orders of what was in work there before go first.
+  // Orders of what was in work there before go first: from the first on it gives them without a gap.
   assign scat_valid_o = place_scat_valid || reads_scat_valid;
   assign scat_o = place_scat_valid ? place_scat : reads_scat;
   dingo_req_reads u_reads (
@@ -294,5 +294,6 @@ module dingo_requester (
       .ev_o, .stat_valid_o, .stat_ready_i, .stat_o, .qstat_valid_o, .qstat_ready_i, .qstat_o
   );
 
+  always_ff @(posedge clk_i) if (rst_ni) in_order: assert (!reads_scat_valid || place_scat_valid || place_ready);
   wire unused_ok = &{1'b0, commit_i.item, commit_item, db_count};
 endmodule

@@ -574,6 +574,7 @@ module dingo_responder (
         if (quick_commit) cqe_item_q <= item_q;
         if (quick_rx) begin
           own_scat_valid_q <= !quick_read;
+          own_scat_q.bare <= 1'b0;
           own_scat_q.op <= quick_atomic ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
           own_scat_q.no_item <= 1'b0;
           own_scat_q.to_rsp <= 1'b1;

@@ -48,6 +48,7 @@ module dingo_rsp_ahead (
   logic [3:0] pending_count_q, earlier, earlier_q;
   logic store_send, push_q;
   logic [63:0] head_bits;
+  logic heads_clear, head_written;                           // cleared when the contexts are, of as many QPs
   logic [31:0] prod, cons;
   want_t new_q, new_want;
   assign store_send = store_i && store_send_i;
@@ -56,14 +57,14 @@ module dingo_rsp_ahead (
     for (int unsigned i = 0; i < PACKETS; i++)
       if (4'(i) < pending_count_q && pending_q[i*rtl_pkg::QP_LOG +: rtl_pkg::QP_LOG] == rxp_i.qp) earlier = earlier + 4'd1;
   end
-  dingo_ram #(
+  dingo_marked_ram #(
       .Width(64),
       .LogDepth(rtl_pkg::QP_LOG)
   ) u_heads (
-      .clk_i, .we_i(store_i), .waddr_i(store_qp_i), .wdata_i({store_prod_i, store_cons_i}), .re_i(push_i), .raddr_i(rxp_i.qp),
-      .rdata_o(head_bits)
+      .clk_i, .rst_ni, .ready_o(heads_clear), .we_i(store_i), .waddr_i(store_qp_i), .wdata_i({store_prod_i, store_cons_i}), .re_i(push_i), .raddr_i(rxp_i.qp),
+      .rdata_o(head_bits), .written_o(head_written)
   );
-  assign {prod, cons} = head_bits;
+  assign {prod, cons} = head_written ? head_bits : '0;
   always_comb begin
     new_want = new_q;
     new_want.posted = prod - cons > 32'(earlier_q);
@@ -166,5 +167,5 @@ module dingo_rsp_ahead (
   );
   assign ahead_o = rsp_pkg::ahead_t'(ahead_bits);
 
-  wire unused_ok = &{1'b0, rxp_i, want_count, ahead_count, line_want_q};
+  wire unused_ok = &{1'b0, rxp_i, want_count, ahead_count, line_want_q, heads_clear};
 endmodule

@@ -6,6 +6,7 @@
 /// follow each other without a gap.
 module dingo_frame_buf #(
     parameter int unsigned LogBeats = 9,
+    parameter int unsigned LogCommands = 2,   // that wait
     parameter int unsigned TagWidth = 1
 ) (
     input  logic                clk_i,
@@ -34,13 +35,13 @@ module dingo_frame_buf #(
   logic [TagWidth-1:0] h_tag, tag_q;
   logic                valid_q, last_q;
   /* verilator lint_off UNUSEDSIGNAL */  // nobody asks how many commands wait
-  logic [2:0]          h_held;
+  logic [LogCommands:0] h_held;
   /* verilator lint_on UNUSEDSIGNAL */
 
   assign room_o = (LogBeats+1)'(1 << LogBeats) - used_q;
   assign idle_o = used_q == '0 && !valid_q;
 
-  dingo_fifo #(.Width(24 + TagWidth), .LogDepth(2)) u_cmd (
+  dingo_fifo #(.Width(24 + TagWidth), .LogDepth(LogCommands)) u_cmd (
       .clk_i, .rst_ni,
       .valid_i(cmd_valid_i), .ready_o(cmd_ready_o),
       .data_i({cmd_tag_i, cmd_count_i, cmd_first_i, cmd_beats_i}),

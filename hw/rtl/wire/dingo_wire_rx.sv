@@ -42,6 +42,9 @@ module dingo_wire_rx #(
   localparam int unsigned LogBeats = 10;   // 64 KiB: seven of the longest frames
   localparam int unsigned MaxBeats = 145;  // of MAX_FRAME bytes
   localparam int unsigned LogFrames = 4;
+  // Whose headers have left and whose payload has not: what waits for a page list's line, 600 ns, must be enough for
+  // small packets to follow each other meanwhile.
+  localparam int unsigned LogCommands = 6;
 
   // ---- in
   logic         mac_valid, mac_ready, mac_last, mac_bad, dropped;
@@ -113,7 +116,7 @@ module dingo_wire_rx #(
 
   // ---- the oldest frame: dropped, to the Ethernet function, or to the transport
   logic        cmd_ready, roce, drop, has_payload, drop_full;
-  logic [2:0]  eth_out_q;                  // Ethernet frames on their way out of the buffer
+  logic [LogCommands:0] eth_out_q;         // Ethernet frames on their way out of the buffer
   logic [5:0]  stat;
   logic [7:0]  cmd_first, cmd_count;
   logic [13:0] payload_end;
@@ -162,7 +165,7 @@ module dingo_wire_rx #(
   logic [5:0]   b_offset;
   logic [6:0]   b_last_bytes;
 
-  dingo_frame_buf #(.LogBeats(LogBeats), .TagWidth(27)) u_buf (
+  dingo_frame_buf #(.LogBeats(LogBeats), .LogCommands(LogCommands), .TagWidth(27)) u_buf (
       .clk_i, .rst_ni, .alloc_i(in_alloc), .room_o(room), .we_i(in_valid && in_keep), .data_i(in_data),
       .cmd_valid_i(pop), .cmd_ready_o(cmd_ready), .cmd_beats_i(v.beats), .cmd_first_i(cmd_first),
       .cmd_count_i(cmd_count), .cmd_tag_i({v.eth, v.last_bytes, v.offset[5:0], v.rxh.len}),
@@ -177,7 +180,7 @@ module dingo_wire_rx #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) eth_out_q <= '0;
-    else eth_out_q <= eth_out_q + 3'(pop && v.eth) - 3'(b_valid && b_ready && b_eth && b_last);
+    else eth_out_q <= eth_out_q + (LogCommands+1)'(pop && v.eth) - (LogCommands+1)'(b_valid && b_ready && b_eth && b_last);
     if (rst_ni && pop && v.eth) assert (eth_out_q != '1);
   end
 

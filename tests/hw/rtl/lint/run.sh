@@ -29,6 +29,8 @@ widths() {
     timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" $(find "$1" -name '*_pkg.sv' | sort) \
         tests/hw/rtl/lint/widths.sv
 }
+# marks LOG: dingo_marks of so many bits
+marks() { verilator --lint-only -Wall --top-module dingo_marks -GLog="$1" hw/rtl/lib/dingo_marks.sv; }
 # check NAME COMMAND...: it succeeds.
 check() {
     local name=$1 log
@@ -46,6 +48,8 @@ check 'the card' lint hw/rtl dingo_card
 check 'the card with few objects' lint hw/rtl dingo_card -DDINGO_QP_LOG=4 -DDINGO_CQ_LOG=4 -DDINGO_MR_LOG=4 -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2
 check 'the adapter to PCIe' lint hw/rtl dingo_pcie
 check 'widths of structures' widths hw/rtl
+check 'marks of four' marks 2
+check 'marks of two are refused, with the reason' eval "marks 1 2>&1 | grep 'Log is at least 2'"
 cp -r hw/rtl "$out/broken"
 sed -i 's/BEAT_W = 521/BEAT_W = 520/' "$out/broken/rtl_pkg.sv"
 check 'a wrong width is found' refuses widths "$out/broken"

@@ -48,6 +48,19 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         dut.eval();
     }
     bool ready() { return random() % 100 < GetParam(); }
+    std::size_t whole() const {
+        return static_cast<std::size_t>(
+            std::count_if(open.begin(), open.end(), [](const Open& o) { return !o.bare; }));
+    }
+    /// The END of the oldest packet, when it is due.
+    bool next_end() {
+        const bool ends = !open.empty() && open.front().wait == 0;
+        dut.end_i = ends;
+        dut.end_bare_i = ends && open.front().bare;
+        if (!ends && !open.empty())
+            --open.front().wait;
+        return ends;
+    }
 
     /// Where it went, once the next one may come. An END comes some time behind its packet; of one
     /// engine several may be open.
@@ -71,15 +84,15 @@ class Dispatch : public testing::TestWithParam<unsigned> {
             dut.scat_ready_i = ready();
             dut.stat_ready_i = ready();
             dut.qstat_ready_i = ready();
-            dut.end_i = !open.empty() && open.front() == 0;
+            const bool bare = h.opcode == 0x11 && h.len == 0;
+            const bool ended = next_end();
             dut.eval();
             const To asks = dut.req_valid_o ? kRequester : dut.rsp_valid_o ? kResponder : kNowhere;
-            EXPECT_TRUE(open.empty() || (asks == kNowhere ? !dut.scat_valid_o : asks == owner))
+            EXPECT_TRUE(whole() == 0 ||
+                        (asks == kNowhere ? !dut.scat_valid_o : bare || asks == owner))
                 << "somebody else before the END of the one before";
-            if (dut.end_i)
+            if (ended)
                 open.pop_front();
-            else if (!open.empty())
-                --open.front();
             most_open = std::max(most_open, open.size());
             if (dut.qp_re_o)
                 rdata = qps[dut.qp_raddr_o];
@@ -97,8 +110,10 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 EXPECT_EQ(p.h.len, h.len);
                 EXPECT_EQ(p.ctx.cfg.tag, 0x5a);
                 EXPECT_EQ(p.ctx.state, qps[p.qp].state);
-                open.push_back(random() % 20);
-                owner = to;
+                open.push_back(
+                    {end_wait != 0 ? end_wait : static_cast<unsigned>(random() % 20), bare});
+                if (!bare)
+                    owner = to;
                 ++ends;
             }
             if (dut.scat_valid_o && dut.scat_ready_i) {
@@ -168,7 +183,12 @@ class Dispatch : public testing::TestWithParam<unsigned> {
     std::vector<rtl::Gid> gids{16};
     rtl::Qp rdata;
     std::map<unsigned, std::uint64_t> stats, qp_stats;
-    std::deque<std::uint32_t> open;  ///< cycles until the END of each packet that was given
+    struct Open {
+        unsigned wait;
+        bool bare;  ///< an ACK
+    };
+    std::deque<Open> open;  ///< cycles until the END of each packet that was given
+    unsigned end_wait = 0;  ///< so many; else at random
     std::size_t most_open = 0;
     To owner = kNowhere;  ///< of those
 };
@@ -202,17 +222,46 @@ TEST_P(Dispatch, PacketsOfOneEngineFollowEachOtherAndNobodyElseOrdersInBetween) 
     EXPECT_GT(most_open, 1U);
     // the last ENDs
     for (unsigned i = 0; i < 100 && !open.empty(); ++i) {
-        dut.end_i = open.front() == 0;
-        if (dut.end_i)
+        if (next_end())
             open.pop_front();
-        else
-            --open.front();
         EXPECT_FALSE(dut.idle_o);
         clock();
     }
     dut.end_i = 0;
     clock();
     EXPECT_TRUE(open.empty());
+}
+
+TEST_P(Dispatch, AnAckNeitherWaitsNorIsWaitedFor) {
+    end_wait = 900;
+    rtl::Rxh ack = rc(0x11);
+    ack.len = 0;
+    EXPECT_EQ(give(rc(4)), kResponder);
+    EXPECT_EQ(give(ack), kRequester);
+    EXPECT_EQ(open.size(), 2U);
+    EXPECT_EQ(give(rc(4)), kResponder);
+    EXPECT_EQ(open.size(), 3U);
+    end_wait = 0;
+    open.front().wait = open[1].wait = open[2].wait = 5;
+    EXPECT_EQ(give(rc(0x0e)), kRequester);  // has payload: waits for their ENDs
+    EXPECT_EQ(open.size(), 1U);
+    for (unsigned i = 0; i < 100 && !dut.idle_o; ++i) {
+        if (next_end())
+            open.pop_front();
+        clock();
+    }
+    ASSERT_TRUE(dut.idle_o);
+    dut.end_i = 0;
+    open.clear();
+    end_wait = 900;
+    EXPECT_EQ(give(ack), kRequester);
+    EXPECT_EQ(give(rc(4)), kResponder);
+    EXPECT_EQ(open.size(), 2U);
+    end_wait = 0;
+    ack.len = 4;  // one with payload is no such ACK
+    open.front().wait = open.back().wait = 5;
+    EXPECT_EQ(give(ack), kRequester);
+    EXPECT_EQ(open.size(), 1U);
 }
 
 TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {

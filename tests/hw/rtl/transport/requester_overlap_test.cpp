@@ -251,5 +251,57 @@ TEST_F(Overlap, DataAndAcksOfManyQpsMayMix) {
     EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
 }
 
+/// Responses to READs of two QPs in turn, of several pieces or of one, which take different roads
+/// to memory.
+class Mixed : public Overlap {
+  protected:
+    static constexpr unsigned kReads = 12;
+    static constexpr unsigned kBytes = 56;
+    /// Cycles from the first response to the last completion; a READ of kQp has `first` pieces, one
+    /// of kOther `second`.
+    unsigned respond_to_all(unsigned first, unsigned second) {
+        config.max_rd = 16;
+        config.log_sq = 6;
+        start();
+        TestQp other = config;
+        other.sq = other.ring = 0x60000U;
+        b.create(kOther, other);
+        for (std::uint32_t n = 0; n < kReads; ++n) {
+            const std::uint32_t count = n % 2 == 0 ? first : second;
+            std::vector<TestSge> list;
+            for (std::uint32_t i = 0; i < count; ++i)
+                list.push_back(sge(n * 256 + i * (kBytes / count), kBytes / count));
+            b.begin(DINGO_WR_READ);
+            b.rdma(0xABC000, 0x55);
+            b.sges(list);
+            b.post(n % 2 == 0 ? kQp : kOther);
+        }
+        b.ring(kOther);
+        go();
+        for (std::uint32_t n = 0; n < kReads; ++n)
+            b.respond({n % 2 == 0 ? kQp : kOther, 0x10, psn(n / 2), 0x1F,
+                       std::vector<std::uint8_t>(kBytes, static_cast<std::uint8_t>(n + 1))});
+        unsigned cycles = 0;
+        for (; b.cqes.size() < kReads && cycles < 100'000; ++cycles)
+            b.tick();
+        for (std::uint32_t n = 0; n < kReads; ++n)
+            EXPECT_EQ(bytes(n * 256, kBytes),
+                      std::vector<std::uint8_t>(kBytes, static_cast<std::uint8_t>(n + 1)))
+                << n;
+        EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
+        return cycles;
+    }
+};
+
+TEST_F(Mixed, OrdersAreGivenInTheOrderOfArrival) {
+    b.never_stall();
+    respond_to_all(14, 1);
+}
+
+TEST_F(Mixed, TheStepOfAResponseBeginsBesideTheLastOrdersOfTheOneBefore) {
+    b.never_stall();
+    EXPECT_LE(respond_to_all(2, 2), 220U);
+}
+
 }  // namespace
 }  // namespace dingo::rtl
