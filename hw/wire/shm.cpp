@@ -11,6 +11,7 @@
 #include "wire/factory.h"
 #include "wire/shm_net.h"
 #include "wire/shm_wire.h"
+#include "wire/socket.h"
 
 namespace dingo {
 namespace {
