@@ -27,10 +27,11 @@ module qp_fifo_props (
   wire [2:0] dut_wr, dut_rd;
   wire [1:0] dut_clear, dut_clear_popped;  // rows of two bits
   wire [1:0] dut_mem0, dut_mem1, dut_mem2, dut_mem3;
-  wire [1:0] dut_pushed0, dut_pushed1, dut_popped0, dut_popped1;
+  wire dut_pushed00, dut_pushed01, dut_pushed10, dut_pushed11;  // row, column
+  wire dut_popped00, dut_popped01, dut_popped10, dut_popped11;
   wire [7:0] dut_mem = {dut_mem3, dut_mem2, dut_mem1, dut_mem0};
-  wire [3:0] dut_pushed = {dut_pushed1, dut_pushed0};
-  wire [3:0] dut_popped = {dut_popped1, dut_popped0};
+  wire [3:0] dut_pushed = {dut_pushed11, dut_pushed10, dut_pushed01, dut_pushed00};
+  wire [3:0] dut_popped = {dut_popped11, dut_popped10, dut_popped01, dut_popped00};
 
   logic [3:0] waits_q = 4'd0;  // QPs that were pushed and have not come
   logic [2:0] count;

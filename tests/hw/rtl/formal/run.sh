@@ -30,7 +30,9 @@ breaks[fifo]="${lib}dingo_fifo.sv:s/ready_o = !full_q/ready_o = 1'b1/"
 files[qp_fifo]="hw/rtl/transport/dingo_qp_fifo.sv hw/rtl/lib/dingo_marks.sv" depth[qp_fifo]=16 induct[qp_fifo]=2
 sees[qp_fifo]="dut_wr=wr_q dut_rd=rd_q dut_clear=u_pushed.walk_q dut_clear_popped=u_popped.walk_q"
 for i in 0 1 2 3; do sees[qp_fifo]+=" dut_mem$i=mem[$i]"; done
-for i in 0 1; do sees[qp_fifo]+=" dut_pushed$i=u_pushed.mem[$i] dut_popped$i=u_popped.mem[$i]"; done
+for i in 0 1; do for c in 0 1; do
+    sees[qp_fifo]+=" dut_pushed$i$c=u_pushed.g_column[$c].mem[$i] dut_popped$i$c=u_popped.g_column[$c].mem[$i]"
+done; done
 breaks[qp_fifo]='hw/rtl/transport/dingo_qp_fifo.sv:s/(same || /(/'
 
 guard="hw/rtl/host/dingo_axi_guard.sv ${lib}dingo_fifo.sv"
