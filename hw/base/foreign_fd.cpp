@@ -43,7 +43,7 @@ bool holds_none(int fd) {
 }
 
 /// Shuts a UNIX socket down, so that no one can send to it any more. True: no descriptors wait in
-/// it.
+/// it. In a listener's queue are connections with descriptors of their own, which end with it.
 bool end_and_look(int fd) {
     int type = 0;
     socklen_t length = sizeof type;
@@ -51,9 +51,12 @@ bool end_and_look(int fd) {
         return false;
     }
     int domain = 0;
+    int listens = 1;
     length = sizeof domain;
     return ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX &&
-           ::shutdown(fd, SHUT_RD) == 0 && holds_none(fd);
+           ::shutdown(fd, SHUT_RD) == 0 &&
+           ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens == 0 &&
+           holds_none(fd);
 }
 
 /// A file in memory, which no file system has to be asked about.

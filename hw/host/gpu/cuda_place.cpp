@@ -78,6 +78,7 @@ void CudaPlace::map(const CudaDevice& device, const CudaMemory::Piece& piece,
 
 CudaPlace::Opened CudaPlace::open_pieces(const CudaDevice& device, const CudaMemory& memory) {
     Opened opened;
+    opened.mapped.reserve(memory.pieces.size());
     device.check(device.calls().reserve(&opened.address, memory.size, 0, 0, 0),
                  "cuMemAddressReserve", EOPNOTSUPP);
     opened.reserved = memory.size;

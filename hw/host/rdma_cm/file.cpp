@@ -42,6 +42,7 @@ File::~File() {
         ids_.erase(ids_.begin());
         service_.remove_id(id);
     }
+    tokens_.reset();
     socket_.reset();
 }
 

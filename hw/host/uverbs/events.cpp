@@ -43,17 +43,20 @@ UniqueFd second_copy(int fd) {
 class EventChannel::Reading final : public Pollable {
   public:
     Reading(EventChannel& channel, int end) : channel_(channel), job_(std::make_shared<Job>()) {
+        job_->descriptors = Charge(channel.account_, process_quotas().descriptors, 2);
         job_->end = second_copy(end);
         job_->done.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (!job_->done) {
             throw ErrnoError(errno);
         }
+        need_room(job_->end.get());
+        need_room(job_->done.get());
         job_->thread = Charge(channel.account_, process_quotas().threads);
         poll_id_ = channel.poller_.add(job_->done.get(), EPOLLIN, *this);
         try {
             do_elsewhere([job = job_, bytes = channel.message_size(),
                           async = channel.kind_ == Kind::kAsync] { job->run(bytes, async); });
-        } catch (const std::system_error&) {
+        } catch (const std::exception&) {  // no thread, no memory
             channel.poller_.remove(poll_id_);
             throw ErrnoError(EAGAIN);
         }
@@ -75,6 +78,7 @@ class EventChannel::Reading final : public Pollable {
         UniqueFd end;
         UniqueFd done;
         Charge thread;
+        Charge descriptors;
         std::vector<Event> events;
 
         void run(std::size_t bytes, bool async) noexcept {

@@ -75,7 +75,6 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
 
   private:
     class Reading;
-    void read_back();
     void came_back();
     /// Sends what waits here, as far as there is room.
     void flush();

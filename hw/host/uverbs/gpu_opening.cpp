@@ -18,9 +18,11 @@
 
 namespace dingo::uverbs {
 
-GpuOpening::GpuOpening(Message& message, std::uint64_t end)
+GpuOpening::GpuOpening(Message& message, Charge descriptors, Sender sender, std::uint64_t end)
     : memory_(*message.gpu),
       pieces_(message.pieces),
+      charge_(std::move(descriptors)),
+      sender_(sender),
       descriptors_(std::exchange(message.fds, {})),
       end_(end),
       event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -29,10 +31,16 @@ GpuOpening::GpuOpening(Message& message, std::uint64_t end)
     }
 }
 
-std::shared_ptr<GpuOpening> GpuOpening::start(Message& message, std::uint64_t end,
-                                              std::shared_ptr<GpuLanes> lanes,
+GpuOpening::~GpuOpening() {
+    const ClosesFor sender(sender_);
+    descriptors_.clear();
+}
+
+std::shared_ptr<GpuOpening> GpuOpening::start(Message& message, Charge descriptors, Sender sender,
+                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
                                               std::shared_ptr<Account> account) {
-    std::shared_ptr<GpuOpening> opening(new GpuOpening(message, end));
+    std::shared_ptr<GpuOpening> opening(
+        new GpuOpening(message, std::move(descriptors), sender, end));
     try {
         gpu::do_soon([opening, lanes = std::move(lanes), account = std::move(account)] {
             opening->open(*lanes, account);
@@ -55,10 +63,10 @@ void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) 
     std::ranges::copy(memory_.uuid, memory.uuid.bytes.begin());
     std::memcpy(memory.ipc.bytes.data(), memory_.ipc_handle, sizeof memory_.ipc_handle);
     memory.size = memory_.size;
-    for (std::size_t i = 0; i < pieces_.size(); ++i) {
-        memory.pieces.push_back({pieces_[i], descriptors_[i].get()});
-    }
     try {
+        for (std::size_t i = 0; i < pieces_.size(); ++i) {
+            memory.pieces.push_back({pieces_[i], descriptors_[i].get()});
+        }
         std::erase_if(lanes, [](const auto& entry) { return entry.second.expired(); });
         std::shared_ptr<gpu::CudaLane> lane = lanes[memory.uuid.bytes].lock();
         if (lane == nullptr) {
@@ -73,6 +81,7 @@ void GpuOpening::open(GpuLanes& lanes, const std::shared_ptr<Account>& account) 
         error_ = ENOMEM;
         why_ = e.what();
     }
+    const ClosesFor sender(sender_);
     descriptors_.clear();
 }
 

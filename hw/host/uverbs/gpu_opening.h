@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/elsewhere.h"
 #include "base/foreign_fd.h"
+#include "base/quota.h"
 #include "base/unique_fd.h"
 #include "host/driver/far_place.h"
 #include "host/uverbs/message.h"
@@ -27,10 +29,14 @@ using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaL
 class GpuOpening {
   public:
     /// The first `end` bytes of what `message.gpu` says are to be used, of which the descriptors
-    /// are taken; pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
-    static std::shared_ptr<GpuOpening> start(Message& message, std::uint64_t end,
-                                             std::shared_ptr<GpuLanes> lanes,
+    /// are taken with what is charged for them; whose they are is known when they are closed.
+    /// Pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
+    static std::shared_ptr<GpuOpening> start(Message& message, Charge descriptors, Sender sender,
+                                             std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
                                              std::shared_ptr<Account> account);
+    ~GpuOpening();
+    GpuOpening(const GpuOpening&) = delete;
+    GpuOpening& operator=(const GpuOpening&) = delete;
 
     /// Readable when it is over.
     [[nodiscard]] int event() const { return event_.get(); }
@@ -44,11 +50,13 @@ class GpuOpening {
     [[nodiscard]] const std::shared_ptr<FarPlace>& place() const { return place_; }
 
   private:
-    GpuOpening(Message& message, std::uint64_t end);
+    GpuOpening(Message& message, Charge descriptors, Sender sender, std::uint64_t end);
     void open(GpuLanes& lanes, const std::shared_ptr<Account>& account);
 
     dingo_uverbs_gpu memory_;
     std::vector<std::uint64_t> pieces_;
+    Charge charge_;
+    Sender sender_;
     std::vector<ForeignFd> descriptors_;
     std::uint64_t end_;
     UniqueFd event_;

@@ -249,19 +249,18 @@ void UverbsFile::keep(Message& message, const NotBack& not_back) {
     waiting.message.pause->missing()->await_back(waiting);
 }
 
-UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, Charge c,
-                                   std::shared_ptr<GpuOpening> o)
+UverbsFile::OpeningGpu::OpeningGpu(UverbsFile& f, Message m, std::shared_ptr<GpuOpening> o)
     : file(f),
       message(std::move(m)),
-      descriptors(std::move(c)),
       opening(std::move(o)),
       poll_id(file.device_.poller.add(opening->event(), EPOLLIN, *this)) {}
 
 void UverbsFile::open_gpu(Message& message, std::uint64_t end) {
     Charge charge = charge_of(message, 2);
-    auto opening = GpuOpening::start(message, end, gpu_lanes_, account());
+    auto opening =
+        GpuOpening::start(message, std::move(charge), client_.sender, end, gpu_lanes_, account());
     need_room(opening->event());
-    opening_.emplace_back(*this, std::move(message), std::move(charge), std::move(opening));
+    opening_.emplace_back(*this, std::move(message), std::move(opening));
     opening_.back().self = std::prev(opening_.end());
 }
 

@@ -100,14 +100,13 @@ class UverbsFile final : public Pollable {
 
     /// A request that is served again when memory of a GPU is open.
     struct OpeningGpu final : Pollable {
-        OpeningGpu(UverbsFile& f, Message m, Charge c, std::shared_ptr<GpuOpening> o);
+        OpeningGpu(UverbsFile& f, Message m, std::shared_ptr<GpuOpening> o);
         ~OpeningGpu() override { file.device_.poller.remove(poll_id); }
         OpeningGpu(const OpeningGpu&) = delete;
         OpeningGpu& operator=(const OpeningGpu&) = delete;
         void ready(std::uint32_t /*events*/) override { file.serve_opened(*this); }
         UverbsFile& file;
         Message message;
-        Charge descriptors;
         std::shared_ptr<GpuOpening> opening;
         Poller::Id poll_id;
         std::list<OpeningGpu>::iterator self;

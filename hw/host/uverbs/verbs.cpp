@@ -153,9 +153,9 @@ void close_direct(Call& call, QpObject& qp) {
 }
 
 std::unique_ptr<Object> destroy(Call& call, Object& object) {
-    take_back(call, object);
     auto* const source = dynamic_cast<EventSource*>(&object);
     const auto pause = source != nullptr && !object.busy() ? call.pause_events(*source) : nullptr;
+    take_back(call, object);  // there is no way back from here
     auto gone = call.objects().remove(object);
     if (source != nullptr) {
         source->shut();

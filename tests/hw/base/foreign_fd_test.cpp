@@ -8,9 +8,11 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -74,6 +76,49 @@ TEST(ForeignFd, AUnixSocketWithoutDescriptorsInItIsClosedAtOnce) {
         ASSERT_EQ(closing_elsewhere(), 0U);
         ASSERT_EQ(::send(near.get(), "x", 1, MSG_NOSIGNAL), -1);
     }
+}
+
+// Who connects to it and is not accepted may have sent descriptors whose close() waits; Linux
+// before 6.3 does not count them.
+TEST(ForeignFd, AListenerIsEndedWithoutWaitingForWhatCameToIt) {
+    UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const UniqueFd client(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    auto* const at = reinterpret_cast<sockaddr*>(&name);
+    ASSERT_EQ(::bind(listener.get(), at, sizeof(sa_family_t)), 0);  // the kernel finds a name
+    ASSERT_EQ(::listen(listener.get(), 1), 0);
+    socklen_t length = sizeof name;
+    ASSERT_EQ(::getsockname(listener.get(), at, &length), 0);
+    ASSERT_EQ(::connect(client.get(), at, length), 0);
+
+    // It lingers over data that the peer does not read.
+    auto [from, to] = test::tcp_pair(true);
+    const linger wait{1, 30};
+    ASSERT_EQ(::setsockopt(from.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
+    const std::array<char, 4096> data{};
+    while (::send(from.get(), data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    char byte = 0;
+    iovec part{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    const int number = from.get();
+    std::memcpy(CMSG_DATA(rights), &number, sizeof number);
+    ASSERT_EQ(::sendmsg(client.get(), &message, MSG_NOSIGNAL), 1);
+    from.reset();
+
+    const ClosesFor attacker({.user = 77, .client = 1});
+    EXPECT_TRUE(returns_soon([n = listener.release()] { end_connection(n); },
+                             [&peer = to] { peer.reset(); }));
 }
 
 TEST(ForeignFd, AFileWithALeaseIsNotWaitedFor) {
