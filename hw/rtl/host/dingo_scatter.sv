@@ -8,7 +8,7 @@ module dingo_scatter #(
 ) (
     input  logic     clk_i,
     input  logic     rst_ni,
-    output logic     room_o,         // 20 orders are taken without waiting
+    output logic     room_o,         // 22 orders are taken without waiting: below
     output logic     idle_o,         // no order waits, nothing to be written, no item that was not taken
     output logic     packet_done_o,  // one cycle: the oldest packet's bytes are in host memory or dropped, and its item is taken; not of a bare one
     input  logic     xl_flush_i,
@@ -78,7 +78,10 @@ module dingo_scatter #(
       .valid_i(take && scat_i.op != rtl_pkg::SCAT_SEG), .ready_o(item_ready), .data_i(scat_i.item),
       .valid_o(item_valid), .ready_i(item_pop), .data_o(item), .count_o(item_count)
   );
-  assign room_o = op_count <= (LogOrders + 1)'((1 << LogOrders) - 20);
+  // A packet of the responder has 17 at most (GRH, 15 segments, END). When it is chosen by what this says, one order of the
+  // packet before and its END may still come, and the END of an ACK in between (dingo_scat_mux): 20. The responder must not
+  // be stopped in a packet, as commits wait behind it.
+  assign room_o = op_count <= (LogOrders + 1)'((1 << LogOrders) - 22);
 
   // ---------------------------------------------------------------- pieces and their writes
   logic piece_valid, piece_pop, piece_err, piece_end, packet_last, pieces_idle;

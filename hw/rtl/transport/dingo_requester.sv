@@ -72,7 +72,7 @@ module dingo_requester (
     input  logic        inl_ready_i,
     output rtl_pkg::beat_t       inl_o,
     // payload of responses
-    input  logic        scat_room_i,     // a packet's orders (18) are taken without waiting
+    input  logic        scat_room_i,     // 22 orders are taken without waiting; a packet has 17
     output logic        scat_valid_o,
     input  logic        scat_ready_i,
     output rtl_pkg::scat_t       scat_o,

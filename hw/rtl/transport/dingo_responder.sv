@@ -171,7 +171,7 @@ module dingo_responder (
       .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
       .srqa_valid_i(srqa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_SRQA)), .srqa_srq_i(srqa_q.srq),
       .resume_valid_i(resume_valid), .resume_qp_i(resume_qp),
-      // room is as of before what is on its way: two more than a packet's orders
+      // room is as of before what is on its way (dingo_scatter)
       .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
       .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_send_q && !may_send),
       .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),

@@ -121,6 +121,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 EXPECT_EQ(order.op, rtl::kScatEnd);
                 EXPECT_TRUE(order.no_item);
                 EXPECT_EQ(order.has_payload, h.len != 0);
+                EXPECT_EQ(order.bare, bare) << "dingo_req_settle does not count it";
                 ++ends;
             }
             if (dut.stat_valid_o && dut.stat_ready_i) {
@@ -131,6 +132,9 @@ class Dispatch : public testing::TestWithParam<unsigned> {
                 const auto s = rtl::sample<rtl::Qstat>(dut.qstat_o);
                 EXPECT_EQ(s.qp, h.dqpn & 31);
                 qp_stats[s.idx] += s.by;
+            }
+            if (dut.rxh_ready_o) {
+                EXPECT_EQ(dut.rxh_bare_o, bare);
             }
             went = went || dut.rxh_ready_o;
             dut.clk_i = 1;
@@ -305,10 +309,14 @@ TEST_P(Dispatch, StateDecidesWhatIsTaken) {
             EXPECT_EQ(give(rc(4)), kResponder) << state;
         else
             expect_drop(rc(4), DINGO_CARD_RX_DROP_QP_STATE);
-        if (taken.second)
-            EXPECT_EQ(give(rc(0x11)), kRequester) << state;
-        else
-            expect_drop(rc(0x11), DINGO_CARD_RX_DROP_QP_STATE);
+        rtl::Rxh ack = rc(0x11);
+        for (const unsigned len : {17U, 0U}) {
+            ack.len = len;
+            if (taken.second)
+                EXPECT_EQ(give(ack), kRequester) << state;
+            else
+                expect_drop(ack, DINGO_CARD_RX_DROP_QP_STATE);
+        }
     }
 }
 
