@@ -151,9 +151,11 @@ void UverbsFile::serve(Message message) {
     try {
         execute(message, reply);
     } catch (const ErrnoError& e) {
+        message.pause.reset();
         refuse(message, e.code());
         return;
     } catch (const std::bad_alloc&) {
+        message.pause.reset();
         refuse(message, ENOMEM);
         return;
     } catch (const NotYet& not_yet) {
@@ -203,6 +205,7 @@ void UverbsFile::serve(Message message) {
         reply.header.need_length = need.gpu.length;
         reply.header.need_offset = need.offset;
     }
+    message.pause.reset();  // events of others are with the client before the answer is
     answer(message, reply);
 }
 
