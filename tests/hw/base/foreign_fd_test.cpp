@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -20,6 +19,7 @@
 
 #include "base/elsewhere.h"
 #include "base/exported_memory.h"
+#include "lingering.h"
 #include "tcp_pair.h"
 #include "trap.h"
 
@@ -92,33 +92,12 @@ TEST(ForeignFd, AListenerIsEndedWithoutWaitingForWhatCameToIt) {
     ASSERT_EQ(::getsockname(listener.get(), at, &length), 0);
     ASSERT_EQ(::connect(client.get(), at, length), 0);
 
-    // It lingers over data that the peer does not read.
-    auto [from, to] = test::tcp_pair(true);
-    const linger wait{1, 30};
-    ASSERT_EQ(::setsockopt(from.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
-    const std::array<char, 4096> data{};
-    while (::send(from.get(), data.data(), data.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
-    }
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    char byte = 0;
-    iovec part{&byte, 1};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int));
-    const int number = from.get();
-    std::memcpy(CMSG_DATA(rights), &number, sizeof number);
-    ASSERT_EQ(::sendmsg(client.get(), &message, MSG_NOSIGNAL), 1);
-    from.reset();
-
+    test::Lingering slow;
+    ASSERT_TRUE(test::send_with(client.get(), "x", 1, {slow.sender()}));
+    slow.forget();
     const ClosesFor attacker({.user = 77, .client = 1});
-    EXPECT_TRUE(returns_soon([n = listener.release()] { end_connection(n); },
-                             [&peer = to] { peer.reset(); }));
+    EXPECT_TRUE(
+        returns_soon([n = listener.release()] { end_connection(n); }, [&] { slow.let_go(); }));
 }
 
 TEST(ForeignFd, AFileWithALeaseIsNotWaitedFor) {

@@ -35,14 +35,14 @@ client_server=$ucx/build/examples/ucp_client_server
 for memory in 'cuda cuda' 'cuda host' 'host cuda'; do
     for how in tag stream am; do
         # The server serves until it is killed.
-        plain "ucp_client_server -c $how, ${memory/ / to }" "export UCX_TLS=rc,cuda_copy
+        plain "ucp_client_server -c $how, ${memory/ / to }" "rm -f $logs/server.out; export UCX_TLS=rc,cuda_copy
             $dingo run --card alpha -- $client_server -p 13401 -c $how -m ${memory#* } -i 20 -s 30000 >$logs/server.out 2>&1 & server=\$!
             for i in \$(seq 100); do ! grep -q listening $logs/server.out || break; sleep 0.1; done
             $dingo run --card beta -- $client_server -p 13401 -a $peer -c $how -m ${memory% *} -i 20 -s 30000 >/dev/null; status=\$?
             for i in \$(seq 50); do ! grep -q 'TEST SUCCESS' $logs/server.out || break; sleep 0.1; done
             kill \$server; grep -o 'TEST SUCCESS' $logs/server.out | head -n 1; exit \$status" '^TEST SUCCESS'
     done
-    plain "io_demo with checks, ${memory/ / to }" "export UCX_TLS=rc,cuda_copy
+    plain "io_demo with checks, ${memory/ / to }" "rm -f $logs/server.out; export UCX_TLS=rc,cuda_copy
         $dingo run --card alpha -- $ucx/bin/io_demo -p 13402 -q -d 1:2000000 -m ${memory#* } >$logs/server.out 2>&1 & server=\$!
         for i in \$(seq 100); do ! grep -q 'started listener' $logs/server.out || break; sleep 0.1; done
         $dingo run --card beta -- $ucx/bin/io_demo -p 13402 -q -o read,write -d 1:2000000 -i 300 -m ${memory% *} $peer 2>&1

@@ -6,66 +6,21 @@
 #include "base/elsewhere.h"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
 #include <string_view>
-#include <tuple>
 
-#include "../../base/tcp_pair.h"
+#include "../../base/lingering.h"
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
 namespace {
 
-/// False: the card has closed the connection.
-bool send_with(int socket, const void* bytes, std::size_t size, const std::vector<int>& fds) {
-    iovec iov{const_cast<void*>(bytes), size};
-    std::vector<std::byte> control(CMSG_SPACE(fds.size() * sizeof(int)));
-    msghdr msg{};
-    msg.msg_iov = &iov;
-    msg.msg_iovlen = 1;
-    msg.msg_control = control.data();
-    msg.msg_controllen = control.size();
-    cmsghdr* const c = CMSG_FIRSTHDR(&msg);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(c), fds.data(), fds.size() * sizeof(int));
-    return ::sendmsg(socket, &msg, MSG_NOSIGNAL) >= 0;
-}
-
-/// A TCP connection whose sender's end holds data that the other end does not take, and lingers:
-/// the last close() of the sender's end waits until the receiver's end goes.
-class Lingering {
-  public:
-    Lingering() {
-        // Hundreds of them in each of several tests beside each other: with the usual buffers, of
-        // megabytes, the kernel's memory for TCP runs out, and a connection holds no data.
-        std::tie(sender_, receiver_) = dingo::test::tcp_pair(true);
-        const linger wait{1, 60};
-        EXPECT_EQ(::setsockopt(sender_.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait), 0);
-        const std::vector<char> data(1 << 20);
-        while (::send(sender_.get(), data.data(), data.size(), MSG_DONTWAIT) > 0) {
-        }
-        int held = 0;
-        EXPECT_EQ(::ioctl(sender_.get(), SIOCOUTQ, &held), 0);
-        EXPECT_NE(held, 0) << "close() will not wait";
-    }
-    /// The kernel resets the connection, and a close() that waits returns.
-    void let_go() { receiver_.reset(); }
-    /// Closes our copy, so that the receiver of sender() has the last one. There must be one.
-    void forget() { sender_.reset(); }
-    [[nodiscard]] int sender() const { return sender_.get(); }
-
-  private:
-    UniqueFd sender_;
-    UniqueFd receiver_;
-};
+using dingo::test::Lingering;
+using dingo::test::send_with;
 
 /// A UNIX socket with such a connection in its queue: who closes it closes that, too.
 class Slow {

@@ -115,6 +115,15 @@ TEST(UverbsMessages, WhatCannotBeDeliveredIsSaidAndNobodyWaits) {
     EXPECT_FALSE(sends());
 }
 
+dingo_uverbs_request with_gpu(std::uint32_t type, std::uint32_t payload) {
+    dingo_uverbs_request header{};
+    header.version = DINGO_UVERBS_VERSION;
+    header.type = type;
+    header.flags = DINGO_UVERBS_GPU;
+    header.payload_len = payload;
+    return header;
+}
+
 TEST(UverbsMessages, MemoryOfAGpuIsTakenInAllItsForms) {
     struct Row {
         std::uint32_t kind;
@@ -140,11 +149,7 @@ TEST(UverbsMessages, MemoryOfAGpuIsTakenInAllItsForms) {
     for (const auto type : {DINGO_UVERBS_IOCTL, DINGO_UVERBS_WRITE}) {
         for (const Row& row : rows) {
             const Ends ends, answer;
-            dingo_uverbs_request header{};
-            header.version = DINGO_UVERBS_VERSION;
-            header.type = type;
-            header.flags = DINGO_UVERBS_GPU;
-            header.payload_len = 8;
+            const dingo_uverbs_request header = with_gpu(type, 8);
             dingo_uverbs_gpu gpu{};
             gpu.kind = row.kind;
             gpu.offset = row.offset;
@@ -192,11 +197,7 @@ TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
     };
     for (const Row& row : rows) {
         const Ends ends, answer;
-        dingo_uverbs_request header{};
-        header.version = DINGO_UVERBS_VERSION;
-        header.type = DINGO_UVERBS_WRITE;
-        header.flags = DINGO_UVERBS_GPU;
-        header.payload_len = 8;
+        const dingo_uverbs_request header = with_gpu(DINGO_UVERBS_WRITE, 8);
         dingo_uverbs_gpu gpu{};
         gpu.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
         gpu.offset = row.offset;
@@ -227,10 +228,7 @@ TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
 TEST(UverbsMessages, SizesOfAllocationsThatAreMissingAreNotRead) {
     for (const std::uint32_t said : {2U, 3U, 252U, UINT32_MAX}) {
         const Ends ends, answer;
-        dingo_uverbs_request header{};
-        header.version = DINGO_UVERBS_VERSION;
-        header.type = DINGO_UVERBS_WRITE;
-        header.flags = DINGO_UVERBS_GPU;
+        const dingo_uverbs_request header = with_gpu(DINGO_UVERBS_WRITE, 0);
         dingo_uverbs_gpu gpu{};
         gpu.kind = DINGO_UVERBS_GPU_DESCRIPTOR;
         gpu.size = 4096;
