@@ -154,7 +154,7 @@ void for_each_path_kind(Check check) {
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr int kManyPackets = 100'000;
 #else
-inline constexpr int kManyPackets = 1'000'000;
+inline constexpr int kManyPackets = 200'000;
 #endif
 
 }  // namespace dingo::packet::test
