@@ -9,7 +9,8 @@ usage: scripts/gpu.sh [--report FILE] [PART...]
 PART: regions (a GPU's memory as memory regions), pinned (host memory that CUDA has pinned), gda (kernels post work; needs nvcc),
 dlrm (click records to a training step; needs PyTorch), nccl (torch.distributed, NVSHMEM; needs two GPUs), programs (training, JAX,
 CuPy, RPC, NCCL's settings; needs two GPUs), perftest (--use_cuda; needs perftest's sources with a configure script,
-DINGO_PERFTEST=folder), ucx (needs UCX's sources likewise, DINGO_UCX=folder), rates; all unless named.
+DINGO_PERFTEST=folder), ucx (needs UCX's sources likewise, DINGO_UCX=folder), mooncake, libfabric (need their programs, built with
+CUDA: DINGO_MOONCAKE=folder, DINGO_FABTESTS=folder), rates; all unless named.
 FILE: default build/gpu-report.md. What it needs: NVIDIA's driver, and what a build of Dingo needs; on a machine without a
 network `scripts/bare.py unpack` brings that, then say DINGO_PACKAGES=installed.
 Exit status 0 when no case failed, 1 when one did, 77 without a GPU.
@@ -20,9 +21,9 @@ case ${1:-} in
 -h | --help) usage; exit 0 ;;
 --report) report=${2:?"gpu.sh: --report needs a file"}; shift 2 ;;
 esac
-parts=" ${*:-regions pinned gda dlrm nccl programs perftest ucx rates} "
+parts=" ${*:-regions pinned gda dlrm nccl programs perftest ucx mooncake libfabric rates} "
 for part in $parts; do
-    case $part in regions | pinned | gda | dlrm | nccl | programs | perftest | ucx | rates) ;; *) usage >&2; exit 2 ;; esac
+    case $part in regions | pinned | gda | dlrm | nccl | programs | perftest | ucx | mooncake | libfabric | rates) ;; *) usage >&2; exit 2 ;; esac
 done
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -71,6 +72,8 @@ fi
 ! wanted programs || suite gpu-programs
 ! wanted perftest || suite gpu-perftest
 ! wanted ucx || suite gpu-ucx
+! wanted mooncake || suite gpu-mooncake
+! wanted libfabric || suite gpu-libfabric
 
 if wanted rates; then
     DINGO_RUN=$(mktemp -d /tmp/dingo-gpu-XXXXXX)
