@@ -73,6 +73,7 @@ done'
     no_complaint 'life cycle' "$provoked"
     . tests/e2e/vm/cases/unanswered.sh
     no_complaint 'commands without an answer' "$provoked|$unanswered_says"
+    limit=60 in_guest A 'dmesg --clear'
     no_leak 'life cycle'
 }
 
