@@ -58,14 +58,18 @@ void dingo_quiesce(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
 bool dingo_check_alive(struct dingo_dev *dev);
 int dingo_reset_card(struct dingo_dev *dev);
+void dingo_reset_leave(struct dingo_dev *dev);
 void dingo_down(struct dingo_dev *dev);
+void dingo_take_down(struct dingo_dev *dev);
 int dingo_up(struct dingo_dev *dev);
-int dingo_recover(struct dingo_dev *dev);
+int dingo_recover(struct dingo_dev *dev, bool ordered);
 void dingo_set_up(struct dingo_dev *dev);
 extern const struct pci_error_handlers dingo_err_handlers;
 
 /* ------------------------------------------------------------- dingo_pm.c */
 
+int dingo_pm_init(struct dingo_dev *dev);
+void dingo_pm_cleanup(struct dingo_dev *dev);
 extern const struct dev_pm_ops dingo_pm_ops;
 
 /* ----------------------------------------------------------- dingo_main.c */

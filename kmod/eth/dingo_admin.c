@@ -16,6 +16,11 @@
 #define DINGO_ADMIN_DEPTH BIT(DINGO_ADMIN_LOG_DEPTH)
 #define DINGO_ADMIN_RESULTS ARRAY_SIZE(((struct dingo_admin_cpl *)0)->result)
 #define DINGO_ADMIN_OUT_BYTES PAGE_SIZE
+/* Who waits looks at the clock this often, and at the card each second. */
+#define DINGO_ADMIN_LOOK (HZ / 10)
+#define DINGO_ADMIN_LOOKS (HZ / DINGO_ADMIN_LOOK)
+/* How long a card may answer nothing while the device is to go down. */
+#define DINGO_ADMIN_HURRY_MS 1000
 
 /* cmd_id: which slot, and how often it was used before. */
 #define DINGO_CMD_ID_SLOT_MASK 0x00ffU
@@ -28,6 +33,7 @@ struct dingo_admin_slot {
 	u8 turn;
 	u16 cmd_id;
 	u16 opcode;
+	unsigned long began; /* jiffies */
 	int err; /* -EIO: no completion came */
 	u32 status; /* DINGO_ST_* */
 	u32 detail;
@@ -40,6 +46,7 @@ struct dingo_admin {
 	bool running;
 	u32 producer;
 	u32 consumer;
+	unsigned long answered; /* jiffies of the last completion */
 	DECLARE_BITMAP(used, DINGO_ADMIN_DEPTH);
 	struct dingo_admin_slot slots[DINGO_ADMIN_DEPTH];
 
@@ -133,7 +140,7 @@ void dingo_admin_cleanup(struct dingo_dev *dev)
 
 /**
  * dingo_admin_start() - enable the admin queue
- * @dev: the card, after a reset
+ * @dev: the card, after a reset; one that failed meanwhile takes no command
  */
 void dingo_admin_start(struct dingo_dev *dev)
 {
@@ -149,7 +156,8 @@ void dingo_admin_start(struct dingo_dev *dev)
 		      FIELD_PREP(DINGO_AQ_CTRL_LOG_DEPTH_MASK,
 				 DINGO_ADMIN_LOG_DEPTH) |
 		      DINGO_AQ_CTRL_ENABLE_MASK);
-	admin->running = true;
+	/* dingo_fail() sets the state, then takes this lock. */
+	admin->running = READ_ONCE(dev->state) != DINGO_STATE_FAILED;
 	spin_unlock_irq(&admin->lock);
 }
 
@@ -206,6 +214,7 @@ static void dingo_admin_complete(struct dingo_dev *dev,
 		return;
 	}
 	slot->waiting = false;
+	WRITE_ONCE(admin->answered, jiffies);
 	slot->err = 0;
 	slot->status = le32_to_cpu(cpl->status);
 	slot->detail = le32_to_cpu(cpl->detail);
@@ -264,6 +273,7 @@ static struct dingo_admin_slot *dingo_admin_submit(struct dingo_dev *dev,
 	slot->status = 0;
 	slot->detail = 0;
 	slot->opcode = opcode;
+	slot->began = jiffies;
 	slot->cmd_id = FIELD_PREP(DINGO_CMD_ID_SLOT_MASK, index) |
 		       FIELD_PREP(DINGO_CMD_ID_TURN_MASK, slot->turn++);
 
@@ -293,23 +303,59 @@ static void dingo_admin_put_slot(struct dingo_admin *admin,
 	spin_unlock_irq(&admin->lock);
 }
 
+static bool dingo_admin_older(unsigned long since, unsigned int ms)
+{
+	return time_after(jiffies, since + msecs_to_jiffies(ms));
+}
+
+/*
+ * Return: why the card counts as failed, or NULL. A command may take its time,
+ * but not while the device comes up or goes down and the card does nothing else.
+ */
+static const char *dingo_admin_overdue(const struct dingo_dev *dev,
+				       const struct dingo_admin_slot *slot)
+{
+	unsigned long idle = READ_ONCE(dev->admin->answered);
+
+	if (time_before(idle, slot->began))
+		idle = slot->began;
+	if (atomic_read(&dev->hurry) &&
+	    dingo_admin_older(idle, DINGO_ADMIN_HURRY_MS))
+		return "no answer to an admin command, and the device is to go down";
+	if (dingo_admin_older(slot->began, DINGO_ADMIN_TIMEOUT_MS) ||
+	    (READ_ONCE(dev->starting) &&
+	     dingo_admin_older(idle, DINGO_RESET_TIMEOUT_MS)))
+		return "an admin command timed out";
+	return NULL;
+}
+
+/* Return: whether a completion came whose interrupt did not. */
+static bool dingo_admin_look(struct dingo_dev *dev,
+			     struct dingo_admin_slot *slot)
+{
+	dingo_admin_irq(dev);
+	if (!try_wait_for_completion(&slot->done))
+		return false;
+	dev_warn_ratelimited(&dev->pdev->dev,
+			     "interrupt of the admin queue was lost\n");
+	return true;
+}
+
 static void dingo_admin_wait(struct dingo_dev *dev,
 			     struct dingo_admin_slot *slot)
 {
-	unsigned long deadline =
-		jiffies + msecs_to_jiffies(DINGO_ADMIN_TIMEOUT_MS);
+	unsigned int looks = 0;
+	const char *overdue;
 
-	while (!wait_for_completion_timeout(&slot->done, HZ)) {
-		dingo_admin_irq(dev);
-		if (try_wait_for_completion(&slot->done)) {
-			dev_warn_ratelimited(&dev->pdev->dev,
-					     "interrupt of the admin queue was lost\n");
-			return;
-		}
-		/* A card that is gone answers nothing: do not wait for it. */
-		if (!dingo_check_alive(dev) || time_before(jiffies, deadline))
+	while (!wait_for_completion_timeout(&slot->done, DINGO_ADMIN_LOOK)) {
+		overdue = dingo_admin_overdue(dev, slot);
+		if (!overdue && ++looks % DINGO_ADMIN_LOOKS)
 			continue;
-		dingo_fail(dev, "an admin command timed out");
+		if (dingo_admin_look(dev, slot))
+			return;
+		/* A card that is gone answers nothing: do not wait for it. */
+		if (dingo_check_alive(dev) && overdue)
+			dingo_fail(dev, overdue);
 	}
 }
 

@@ -92,9 +92,7 @@ static int dingo_devlink_reload_down(struct devlink *devlink, bool netns_change,
 		NL_SET_ERR_MSG(extack, "cannot move to another namespace");
 		return -EOPNOTSUPP;
 	}
-	mutex_lock(&dev->reset_lock);
-	dingo_down(dev);
-	mutex_unlock(&dev->reset_lock);
+	dingo_take_down(dev);
 	return 0;
 }
 
@@ -114,7 +112,7 @@ static int dingo_devlink_reload_up(struct devlink *devlink,
 					      &rdma);
 	if (!err)
 		WRITE_ONCE(dev->without_rdma, !rdma.vbool);
-	return dingo_recover(dev);
+	return dingo_recover(dev, true);
 }
 
 const struct devlink_ops dingo_devlink_ops = {
@@ -127,7 +125,8 @@ const struct devlink_ops dingo_devlink_ops = {
 static int dingo_fatal_recover(struct devlink_health_reporter *reporter,
 			       void *priv_ctx, struct netlink_ext_ack *extack)
 {
-	return dingo_recover(devlink_health_reporter_priv(reporter));
+	/* devlink takes a device that others have reset for a failed one. */
+	return dingo_recover(devlink_health_reporter_priv(reporter), false);
 }
 
 static int dingo_fatal_diagnose(struct devlink_health_reporter *reporter,
@@ -245,7 +244,7 @@ void dingo_devlink_report(struct dingo_dev *dev)
 		devlink_health_report(reporter,
 				      dev->fail_reason ?: "unknown", dev);
 	else
-		dingo_recover(dev);
+		dingo_recover(dev, false);
 }
 
 /**

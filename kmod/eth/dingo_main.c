@@ -68,6 +68,7 @@ int dingo_start(struct dingo_dev *dev)
 	if (err)
 		return err;
 	dev->resets = dingo_read32(dev, DINGO_REG_RESETS);
+	WRITE_ONCE(dev->starting, true);
 	pci_set_master(dev->pdev);
 	dingo_admin_start(dev);
 	err = dingo_cmd_query_device(dev, &dev->limits);
@@ -197,6 +198,7 @@ err_cleanup_db:
 
 static void dingo_cleanup(struct dingo_dev *dev)
 {
+	dingo_reset_leave(dev);
 	dingo_p2p_cleanup(dev);
 	dingo_eq_cleanup(dev);
 	dingo_admin_cleanup(dev);
@@ -222,6 +224,7 @@ static int dingo_publish(struct dingo_dev *dev)
 	mutex_lock(&dev->reset_lock);
 	dingo_set_up(dev);
 	err = dingo_aux_add(dev);
+	WRITE_ONCE(dev->starting, false);
 	mutex_unlock(&dev->reset_lock);
 	if (!err)
 		return 0;
@@ -256,12 +259,18 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = dingo_init(dev);
 	if (err)
 		goto err_unmap_regs;
-	err = dingo_start(dev);
-	if (err)
-		goto err_cleanup;
-	/* Without it (no memory) only resets that leave the BARs alone work. */
+	/*
+	 * What a recovery restores: the card may not master the bus yet. Without
+	 * it (no memory) only resets that leave the BARs alone work.
+	 */
 	pci_save_state(pdev);
 	dev->pci_state = pci_store_saved_state(pdev);
+	err = dingo_pm_init(dev);
+	if (err)
+		goto err_cleanup;
+	err = dingo_start(dev);
+	if (err)
+		goto err_cleanup_pm;
 	err = dingo_publish(dev);
 	if (err)
 		goto err_stop;
@@ -269,10 +278,12 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 err_stop:
-	kfree(dev->pci_state);
 	dingo_stop(dev);
+err_cleanup_pm:
+	dingo_pm_cleanup(dev);
 err_cleanup:
 	dingo_cleanup(dev);
+	kfree(dev->pci_state);
 err_unmap_regs:
 	dingo_unmap_regs(dev);
 err_cleanup_reset:
@@ -285,18 +296,20 @@ static void dingo_remove(struct pci_dev *pdev)
 {
 	struct dingo_dev *dev = pci_get_drvdata(pdev);
 
-	/* A card that is gone answers no command. */
+	/* A card that is gone answers no command, and others may not either. */
 	WRITE_ONCE(dev->gone, true);
+	dingo_hurry(dev);
 	if (!pci_device_is_present(pdev))
 		dingo_fail(dev, "the card was unplugged");
 	dingo_reset_end(dev);
 	dingo_netdev_end(dev);
 	dingo_devlink_unregister(dev);
 
-	kfree(dev->pci_state);
 	dingo_unpublish(dev);
 	dingo_stop(dev);
+	dingo_pm_cleanup(dev);
 	dingo_cleanup(dev);
+	kfree(dev->pci_state);
 	dingo_unmap_regs(dev);
 	dingo_reset_cleanup(dev);
 	devlink_free(dev->devlink);

@@ -563,7 +563,9 @@ int dingo_netdev_register(struct dingo_dev *dev)
 	if (err)
 		goto err_free_channels;
 	/* Not before: the receive filter takes a lock that registering makes. */
+	rtnl_lock(); /* ethtool may be quick to change what is set here */
 	err = dingo_port_setup(nd);
+	rtnl_unlock();
 	if (err)
 		goto err_unregister;
 	WRITE_ONCE(dev->netdev, ndev);

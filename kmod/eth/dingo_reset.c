@@ -12,6 +12,7 @@
 #define DINGO_HEALTH_PERIOD HZ
 #define DINGO_ALL_ONES (~0U) /* what a missing device answers */
 #define DINGO_RESET_POLL_MS 5
+#define DINGO_GONE_RESET_MS 500 /* a removal waits for a reset so long */
 
 static const char *dingo_fatal_name(u32 fatal)
 {
@@ -115,21 +116,22 @@ static void dingo_health_work(struct work_struct *work)
 /* Waits for READY; a card that was told to reset has @resets behind it. */
 static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
 {
-	unsigned long deadline =
-		jiffies + msecs_to_jiffies(DINGO_RESET_TIMEOUT_MS);
+	unsigned long began = jiffies;
+	unsigned int ms;
 	u32 status;
 
 	do {
 		msleep(DINGO_RESET_POLL_MS);
 		status = dingo_read32(dev, DINGO_REG_STATUS);
 		/* Config space may be unreadable while the function resets. */
-		if (status == DINGO_ALL_ONES)
-			continue;
-		if (status & DINGO_STATUS_READY_MASK &&
+		if (status != DINGO_ALL_ONES &&
+		    status & DINGO_STATUS_READY_MASK &&
 		    !(status & DINGO_STATUS_FATAL_MASK) &&
 		    dingo_read32(dev, DINGO_REG_RESETS) != resets)
 			return 0;
-	} while (time_before(jiffies, deadline));
+		ms = READ_ONCE(dev->gone) ? DINGO_GONE_RESET_MS :
+					    DINGO_RESET_TIMEOUT_MS;
+	} while (time_before(jiffies, began + msecs_to_jiffies(ms)));
 	return -ETIMEDOUT;
 }
 
@@ -141,6 +143,20 @@ static void dingo_restore_config(struct dingo_dev *dev)
 	dingo_p2p_restore_config(dev);
 }
 
+static int dingo_reset_function(struct dingo_dev *dev)
+{
+	u32 resets = dingo_read32(dev, DINGO_REG_RESETS);
+	int err;
+
+	pci_clear_master(dev->pdev);
+	/* A function-level reset takes BARs and MSI-X along. */
+	pci_save_state(dev->pdev);
+	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
+	err = dingo_wait_ready(dev, resets);
+	dingo_p2p_restore_config(dev);
+	return err;
+}
+
 /**
  * dingo_reset_card() - put the card into its initial state
  * @dev: the card; nothing of ours runs on it
@@ -149,7 +165,6 @@ static void dingo_restore_config(struct dingo_dev *dev)
  */
 int dingo_reset_card(struct dingo_dev *dev)
 {
-	u32 resets;
 	int err;
 
 	if (!pci_device_is_present(dev->pdev))
@@ -158,18 +173,50 @@ int dingo_reset_card(struct dingo_dev *dev)
 		dingo_restore_config(dev);
 	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
 		return -ENODEV;
-	resets = dingo_read32(dev, DINGO_REG_RESETS);
-	pci_clear_master(dev->pdev);
-	/* A function-level reset takes BARs and MSI-X along. */
-	pci_save_state(dev->pdev);
-	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
-	err = dingo_wait_ready(dev, resets);
-	dingo_p2p_restore_config(dev);
-	if (err)
+	err = dingo_reset_function(dev);
+	if (err && !READ_ONCE(dev->gone))
 		dev_err(&dev->pdev->dev, "no answer to a reset within %u ms\n",
 			DINGO_RESET_TIMEOUT_MS);
 	return err;
 }
+
+/**
+ * dingo_reset_leave() - a card that failed forgets what it was given
+ * @dev: the card, stopped; it may be gone
+ *
+ * It may still have commands to do that nobody waits for, and is kept from DMA
+ * by its bus mastering alone: who has it next may turn that on.
+ */
+void dingo_reset_leave(struct dingo_dev *dev)
+{
+	if (READ_ONCE(dev->state) == DINGO_STATE_FAILED &&
+	    pci_device_is_present(dev->pdev) &&
+	    dingo_read32(dev, DINGO_REG_MAGIC) == DINGO_MAGIC)
+		dingo_reset_function(dev);
+}
+
+/**
+ * dingo_hurry() - the device is to go down
+ * @dev: the card
+ *
+ * From now on a card that answers no command for a second fails, so that all who
+ * wait for it go on. To be called before any lock is taken that they may hold.
+ */
+void dingo_hurry(struct dingo_dev *dev)
+{
+	atomic_inc(&dev->hurry);
+}
+EXPORT_SYMBOL_NS_GPL(dingo_hurry, DINGO_NS);
+
+/**
+ * dingo_hurry_end() - undo dingo_hurry()
+ * @dev: the card
+ */
+void dingo_hurry_end(struct dingo_dev *dev)
+{
+	atomic_dec(&dev->hurry);
+}
+EXPORT_SYMBOL_NS_GPL(dingo_hurry_end, DINGO_NS);
 
 /**
  * dingo_set_up() - commands work from now on: watch the card
@@ -248,6 +295,7 @@ int dingo_up(struct dingo_dev *dev)
 	/* A card without its RDMA side is still a network card. */
 	if (dingo_aux_add(dev))
 		dev_err(&dev->pdev->dev, "RDMA did not come back\n");
+	WRITE_ONCE(dev->starting, false);
 	return 0;
 
 err_stop:
@@ -259,19 +307,47 @@ err_failed:
 	return err;
 }
 
+/* Takes reset_lock, and the device down: whoever holds up either fails soon. */
+static void dingo_lock_down(struct dingo_dev *dev)
+{
+	dingo_hurry(dev);
+	mutex_lock(&dev->reset_lock);
+	dingo_down(dev);
+	dingo_hurry_end(dev);
+}
+
+/**
+ * dingo_take_down() - dingo_down() for those who hold no lock
+ * @dev: the card; it may have failed or be gone
+ */
+void dingo_take_down(struct dingo_dev *dev)
+{
+	dingo_lock_down(dev);
+	mutex_unlock(&dev->reset_lock);
+}
+
 /**
  * dingo_recover() - reset the card and bring everything back
  * @dev: the card
+ * @ordered: also one that works
  *
  * Return: 0 or a negative errno; then the device stays down.
  */
-int dingo_recover(struct dingo_dev *dev)
+int dingo_recover(struct dingo_dev *dev, bool ordered)
 {
 	int err;
 
-	mutex_lock(&dev->reset_lock);
-	dingo_down(dev);
-	err = dev->gone ? -ENODEV : dingo_reset_card(dev);
+	if (ordered) {
+		dingo_lock_down(dev);
+	} else {
+		mutex_lock(&dev->reset_lock);
+		if (dingo_is_up(dev)) { /* what others ordered came before */
+			mutex_unlock(&dev->reset_lock);
+			return 0;
+		}
+		dingo_down(dev);
+	}
+	err = READ_ONCE(dev->gone) ? -ENODEV : dingo_reset_card(dev);
 	if (!err)
 		err = dingo_up(dev);
 	mutex_unlock(&dev->reset_lock);
@@ -326,6 +402,16 @@ void dingo_reset_end(struct dingo_dev *dev)
 	disable_work_sync(&dev->recover_work);
 }
 
+/* As dingo_fail(), but nobody is told. */
+static void dingo_silence(struct dingo_dev *dev)
+{
+	spin_lock_irq(&dev->state_lock);
+	pci_clear_master(dev->pdev);
+	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
+	spin_unlock_irq(&dev->state_lock);
+	dingo_admin_fail_all(dev);
+}
+
 /**
  * dingo_quiesce() - the card does nothing any more, whatever users still want
  * @dev: the card
@@ -334,13 +420,11 @@ void dingo_reset_end(struct dingo_dev *dev)
  */
 void dingo_quiesce(struct dingo_dev *dev)
 {
+	WRITE_ONCE(dev->gone, true);
+	dingo_silence(dev); /* nobody waits for a command any more */
 	dingo_reset_end(dev);
 	mutex_lock(&dev->reset_lock);
-	spin_lock_irq(&dev->state_lock);
-	pci_clear_master(dev->pdev);
-	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
-	spin_unlock_irq(&dev->state_lock);
-	dingo_admin_fail_all(dev);
+	dingo_silence(dev); /* a recovery that ran came to its end */
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
 	mutex_unlock(&dev->reset_lock);
 }
@@ -357,10 +441,7 @@ void dingo_reset_cleanup(struct dingo_dev *dev)
 /* A reset that others order, e.g. through sysfs: lock held from here ... */
 static void dingo_reset_prepare(struct pci_dev *pdev)
 {
-	struct dingo_dev *dev = pci_get_drvdata(pdev);
-
-	mutex_lock(&dev->reset_lock);
-	dingo_down(dev);
+	dingo_lock_down(pci_get_drvdata(pdev));
 }
 
 /* ... to here. */
@@ -387,9 +468,7 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 	dingo_fail(dev, "PCIe error");
 	/* Recovery is up to dingo_slot_reset(), when the link is back. */
 	cancel_work_sync(&dev->recover_work);
-	mutex_lock(&dev->reset_lock);
-	dingo_down(dev);
-	mutex_unlock(&dev->reset_lock);
+	dingo_take_down(dev);
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_NEED_RESET;
@@ -398,7 +477,7 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 static pci_ers_result_t dingo_slot_reset(struct pci_dev *pdev)
 {
 	dingo_p2p_restore_config(pci_get_drvdata(pdev));
-	return dingo_recover(pci_get_drvdata(pdev)) ?
+	return dingo_recover(pci_get_drvdata(pdev), true) ?
 		       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 

@@ -76,6 +76,22 @@ static void dingo_pma(const u64 *v, struct ib_pma_portcounters *pma)
 		cpu_to_be16(dingo_clip(v[DINGO_CARD_ETH_TX_ERRORS], U16_MAX));
 }
 
+/* An ib_mad_hdr.attr_id of IB_MGMT_CLASS_CM: a request for a connection. */
+#define DINGO_CM_REQ cpu_to_be16(0x0010)
+
+/*
+ * Users of verbs are told one after the other that the device goes. A connection
+ * that comes to one who has heard of it, by the listener of rdma_cm, which has
+ * not, is never ended, and the device waits for it for ever (nvmet_rdma).
+ */
+static bool dingo_mad_comes_late(struct dingo_ibdev *ib,
+				 const struct ib_mad_hdr *hdr)
+{
+	return READ_ONCE(ib->leaving) &&
+	       hdr->mgmt_class == IB_MGMT_CLASS_CM &&
+	       hdr->attr_id == DINGO_CM_REQ;
+}
+
 /**
  * dingo_process_mad() - answer performance management requests
  * @ibdev: the device
@@ -100,6 +116,8 @@ int dingo_process_mad(struct ib_device *ibdev, int flags, u32 port,
 	u64 *values;
 	int ret = IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 
+	if (dingo_mad_comes_late(to_dibdev(ibdev), &in->mad_hdr))
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    in->mad_hdr.method != IB_MGMT_METHOD_GET)
 		return IB_MAD_RESULT_SUCCESS;

@@ -139,6 +139,7 @@ static int dingo_dm_mmap_pages(struct dingo_ucontext *uc, struct dingo_dm *dm,
 	err = dingo_dm_note_mm(uc, vma->vm_mm);
 	if (err)
 		return err;
+	vm_flags_set(vma, VM_DONTEXPAND);
 	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	for (addr = vma->vm_start; addr < vma->vm_end; addr += PAGE_SIZE) {
 		err = vm_insert_page(vma, addr, page++);

@@ -41,6 +41,7 @@ struct dingo_ibdev {
 	struct ib_device ibdev;
 	struct dingo_dev *dev;
 	struct dingo_listener listener;
+	bool leaving; /* takes no connection any more */
 
 	struct ida pdns;
 	struct ida mr_ids;

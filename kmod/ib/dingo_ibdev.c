@@ -334,7 +334,10 @@ static void dingo_ib_remove(struct auxiliary_device *adev)
 {
 	struct dingo_ibdev *ib = auxiliary_get_drvdata(adev);
 
+	dingo_hurry(ib->dev);
+	WRITE_ONCE(ib->leaving, true);
 	ib_unregister_device(&ib->ibdev);
+	dingo_hurry_end(ib->dev);
 	dingo_ib_hear_no_more(ib);
 	dingo_ib_cleanup(ib);
 	ib_dealloc_device(&ib->ibdev);

@@ -259,6 +259,8 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 		return -EINVAL;
 	map = to_dmmap(entry);
 
+	/* Neither now nor by a later mprotect(). */
+	vm_flags_clear(vma, VM_MAYEXEC);
 	if (vma->vm_flags & VM_EXEC) {
 		err = -EPERM;
 	} else if (map->kind == DINGO_MMAP_IO) {

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Breaks the admin queue of a card behind its driver's back, in the card's own registers.
 
-usage: break_card.py RESOURCE CONTRACT silent|unreadable
+usage: break_card.py RESOURCE CONTRACT silent|unreadable|resets
 
 RESOURCE is the sysfs file of the register BAR (.../resource0; the kernel must run with iomem=relaxed while a driver
 is bound), CONTRACT the header dingo_hw.h. `silent` turns the queue off: the next command gets no answer.
 `unreadable` moves it to where no memory is and rings: a bus error for the card, which sets STATUS.FATAL.
+`resets` breaks nothing: it prints how often the card was reset.
 """
 import ctypes
 import mmap
@@ -31,6 +32,9 @@ def main():
     def word(name, size=ctypes.c_uint32):
         return size.from_buffer(bar, where[name])
 
+    if how == "resets":
+        print(word("RESETS").value)
+        return
     control = word("AQ_CTRL").value
     word("AQ_CTRL").value = 0
     if how == "unreadable":

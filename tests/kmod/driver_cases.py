@@ -32,6 +32,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = libc.mremap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
 libc.mremap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 FAILED = ctypes.c_void_p(-1).value
 
 
@@ -127,6 +128,7 @@ def rings_are_mapped_shared_and_whole():
         "a private mapping": lambda: libc.mmap(None, length, both, mmap.MAP_PRIVATE, context.cmd_fd, offset),
         "a mapping of half": lambda: libc.mmap(None, length // 2, both, mmap.MAP_SHARED, context.cmd_fd, offset),
         "code": lambda: libc.mmap(None, length, both | mmap.PROT_EXEC, mmap.MAP_SHARED, context.cmd_fd, offset),
+        "code by a later mprotect()": lambda: libc.mprotect(begin, length, both | mmap.PROT_EXEC) and FAILED,
         "growth": lambda: libc.mremap(begin, length, 2 * length, 1),
     }
     given = [name for name, attempt in cases.items() if attempt() != FAILED]

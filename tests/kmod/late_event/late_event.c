@@ -3,7 +3,8 @@
  * A test module: the card of a device of driver dingo reports an event at the
  * last moment, when ib_core has unregistered the device and waits for no event
  * any more. "late" then says whether the event was handled before the device's
- * memory was given back: 1, or 0 when it was not; -1: no device has gone yet.
+ * memory was given back: 1, or 0 when it was not; -1: no device has gone yet. The
+ * module is also a user of the device that lingers when it goes.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -17,6 +18,10 @@
 static int late = -1;
 module_param(late, int, 0444);
 MODULE_PARM_DESC(late, "1: the event was handled before the device's memory went; 0: it was not");
+
+static unsigned int linger;
+module_param(linger, uint, 0644);
+MODULE_PARM_DESC(linger, "milliseconds that the device waits for this user when it goes");
 
 static struct ib_event_handler handler;
 static struct dingo_ibdev *going;
@@ -78,6 +83,7 @@ static int add_one(struct ib_device *ibdev)
 /* The handler stays: it is what the event is for. */
 static void remove_one(struct ib_device *ibdev, void *data)
 {
+	msleep(linger);
 	if (ibdev == handler.device)
 		going = container_of(ibdev, struct dingo_ibdev, ibdev);
 }

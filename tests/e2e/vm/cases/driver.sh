@@ -60,6 +60,9 @@ single 'kernel verbs: the queue pair is drained when its card has died' A \
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
 limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 no_complaint 'life cycle'
+. tests/e2e/vm/cases/unanswered.sh
+no_complaint 'commands without an answer' "$unanswered_says"
+limit=60 in_guest A 'dmesg --clear'
 lying_card
 late_event
 no_complaint 'answers that a card cannot have meant, an event at the last moment' "$card_lies"

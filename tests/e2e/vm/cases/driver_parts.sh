@@ -105,6 +105,15 @@ late_event() {
     "$vm" push --quiet --name "$session" A "$logs/late_event/late_event.ko" /root/driver
     limit=120 single 'an event at the last moment is handled before the device goes' A \
         'insmod /root/driver/late_event.ko && devlink dev reload pci/0000:01:00.0 >/dev/null && cat /sys/module/late_event/parameters/late' '^1$'
+    # rdma_cm hears last of it, and nobody of those before it would end what comes by its listener.
+    limit=120 single 'the device goes, slowly, while a server listens' A \
+        'for n in $(seq 60); do [ -n "$(ls /sys/class/infiniband)" ] && ping -c 1 -W 1 B >/dev/null && break; sleep 0.2; done
+        echo 8000 >/sys/module/late_event/parameters/linger; setsid rping -s -P -a 10.77.0.1 >/tmp/rping 2>&1 & sleep 1
+        setsid rmmod dingo_ib >/tmp/rmmod 2>&1 & sleep 1; pgrep rmmod && ls /sys/class/infiniband/*'
+    single 'it takes no new connection' B '! timeout 3 rping -c -a 10.77.0.1 -C 1'
+    limit=120 single 'and is gone in the end' A \
+        'echo 0 >/sys/module/late_event/parameters/linger; for n in $(seq 300); do pgrep rmmod || break; sleep 0.1; done; cat /tmp/rmmod; pkill rping
+        [ -z "$(ls /sys/class/infiniband)" ] && modprobe dingo_ib && udevadm settle && ls /sys/class/infiniband/*'
 }
 
 # build_kverbs, load_kverbs: the module that is a kernel's user of verbs. kverbs CASE: runs one of its cases.

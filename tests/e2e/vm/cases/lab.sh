@@ -71,6 +71,9 @@ for n in $(seq 10); do
     echo 0000:01:00.0 >unbind && echo 0000:01:00.0 >bind || exit 1
 done'
     no_complaint 'life cycle' "$provoked"
+    . tests/e2e/vm/cases/unanswered.sh
+    no_complaint 'commands without an answer' "$provoked|$unanswered_says"
+    limit=60 in_guest A 'dmesg --clear'
     no_leak 'life cycle'
 }
 

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs as root inside a guest with a card whose admin queue falls silent while all else of it works: a process and the network
+# interface wait for commands, and the device is removed, reset, reloaded or put to sleep. All of them must end soon, not when
+# the commands' own time (30 s) is over, and the card works afterwards. One line a case, and before it how long it took.
+# The kernel must run with iomem=relaxed: break_card.py writes the card's registers.
+#
+# usage: unanswered.sh PEER CONTRACT [SLOW]   (CONTRACT: the header dingo_hw.h; SLOW: what the limits are multiplied by)
+set -u
+peer=${1:?usage: unanswered.sh PEER CONTRACT [SLOW]}
+contract=${2:?usage: unanswered.sh PEER CONTRACT [SLOW]}
+slow=${3:-1}
+here=$(dirname "$(realpath "$0")")
+pci=$(basename "$(dirname "$(grep -lx 0xd160 /sys/bus/pci/devices/*/device | head -n 1)")")
+sys=/sys/bus/pci/devices/$pci
+driver=/sys/bus/pci/drivers/dingo
+removal=2000 reset=5000 # milliseconds
+failed=0
+
+milliseconds() { echo "${EPOCHREALTIME/./}" | cut -c1-13; }
+netdev() { ls "$sys/net" 2>/dev/null; }
+device() { ls "$sys/infiniband" 2>/dev/null; }
+card() { python3 "$here/break_card.py" "$sys/resource0" "$contract" "$1"; }
+
+works() {
+    local n
+    for n in $(seq 240); do
+        if [ -n "$(netdev)" ] && [ -n "$(device)" ] && ping -c 1 -W 1 "$peer" >/dev/null 2>&1; then
+            return 0
+        fi
+        sleep 0.05
+    done
+    return 1
+}
+
+# ends PID: it does within five seconds.
+ends() {
+    local n
+    for n in $(seq $((50 * slow))); do
+        [ -e "/proc/$1" ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# within NAME MILLISECONDS COMMAND...: the command takes no longer, while others wait for a card that answers none of theirs; they
+# end, too, and afterwards all works.
+within() {
+    local name=$1 most=$2 begin took rc=0 verbs net out why=''
+    shift 2
+    udevadm settle # which renames the device
+    works || { echo "FAIL $name: it does not work before: $(dmesg | tail -n 1)"; failed=1; return; }
+    card silent
+    ibv_rc_pingpong -g 1 -d "$(device)" >/run/unanswered.verbs 2>&1 &
+    verbs=$!
+    ip link set "$(netdev)" mtu 4000 >/run/unanswered.net 2>&1 &
+    net=$!
+    sleep 0.3
+    [ -e /proc/$verbs ] && [ -e /proc/$net ] || why='nobody waits for the card'
+    begin=$(milliseconds)
+    out=$("$@" 2>&1) || rc=$?
+    took=$(($(milliseconds) - begin))
+    ends $verbs || why='a process still waits'
+    ends $net || why='the network interface still waits'
+    wait $verbs && why='the process heard of no error'
+    wait $net && why='the network interface heard of no error'
+    [ $rc = 0 ] || why="status $rc: $(tail -n 1 <<<"$out")"
+    [ $took -le $((most * slow)) ] || why="it took $took ms"
+    again || why="no traffic afterwards: $(dmesg | tail -n 1)"
+    echo "# $name: $took ms"
+    if [ -z "$why" ]; then echo "PASS $name"; else echo "FAIL $name: $why"; failed=1; fi
+}
+
+# again: the card is bound, with RDMA, and works.
+again() {
+    [ -e "$sys" ] || echo 1 >/sys/bus/pci/rescan
+    modprobe -a dingo dingo_ib
+    [ -e "$driver/$pci" ] || echo "$pci" >$driver/bind
+    works && ip link set "$(netdev)" mtu 9000 && sleep 1.1 # a failure soon after a recovery is left to the administrator
+}
+
+remove() { echo 1 >"$sys/remove"; }
+unbind() { echo "$pci" >$driver/unbind; }
+# Whoever has the card next may let it master the bus: it must have forgotten what it was given.
+unbind_forgets() {
+    local before
+    before=$(card resets)
+    unbind || return 1
+    [ "$(card resets)" != "$before" ] || { echo 'the card was not reset'; return 1; }
+}
+rmmod_all() { rmmod dingo_ib dingo; }
+function_reset() { echo 1 >"$sys/reset"; }
+reload() { devlink dev reload "pci/$pci" >/dev/null; }
+# As far as processes are frozen: those that wait in the kernel cannot be. (lifecycle.sh goes on to the devices.)
+sleeps() {
+    local rc=0
+    echo 0 >/sys/module/suspend/parameters/pm_test_delay
+    echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state || rc=1
+    echo none >/sys/power/pm_test
+    return $rc
+}
+
+within 'removal while commands wait' $removal remove
+within 'unbinding while commands wait' $removal unbind
+within 'a card that did not answer is reset before it is given away' $((removal + 3000)) unbind_forgets # two programs more
+within 'rmmod of both modules while commands wait' $removal rmmod_all
+within 'rmmod of dingo_ib while commands wait' $removal rmmod dingo_ib
+within 'function-level reset while commands wait' $reset function_reset
+within 'devlink reload while commands wait' $reset reload
+if [ -e /sys/power/pm_test ]; then
+    within 'the machine falls asleep while commands wait' $reset sleeps
+else
+    echo 'SKIP the machine falls asleep while commands wait: this kernel cannot'
+fi
+exit $failed
