@@ -265,6 +265,13 @@ void send_term(const CardEntry& card, const UniqueFd& process) {
                                 std::strerror(errno)));
 }
 
+/// Its main thread has. A thread that a client holds may stay, with nothing of the card.
+bool has_exited(pid_t pid) {
+    const std::string stat = text_of(fmt::format("/proc/{}/stat", pid));
+    const std::size_t name_end = stat.rfind(") ");
+    return name_end != std::string::npos && stat.compare(name_end + 2, 1, "Z") == 0;
+}
+
 }  // namespace
 
 CardEntry start_card(const StartOptions& options) {
@@ -306,10 +313,10 @@ void stop_card(const CardEntry& card) {
         }
         if (process) {
             pollfd p{process.get(), POLLIN, 0};
-            return ::poll(&p, 1, static_cast<int>(kLook.count())) > 0;
+            return ::poll(&p, 1, static_cast<int>(kLook.count())) > 0 || has_exited(card.pid);
         }
         std::this_thread::sleep_for(kLook);
-        return ::kill(card.pid, 0) != 0;
+        return ::kill(card.pid, 0) != 0 || has_exited(card.pid);
     };
     while (!gone())
         if (std::chrono::steady_clock::now() > until)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cards of other users (dingo run --trust-owner). Such a card does not get /proc/self/mem: the
- * arguments of a request are copied into a file in memory that it has instead, and of what it
- * answers only what the request has room for comes back. It gets no memory and no descriptors but
- * those that the request names.
+ * Cards of other users (dingo run --trust-owner). Such a card does not get /proc/self/mem, and no
+ * memory and no descriptors but those that the request names.
  */
 #ifndef DINGO_PRELOAD_FOREIGN_H
 #define DINGO_PRELOAD_FOREIGN_H
@@ -24,30 +22,10 @@ enum dingo_owner {
  */
 int dingo_owner_of(int fd, uid_t* user);
 
-/* A descriptor of the file for the arguments of requests to that user's cards, the library's own.
- * -errno: none can be made. */
-int dingo_foreign_file(uid_t user);
-
-/* What one request has given to the card. */
-struct dingo_foreign {
-    struct dingo_foreign_file* file;
-    unsigned block;
-    const struct dingo_request* original;
-    struct dingo_request request; /* what is sent: its addresses are offsets in the file */
-};
-
-/* Takes a block of the file and copies the arguments there. 0 or -errno. */
-int dingo_foreign_begin(struct dingo_foreign* foreign, uid_t user,
-                        const struct dingo_request* request);
 /* Whether the request asks the card to map that memory. */
-bool dingo_foreign_names_range(const struct dingo_foreign* foreign, uint64_t va, uint64_t length);
+bool dingo_foreign_names_range(const struct dingo_request* request, uint64_t va, uint64_t length);
 /* Whether the card may have a copy of that descriptor. */
-bool dingo_foreign_names_fd(const struct dingo_foreign* foreign, int fd);
-/* Copies the answer to where the request wants it; its fixups have addresses of this process then.
- */
-void dingo_foreign_take(const struct dingo_foreign* foreign, struct dingo_answer* answer);
-/* Gives the block back. */
-void dingo_foreign_end(struct dingo_foreign* foreign);
+bool dingo_foreign_names_fd(const struct dingo_request* request, int fd);
 
 /* A line on stderr, once, and -EOPNOTSUPP. */
 int dingo_foreign_refuse(const char* what);

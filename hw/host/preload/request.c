@@ -2,6 +2,7 @@
 #include "request.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "arguments.h"
 #include "descriptors.h"
 #include "foreign.h"
 #include "gpu.h"
@@ -26,6 +28,7 @@ struct message {
                                        * ANY_FDS at most */
     unsigned num_fds;
     struct dingo_shared_range shared; /* where the segments and descriptors are from */
+    struct dingo_arguments arguments; /* their bytes are sent from where they are */
     struct dingo_gpu_memory gpu;      /* with flag GPU */
 };
 
@@ -43,17 +46,23 @@ static long send_message(int fd, struct message* message, const struct dingo_req
                          int reply_fd) {
     union sent_control control;
     bool gpu = message->head.flags & DINGO_UVERBS_GPU;
-    struct iovec parts[5] = {
+    struct iovec parts[6 + DINGO_UVERBS_MAX_ARGUMENTS] = {
         {&message->head, sizeof(message->head)},
         {message->segments, message->head.num_segments * sizeof(message->segments[0])},
         {&message->gpu.handle, gpu ? sizeof(message->gpu.handle) : 0},
         {message->gpu.pieces,
          gpu ? message->gpu.handle.num_pieces * sizeof(message->gpu.pieces[0]) : 0},
+        {message->arguments.list, message->arguments.count * sizeof(message->arguments.list[0])},
         {(void*)(uintptr_t)request->payload, request->payload_len},
     };
-    struct msghdr header = {.msg_iov = parts, .msg_iovlen = 5, .msg_control = &control};
+    struct msghdr header = {
+        .msg_iov = parts, .msg_iovlen = 6 + message->arguments.count, .msg_control = &control};
     size_t bytes = sizeof(int) * (1 + message->num_fds);
 
+    for (uint32_t i = 0; i < message->arguments.count; i++) {
+        parts[6 + i] = (struct iovec){(void*)(uintptr_t)message->arguments.list[i].va,
+                                      message->arguments.list[i].length};
+    }
     memset(&control, 0, sizeof(control));
     control.head.cmsg_level = SOL_SOCKET;
     control.head.cmsg_type = SCM_RIGHTS;
@@ -90,39 +99,124 @@ static void take_fds(const struct msghdr* header, struct dingo_answer* answer) {
     }
 }
 
-static long receive(int fd, struct dingo_answer* answer) {
-    union control control;
-    struct iovec parts[2] = {
-        {&answer->reply, sizeof(answer->reply)},
-        {answer->fixups, sizeof(answer->fixups)},
-    };
-    struct msghdr header = {.msg_iov = parts,
-                            .msg_iovlen = 2,
-                            .msg_control = &control,
-                            .msg_controllen = sizeof(control)};
+/* Bytes of an ioctl that an answer may change. */
+#define IOCTL_BYTES \
+    (sizeof(struct ib_uverbs_ioctl_hdr) + DINGO_MAX_ATTRIBUTES * sizeof(struct ib_uverbs_attr))
+
+static bool has_room(const struct message* message, const struct dingo_request* request,
+                     const struct dingo_uverbs_result* result) {
+    if (result->argument == 0) {
+        return request->type == DINGO_UVERBS_IOCTL && result->length <= request->payload_len &&
+               result->length <= IOCTL_BYTES;
+    }
+    return result->argument <= message->arguments.count &&
+           result->length <= message->arguments.list[result->argument - 1].length;
+}
+
+/* What stands before the results' bytes in an answer. */
+struct answer_head {
+    struct dingo_uverbs_reply reply;
+    char rest[sizeof(struct dingo_uverbs_fixup) * DINGO_UVERBS_MAX_FDS +
+              sizeof(struct dingo_uverbs_result) * (1 + DINGO_UVERBS_MAX_ARGUMENTS)];
+};
+
+static long receive_message(int fd, struct msghdr* header, int flags) {
     long got;
 
     do {
-        got = DINGO_SYS(SYS_recvmsg, fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        got = DINGO_SYS(SYS_recvmsg, fd, header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT | flags);
     } while (got == -EINTR);
+    return got;
+}
+
+/* The answer stays where it is: only its head is looked at. The size of that, or -errno. */
+static long peek(int fd, const struct message* message, const struct dingo_request* request,
+                 struct dingo_answer* answer, struct answer_head* head,
+                 struct dingo_uverbs_result* results) {
+    struct iovec part = {head, sizeof(*head)};
+    struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+    long got = receive_message(fd, &header, MSG_PEEK | MSG_TRUNC);
+    size_t fixups;
+    size_t bytes;
+    size_t size;
+
     if (got < 0) {
         return got;
     }
-    take_fds(&header, answer);
-    if (got < (long)sizeof(answer->reply) || answer->reply.version != DINGO_UVERBS_VERSION ||
-        answer->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
-        got !=
-            (long)(sizeof(answer->reply) + answer->reply.num_fixups * sizeof(answer->fixups[0]))) {
+    if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
+        head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
+        head->reply.num_results > 1 + message->arguments.count) {
+        return -EIO;
+    }
+    fixups = head->reply.num_fixups * sizeof(answer->fixups[0]);
+    bytes = head->reply.num_results * sizeof(results[0]);
+    size = sizeof(head->reply) + fixups + bytes;
+    if ((size_t)got < size) {
+        return -EIO;
+    }
+    answer->reply = head->reply;
+    memcpy(answer->fixups, head->rest, fixups);
+    memcpy(results, head->rest + fixups, bytes);
+    for (uint32_t i = 0; i < head->reply.num_results; i++) {
+        if (!has_room(message, request, &results[i])) {
+            return -EIO;
+        }
+        size += results[i].length;
+    }
+    return (size_t)got == size ? (long)(sizeof(head->reply) + fixups + bytes) : -EIO;
+}
+
+/* Results go where the request wants them: the kernel copies, so that an address which is none is
+ * EFAULT. */
+static long receive(int fd, const struct message* message, const struct dingo_request* request,
+                    struct dingo_answer* answer) {
+    char ioctl[IOCTL_BYTES] __attribute__((aligned(8)));
+    struct dingo_uverbs_result results[1 + DINGO_UVERBS_MAX_ARGUMENTS];
+    struct iovec parts[2 + DINGO_UVERBS_MAX_ARGUMENTS];
+    struct answer_head head;
+    union control control;
+    struct msghdr header = {.msg_iov = parts,
+                            .msg_iovlen = 1,
+                            .msg_control = &control,
+                            .msg_controllen = sizeof(control)};
+    size_t changed = 0;
+    long size = peek(fd, message, request, answer, &head, results);
+    long got;
+
+    if (size == -EAGAIN) {
+        return size;
+    }
+    parts[0] = (struct iovec){&head, size < 0 ? 0 : (size_t)size};
+    for (uint32_t i = 0; size >= 0 && i < head.reply.num_results; i++) {
+        void* at = ioctl;
+
+        if (results[i].argument != 0) {
+            at = (void*)(uintptr_t)message->arguments.list[results[i].argument - 1].va;
+        } else {
+            changed = results[i].length;
+        }
+        parts[header.msg_iovlen++] = (struct iovec){at, results[i].length};
+        size += results[i].length;
+    }
+    got = receive_message(fd, &header, 0);
+    if (got >= 0) {
+        take_fds(&header, answer);
+    }
+    if (got < 0 || got != size || header.msg_flags & MSG_TRUNC) {
         dingo_answer_close(answer);
         answer->reply.num_fixups = 0;
-        return -EIO;
+        return got < 0 ? got : -EIO;
+    }
+    if (changed != 0) {
+        dingo_take_ioctl((void*)(uintptr_t)request->payload, request->payload_len, ioctl, changed);
     }
     return 0;
 }
 
 /* The card's death is also seen on the connection: a child forked meanwhile may hold the other
  * end of the reply socket. */
-static long wait_for_answer(int fd, int reply_fd, struct dingo_answer* answer) {
+static long wait_for_answer(int fd, int reply_fd, const struct message* message,
+                            const struct dingo_request* request, struct dingo_answer* answer) {
     for (;;) {
         struct pollfd wait[2] = {{.fd = reply_fd, .events = POLLIN}, {.fd = fd, .events = 0}};
         long result = DINGO_SYS(SYS_ppoll, wait, 2, NULL, NULL, 0);
@@ -131,7 +225,7 @@ static long wait_for_answer(int fd, int reply_fd, struct dingo_answer* answer) {
             return result;
         }
         if (result > 0) {
-            result = receive(reply_fd, answer);
+            result = receive(reply_fd, message, request, answer);
             if (result != -EAGAIN) {
                 return result;
             }
@@ -159,10 +253,11 @@ static long exchange(int fd, struct message* message, const struct dingo_request
     message->head.arg = request->arg;
     message->head.arg2 = request->arg2;
     message->head.payload_len = (uint32_t)request->payload_len;
+    message->head.num_arguments = message->arguments.count;
     result = send_message(fd, message, request, pair[1]);
     dingo_sys_close(pair[1]);
     if (result == 0) {
-        result = wait_for_answer(fd, pair[0], answer);
+        result = wait_for_answer(fd, pair[0], message, request, answer);
     }
     dingo_sys_close(pair[0]);
     return result;
@@ -183,18 +278,19 @@ static void say_no_proc(const char* file, long error) {
     }
 }
 
-/* What HELLO hands over; *close: it is to be closed then. -EACCES: the card is of a user whom
- * nobody named. */
-static int open_memory(int fd, bool* close) {
+/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user. -EACCES: of
+ * one whom nobody named. */
+#define DINGO_NO_MEMORY INT_MAX
+
+static int open_memory(int fd) {
     uid_t user = 0;
     int owner = dingo_owner_of(fd, &user);
     int memory;
 
     if (owner != DINGO_OWNER_OURS) {
-        return owner < 0 ? owner : owner == DINGO_OWNER_NAMED ? dingo_foreign_file(user) : -EACCES;
+        return owner < 0 ? owner : owner == DINGO_OWNER_NAMED ? DINGO_NO_MEMORY : -EACCES;
     }
     memory = dingo_sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-    *close = memory >= 0;
     if (memory < 0 && memory != -EMFILE && memory != -ENFILE) {
         say_no_proc("/proc/self/mem", memory);
     }
@@ -207,8 +303,7 @@ int dingo_hello(int fd, uint32_t* rdev) {
     _Atomic pid_t* said = dingo_fd_hello(fd);
     pid_t before = atomic_load(said);
     struct dingo_answer answer;
-    struct message message = {.num_fds = 1};
-    bool is_ours = false;
+    struct message message = {.num_fds = 0};
     long result;
 
     /* -1: another thread is sending HELLO */
@@ -219,10 +314,11 @@ int dingo_hello(int fd, uint32_t* rdev) {
     if (before == self) {
         return 0;
     }
-    result = message.fds[0] = open_memory(fd, &is_ours);
+    result = message.fds[0] = open_memory(fd);
     if (result >= 0) {
+        message.num_fds = message.fds[0] != DINGO_NO_MEMORY;
         result = exchange(fd, &message, &request, &answer);
-        if (is_ours) {
+        if (message.num_fds != 0) {
             dingo_sys_close(message.fds[0]);
         }
         if (result == 0) {
@@ -317,15 +413,15 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 }
 
 /* What a card of another user may ask for. */
-static long check_wish(const struct dingo_foreign* foreign,
+static long check_wish(const struct dingo_request* request,
                        const struct dingo_uverbs_reply* reply) {
     if (reply->type == DINGO_UVERBS_NEED_SHARING &&
-        !dingo_foreign_names_range(foreign, reply->need_va, reply->need_length)) {
+        !dingo_foreign_names_range(request, reply->need_va, reply->need_length)) {
         return dingo_foreign_refuse("have memory that nobody registers");
     }
     if (reply->type == DINGO_UVERBS_NEED_FDS) {
         for (uint32_t i = 0; i < reply->num_need_fds && i < DINGO_UVERBS_MAX_NEED_FDS; i++) {
-            if (!dingo_foreign_names_fd(foreign, reply->need_fds[i])) {
+            if (!dingo_foreign_names_fd(request, reply->need_fds[i])) {
                 return dingo_foreign_refuse("have a descriptor that the request does not name");
             }
         }
@@ -351,13 +447,37 @@ static bool is_all_shared(const struct dingo_shared_range* range) {
     return covered >= range->va + range->length;
 }
 
-/* `foreign`: of a request to a card of another user, else NULL. */
-static long request_in_rounds(int fd, const struct dingo_request* request,
-                              const struct dingo_foreign* foreign, struct dingo_answer* answer) {
+/* A number is stored in an argument, or in the attributes of an ioctl; elsewhere it is left out. */
+static void check_fixups(const struct message* message, const struct dingo_request* request,
+                         struct dingo_answer* answer) {
+    for (uint32_t i = 0; i < answer->reply.num_fixups; i++) {
+        struct dingo_uverbs_fixup* fixup = &answer->fixups[i];
+        bool fits = false;
+
+        for (uint32_t n = 0; n <= message->arguments.count; n++) {
+            uint64_t va = n == 0 ? (uintptr_t)request->payload : message->arguments.list[n - 1].va;
+            uint64_t length = n == 0
+                                  ? request->type == DINGO_UVERBS_IOCTL ? request->payload_len : 0
+                                  : message->arguments.list[n - 1].length;
+
+            fits |=
+                fixup->va >= va && fixup->size <= length && fixup->va - va <= length - fixup->size;
+        }
+        fixup->size = fits ? fixup->size : 0; /* install() leaves it out */
+    }
+}
+
+/* `foreign`: to a card of another user. */
+static long request_in_rounds(int fd, const struct dingo_request* request, bool foreign,
+                              struct dingo_answer* answer) {
     struct message message = {.head.flags = request->flags, .num_fds = 0};
     enum dingo_gpu_answer gpu;
     long result;
 
+    if (!dingo_find_arguments(request->type, request->payload, request->payload_len,
+                              &message.arguments)) {
+        return -ENOMEM;
+    }
     /* once each at most */
     for (int round = 0; round < 3; round++) {
         result = exchange(fd, &message, request, answer);
@@ -370,14 +490,12 @@ static long request_in_rounds(int fd, const struct dingo_request* request,
             if (message.head.flags & DINGO_UVERBS_GPU && answer->reply.result < 0) {
                 dingo_gpu_say_refused(answer->reply.result);
             }
-            if (foreign) {
-                dingo_foreign_take(foreign, answer);
-            }
+            check_fixups(&message, request, answer);
             return answer->reply.result;
         }
         dingo_answer_close(answer);
         answer->reply.num_fixups = 0;
-        result = foreign ? check_wish(foreign, &answer->reply) : 0;
+        result = foreign ? check_wish(request, &answer->reply) : 0;
         if (result < 0) {
             return result;
         }
@@ -414,7 +532,6 @@ static long request_in_rounds(int fd, const struct dingo_request* request,
 }
 
 long dingo_request(int fd, const struct dingo_request* request, struct dingo_answer* answer) {
-    struct dingo_foreign foreign;
     uid_t user;
     int owner;
     long result;
@@ -429,18 +546,10 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
         return result;
     }
     owner = dingo_owner_of(fd, &user);
-    if (DINGO_LIKELY(owner == DINGO_OWNER_OURS)) {
-        return request_in_rounds(fd, request, NULL, answer);
+    if (DINGO_LIKELY(owner == DINGO_OWNER_OURS || owner == DINGO_OWNER_NAMED)) {
+        return request_in_rounds(fd, request, owner == DINGO_OWNER_NAMED, answer);
     }
-    if (owner != DINGO_OWNER_NAMED) {
-        return owner < 0 ? owner : -EACCES;
-    }
-    result = dingo_foreign_begin(&foreign, user, request);
-    if (result == 0) {
-        result = request_in_rounds(fd, &foreign.request, &foreign, answer);
-        dingo_foreign_end(&foreign);
-    }
-    return result;
+    return owner < 0 ? owner : -EACCES;
 }
 
 void dingo_answer_close(struct dingo_answer* answer) {
@@ -452,9 +561,9 @@ void dingo_answer_close(struct dingo_answer* answer) {
     answer->num_fds = 0;
 }
 
-/* The process that serves a card reads and writes all memory of its clients (HELLO), unless it is a
- * card of another user. Such a one is used when the caller names its user: libibverbs believes what
- * a device tells it. */
+/* The process that serves a card may read and write all memory of its clients (HELLO), unless it is
+ * a card of another user. Such a one is used when the caller names its user: libibverbs believes
+ * what a device tells it. */
 static bool may_be_used(int fd, const char* path) {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     uid_t user = (uid_t)-1;

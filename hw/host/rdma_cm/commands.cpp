@@ -140,7 +140,7 @@ void set_option(Command& c) {
         throw ErrnoError(EINVAL);
     }
     std::vector<std::byte> value(r.optlen);
-    if (!value.empty() && !c.memory.read(r.optval, value)) {
+    if (!value.empty() && !c.arguments.read(r.optval, value)) {
         throw ErrnoError(EFAULT);
     }
     if (r.level == RDMA_OPTION_ID) {
@@ -263,7 +263,7 @@ void Command::respond_bytes(std::uint64_t va, std::span<const std::byte> bytes,
     if (out_length < least) {
         throw ErrnoError(ENOSPC);
     }
-    if (!memory.write(va, bytes.first(std::min(bytes.size(), out_length)))) {
+    if (!arguments.write(va, bytes.first(std::min(bytes.size(), out_length)))) {
         throw ErrnoError(EFAULT);
     }
 }

@@ -12,8 +12,8 @@
 #include <span>
 
 #include "base/errno_error.h"
-#include "host/driver/client_memory.h"
 #include "host/rdma_cm/address.h"
+#include "host/uverbs/arguments.h"
 
 namespace dingo::rdma_cm {
 
@@ -25,7 +25,7 @@ class CmService;
 struct Command {
     CmService& service;
     File& file;
-    uverbs::ClientMemory& memory;
+    uverbs::Arguments& arguments;
     std::int64_t process;  ///< the process that sent the command
     std::span<const std::byte> in;
     std::size_t out_length;

@@ -98,6 +98,7 @@ void File::serve(uverbs::Message& message) {
                 return join(message);
             case DINGO_UVERBS_RDMA_CM_ROUTES:
                 tell_routes(message);
+                reply.arguments = message.arguments;
                 send_reply(tokens_.get(), reply);
                 return;
             default:
@@ -132,6 +133,9 @@ void File::answer(Later& later, int error) {
     uverbs::Reply reply;
     reply.header.result = error != 0 ? error : later.result;
     reply.header.idle_token = later.left;
+    if (error == 0) {
+        reply.arguments = later.arguments;
+    }
     send_reply(later.reply.get(), reply);
 }
 
@@ -142,11 +146,14 @@ bool File::execute(uverbs::Message& message, uverbs::Reply& reply) {
     if (uverbs::brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
     }
-    const auto memory = processes_.memory_of(message);
-    Command command{service_,        *this, *memory, uverbs::ClientProcesses::key_of(message),
-                    message.payload, 0};
+    const std::int64_t process = uverbs::ClientProcesses::key_of(message);
+    if (!processes_.contains(process)) {
+        throw ErrnoError(EACCES);
+    }
+    message.arguments->forget_results();
+    Command command{service_, *this, *message.arguments, process, message.payload, 0};
     const auto written = static_cast<int>(message.payload.size());
-    switch (relay_.execute(command, message, memory)) {
+    switch (relay_.execute(command, message)) {
         case Relay::Did::kLater:
             return false;
         case Relay::Did::kAll:
@@ -159,6 +166,7 @@ bool File::execute(uverbs::Message& message, uverbs::Reply& reply) {
         reply.header.idle_token |= DINGO_UVERBS_IDLE_LEFT;
     }
     reply.header.result = written;
+    reply.arguments = message.arguments;
     return true;
 }
 
@@ -166,7 +174,7 @@ void File::hello(const uverbs::Message& message, uverbs::Reply& reply) {
     if (!uverbs::ClientProcesses::is_hello(message)) {
         throw ErrnoError(EINVAL);
     }
-    processes_.admit(message, true, client_.account);
+    processes_.admit(message, client_.account);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kMiscMajor << 20 | kMiscMinor;
 }
@@ -208,7 +216,10 @@ void File::tell_routes(uverbs::Message& message) {
     if (bytes.size() > message.header.arg2) {
         throw ErrnoError(ENOSPC);
     }
-    if (!processes_.memory_of(message)->write(message.header.arg, bytes)) {
+    if (!processes_.contains(uverbs::ClientProcesses::key_of(message))) {
+        throw ErrnoError(EACCES);
+    }
+    if (!message.arguments->write(message.header.arg, bytes)) {
         throw ErrnoError(EFAULT);
     }
     relayed_ = true;

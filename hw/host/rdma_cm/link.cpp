@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/rdma_cm/link.h"
 
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,21 +15,14 @@
 namespace dingo::rdma_cm {
 namespace {
 
-constexpr std::size_t kSlots = 8;  // requests on their way
+constexpr std::size_t kMostSent = 8;
 constexpr std::size_t kAnswerBytes = 4096;
-constexpr std::size_t kSlotBytes = kAnswerBytes + Link::kMostData;
+/// "Addresses" of a command's arguments.
+constexpr std::uint64_t kResponseAt = 1 << 20;
+constexpr std::uint64_t kDataAt = 2 << 20;
 constexpr unsigned kAnswerBudget = 32;
 /// A card with this many unanswered commands is considered dead.
 constexpr std::size_t kMostWaiting = 4096;
-
-UniqueFd sealed_memory() {
-    UniqueFd fd(::memfd_create("dingo-rdma-cm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || ::ftruncate(fd.get(), kSlots * kSlotBytes) != 0 ||
-        ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-        throw ErrnoError(errno);
-    }
-    return fd;
-}
 
 bool is_connection(int fd) {
     int domain = 0;
@@ -50,7 +41,7 @@ void put_address(Bytes& body, std::size_t at, std::uint64_t address) {
 }  // namespace
 
 Link::Link(Owner& owner, Poller& poller, ForeignSocket socket)
-    : owner_(owner), poller_(poller), socket_(std::move(socket)), memory_(sealed_memory()) {
+    : owner_(owner), poller_(poller), socket_(std::move(socket)) {
     if (!is_connection(socket_.get())) {
         throw ErrnoError(EINVAL);
     }
@@ -106,51 +97,51 @@ void Link::enqueue(Request request) {
 }
 
 void Link::pump() {
-    while (!lost_ && !waiting_.empty() && sent_.size() < kSlots) {
+    while (!lost_ && !waiting_.empty() && sent_.size() < kMostSent) {
         sent_.push_back(std::move(waiting_.front()));
         waiting_.pop_front();
-        const std::size_t slot = std::exchange(next_slot_, (next_slot_ + 1) % kSlots);
-        if (!transmit(sent_.back(), slot)) {
+        if (!transmit(sent_.back())) {
             return lose();
         }
     }
 }
 
-bool Link::transmit(Request& request, std::size_t slot) {
+bool Link::transmit(Request& request) {
     dingo_uverbs_request header{};
     header.version = DINGO_UVERBS_VERSION;
     header.type = request.type;
     header.pid = static_cast<std::uint32_t>(::getpid());
     header.flags = request.flags;
-    const std::uint64_t base = slot * kSlotBytes;
-    std::array<int, 2> fds{answer_to_.get(), memory_.get()};
     Bytes payload;
+    std::vector<dingo_uverbs_argument> arguments;
     Command& c = request.command;
     c.room = std::min(c.room, kAnswerBytes);
     if (request.type == DINGO_UVERBS_RDMA_CM_ROUTES) {
-        header.arg = base;
+        header.arg = kResponseAt;
         header.arg2 = c.room;
     } else if (request.type == DINGO_UVERBS_RDMA_CM) {
         if (c.response_at) {
-            put_address(c.body, *c.response_at, base);
+            put_address(c.body, *c.response_at, kResponseAt);
         }
         if (c.data_at) {
-            put_address(c.body, *c.data_at, base + kAnswerBytes);
-            if (c.data.size() > kMostData || ::pwrite(memory_.get(), c.data.data(), c.data.size(),
-                                                      static_cast<off_t>(base + kAnswerBytes)) !=
-                                                 static_cast<ssize_t>(c.data.size())) {
-                return false;
-            }
+            put_address(c.body, *c.data_at, kDataAt);
         }
         const rdma_ucm_cmd_hdr head{c.number, static_cast<std::uint16_t>(c.body.size()),
                                     static_cast<std::uint16_t>(c.room)};
-        const auto bytes = std::as_bytes(std::span(&head, 1));
-        payload.assign(bytes.begin(), bytes.end());
+        payload = bytes_of(head);
         payload.insert(payload.end(), c.body.begin(), c.body.end());
     }
+    arguments.push_back({kResponseAt, c.room});
+    arguments.push_back({kDataAt, c.data.size()});
+    header.num_arguments = static_cast<std::uint32_t>(arguments.size());
     header.payload_len = static_cast<std::uint32_t>(payload.size());
-    const std::size_t num_fds = request.type == DINGO_UVERBS_HELLO ? 2 : 1;
-    return uverbs::send_request(socket_.get(), header, payload, std::span(fds).first(num_fds));
+    const auto table = std::as_bytes(std::span(arguments));
+    Bytes rest(table.begin(), table.end());
+    rest.insert(rest.end(), payload.begin(), payload.end());
+    rest.resize(rest.size() + c.room);
+    rest.insert(rest.end(), c.data.begin(), c.data.end());
+    const int reply = answer_to_.get();
+    return uverbs::send_request(socket_.get(), header, rest, std::span(&reply, 1));
 }
 
 void Link::take_answers() {
@@ -159,9 +150,13 @@ void Link::take_answers() {
 }
 
 bool Link::take_answer() {
-    dingo_uverbs_reply reply{};
+    struct {
+        dingo_uverbs_reply reply;
+        dingo_uverbs_result result;
+        std::array<std::byte, kAnswerBytes> response;
+    } answer{};
     const uverbs::RawMessage got =
-        uverbs::receive_raw(answers_.get(), std::as_writable_bytes(std::span(&reply, 1)));
+        uverbs::receive_raw(answers_.get(), std::as_writable_bytes(std::span(&answer, 1)));
     if (got.bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
@@ -169,23 +164,26 @@ bool Link::take_answer() {
         take_token();
         return true;
     }
-    if (got.bytes != sizeof reply || got.cut || reply.version != DINGO_UVERBS_VERSION ||
-        reply.type != DINGO_UVERBS_DONE || sent_.empty()) {
+    const dingo_uverbs_reply& reply = answer.reply;
+    const std::size_t length = reply.num_results == 0 ? 0 : answer.result.length;
+    const std::size_t bytes =
+        sizeof reply + (reply.num_results == 0 ? 0 : sizeof answer.result + length);
+    if (got.bytes != static_cast<ssize_t>(bytes) || got.cut ||
+        reply.version != DINGO_UVERBS_VERSION || reply.type != DINGO_UVERBS_DONE ||
+        reply.num_fixups != 0 || reply.num_results > 1 || sent_.empty() ||
+        (reply.num_results == 1 && answer.result.argument != 1)) {
         lose();
         return false;
     }
     Request request = std::move(sent_.front());
     sent_.pop_front();
-    const std::size_t slot = std::exchange(first_slot_, (first_slot_ + 1) % kSlots);
-    std::array<std::byte, kAnswerBytes> response{};
     const std::size_t room = reply.result < 0 ? 0 : request.command.room;
-    if ((request.type == DINGO_UVERBS_HELLO && reply.result < 0) ||
-        ::pread(memory_.get(), response.data(), room, static_cast<off_t>(slot * kSlotBytes)) !=
-            static_cast<ssize_t>(room)) {
+    if ((request.type == DINGO_UVERBS_HELLO && reply.result < 0) || length > kAnswerBytes ||
+        length > request.command.room) {
         lose();
         return false;
     }
-    request.done(reply.result < 0 ? reply.result : 0, std::span(response).first(room));
+    request.done(reply.result < 0 ? reply.result : 0, std::span(answer.response).first(room));
     pump();
     return true;
 }

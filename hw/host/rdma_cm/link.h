@@ -105,7 +105,7 @@ class Link final {
 
     void enqueue(Request request);
     void pump();
-    bool transmit(Request& request, std::size_t slot);
+    bool transmit(Request& request);
     /// False: nothing is there, or the link is lost.
     bool take_answer();
     void take_token();
@@ -116,16 +116,13 @@ class Link final {
     Owner& owner_;
     Poller& poller_;
     ForeignSocket socket_;  ///< its client has it, too: nothing is read there
-    UniqueFd memory_;       ///< where the other card writes
     UniqueFd answers_;
     UniqueFd answer_to_;  ///< the other end of answers_
     End socket_end_{*this, &Link::lose};
     End answers_end_{*this, &Link::take_answers};
     std::deque<Request> waiting_;
     std::deque<Request> sent_;
-    std::size_t next_slot_ = 0;
-    std::size_t first_slot_ = 0;  ///< of sent_.front()
-    bool asking_ = false;         ///< for an event
+    bool asking_ = false;  ///< for an event
     bool ask_again_ = false;
     bool lost_ = false;
     std::uint64_t node_guid_ = 0;

@@ -36,11 +36,10 @@ void Relay::join(ForeignSocket socket, Later& later) {
     });
 }
 
-Relay::Result Relay::later(uverbs::Message& message,
-                           const std::shared_ptr<uverbs::ClientMemory>& memory) {
+Relay::Result Relay::later(uverbs::Message& message) {
     ++open_;
-    return std::make_shared<Later>(
-        Later{std::move(message.reply), memory, static_cast<int>(message.payload.size())});
+    return std::make_shared<Later>(Later{std::move(message.reply), message.arguments,
+                                         static_cast<int>(message.payload.size())});
 }
 
 void Relay::answer(const Result& result, int error) {

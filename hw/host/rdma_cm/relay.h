@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/foreign_fd.h"
-#include "host/driver/client_memory.h"
 #include "host/rdma_cm/address.h"
 #include "host/rdma_cm/link.h"
 #include "host/uverbs/message.h"
@@ -29,7 +28,7 @@ struct Command;
 /// A request whose answer has to wait for another card.
 struct Later {
     ForeignSocket reply;
-    std::shared_ptr<uverbs::ClientMemory> memory;
+    std::shared_ptr<uverbs::Arguments> arguments;
     int result = 0;          ///< when all goes well
     std::uint32_t left = 0;  ///< DINGO_UVERBS_IDLE_* of the descriptor that MIGRATE_ID left
 };
@@ -65,8 +64,7 @@ class Relay final : private Link::Owner {
         kLater,    ///< the answer comes by File::answer()
     };
     /// What of a command concerns other cards. ErrnoError.
-    Did execute(Command& command, uverbs::Message& message,
-                const std::shared_ptr<uverbs::ClientMemory>& memory);
+    Did execute(Command& command, uverbs::Message& message);
     /// The identifier is destroyed.
     void forget(const Id& id);
     /// It moves here from another descriptor.
@@ -97,7 +95,6 @@ class Relay final : private Link::Owner {
     struct Call {
         Command& command;
         uverbs::Message& message;
-        const std::shared_ptr<uverbs::ClientMemory>& memory;
         const Layout& layout;
         std::span<const std::byte> body;
         std::size_t room;
@@ -115,8 +112,7 @@ class Relay final : private Link::Owner {
     [[nodiscard]] bool leads_to_twin(const Entry& entry, const Link& link) const;
 
     [[nodiscard]] Did handle(Call& call);
-    [[nodiscard]] Did migrate(Command& command, uverbs::Message& message,
-                              const std::shared_ptr<uverbs::ClientMemory>& memory);
+    [[nodiscard]] Did migrate(Command& command, uverbs::Message& message);
     [[nodiscard]] Did join_group(Call& call);
     [[nodiscard]] Did leave_group(const Command& command, uverbs::Message& message);
     [[nodiscard]] Did bind(Call& call, const Address& address);
@@ -127,8 +123,7 @@ class Relay final : private Link::Owner {
     /// Sends the command to the only twin; `then` is called before the answer is.
     [[nodiscard]] Did forward(Call& call, Then then = {});
 
-    [[nodiscard]] Result later(uverbs::Message& message,
-                               const std::shared_ptr<uverbs::ClientMemory>& memory);
+    [[nodiscard]] Result later(uverbs::Message& message);
     void answer(const Result& result, int error);
     /// The identifier has reached its card: executes the commands that waited for that.
     void arrived(std::uint32_t id);

@@ -48,15 +48,14 @@ const Relay::Layout Relay::kLayouts[] = {
      offsetof(rdma_ucm_join_mcast, response)},
 };
 
-Relay::Did Relay::execute(Command& command, uverbs::Message& message,
-                          const std::shared_ptr<uverbs::ClientMemory>& memory) {
+Relay::Did Relay::execute(Command& command, uverbs::Message& message) {
     const auto header = request_of<rdma_ucm_cmd_hdr>(command.in);
     if (links_.empty() || command.in.size() < sizeof header ||
         command.in.size() - sizeof header < header.in) {
         return Did::kNothing;
     }
     if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
-        return migrate(command, message, memory);
+        return migrate(command, message);
     }
     if (header.cmd == RDMA_USER_CM_CMD_LEAVE_MCAST) {
         return leave_group(command, message);
@@ -83,7 +82,7 @@ Relay::Did Relay::execute(Command& command, uverbs::Message& message,
         ++open_;
         return Did::kLater;
     }
-    Call call{command, message, memory, *layout, body, header.out, id, entry};
+    Call call{command, message, *layout, body, header.out, id, entry};
     return handle(call);
 }
 
@@ -150,7 +149,7 @@ Link::Command Relay::command_of(const Call& call) {
         }
         c.data_at = offsetof(rdma_ucm_set_option, optval);
         c.data.resize(r.optlen);
-        if (!c.data.empty() && !call.memory->read(r.optval, c.data)) {
+        if (!c.data.empty() && !call.message.arguments->read(r.optval, c.data)) {
             fail(EFAULT);
         }
     } else if (call.layout.number == RDMA_USER_CM_CMD_ACCEPT) {
@@ -172,9 +171,9 @@ Relay::Did Relay::forward(Call& call, Then then) {
         std::memcpy(&response_at, call.body.data() + *call.layout.response_at, sizeof response_at);
     }
     twin.link->send(std::move(c), [this, then = std::move(then), response_at,
-                                   result = later(call.message, call.memory)](
+                                   result = later(call.message)](
                                       int error, std::span<const std::byte> response) {
-        if (error == 0 && !response.empty() && !result->memory->write(response_at, response)) {
+        if (error == 0 && !response.empty() && !result->arguments->write(response_at, response)) {
             error = -EFAULT;
         }
         if (then) {
@@ -199,7 +198,7 @@ Relay::Did Relay::bind(Call& call, const Address& address) {
     }
     call.entry.busy = true;
     const Then then = [this, number = call.id.number(), key = call.entry.key, any,
-                       result = later(call.message, call.memory)](int error) {
+                       result = later(call.message)](int error) {
         Entry* const entry = entry_of(number, key);
         if (error == 0 && entry != nullptr) {
             entry->away = !any;
@@ -230,7 +229,7 @@ Relay::Did Relay::resolve(Call& call, const Address& source, const Address& dest
         }
         call.entry.busy = true;
         make_twin(call.id, *link, command_of(call),
-                  [this, number, key, result = later(call.message, call.memory)](int error) {
+                  [this, number, key, result = later(call.message)](int error) {
                       Entry* const entry = entry_of(number, key);
                       if (error == 0 && entry != nullptr) {
                           entry->away = true;
@@ -254,7 +253,7 @@ Relay::Did Relay::resolve(Call& call, const Address& source, const Address& dest
     Link::Command c = command_of(call);
     put_number(c.body, call.layout.id_at, twin->number);
     call.entry.busy = true;
-    link->send(std::move(c), [this, number, key, link, result = later(call.message, call.memory)](
+    link->send(std::move(c), [this, number, key, link, result = later(call.message)](
                                  int error, std::span<const std::byte>) {
         Id* const id = service_.find_id(number);
         Entry* const entry = entry_of(number, key);
@@ -283,7 +282,7 @@ Relay::Did Relay::listen(Call& call) {
         return Did::kNothing;
     }
     call.entry.busy = true;
-    const Then done = [this, number, result = later(call.message, call.memory)](int error) {
+    const Then done = [this, number, result = later(call.message)](int error) {
         answer(result, error);
         arrived(number);
     };
@@ -337,7 +336,7 @@ Relay::Did Relay::destroy(Call& call) {
     }
     // Answer when the twins' ports are free.
     const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
-    const Result result = later(call.message, call.memory);
+    const Result result = later(call.message);
     for (const Twin& twin : twins) {
         destroy_twin(twin, [this, gathered, result](int error) {
             if (gathered->take(error)) {

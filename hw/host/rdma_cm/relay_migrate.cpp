@@ -12,8 +12,7 @@
 
 namespace dingo::rdma_cm {
 
-Relay::Did Relay::migrate(Command& command, uverbs::Message& message,
-                          const std::shared_ptr<uverbs::ClientMemory>& memory) {
+Relay::Did Relay::migrate(Command& command, uverbs::Message& message) {
     const auto header = request_of<rdma_ucm_cmd_hdr>(command.in);
     const auto r = request_of<rdma_ucm_migrate_id>(command.in.subspan(sizeof header, header.in));
     Id* const id = service_.find_id(r.id);
@@ -34,7 +33,7 @@ Relay::Did Relay::migrate(Command& command, uverbs::Message& message,
         fail(EBUSY);
     }
     entry->second.busy = true;
-    migrate_rest(r.id, entry->second.key, r.response, later(message, memory));
+    migrate_rest(r.id, entry->second.key, r.response, later(message));
     return Did::kLater;
 }
 
@@ -66,7 +65,7 @@ void Relay::migrate_rest(std::uint32_t number, std::uint64_t key, std::uint64_t 
     if (rest.empty()) {
         File& left = id->file();
         const int error =
-            result->memory->write(response, bytes_of(rdma_ucm_migrate_resp{id->events_reported}))
+            result->arguments->write(response, bytes_of(rdma_ucm_migrate_resp{id->events_reported}))
                 ? 0
                 : -EFAULT;
         file_.adopt(*id);

@@ -57,13 +57,13 @@ std::shared_ptr<EventPause> Call::pause_events(const EventSource& object) const 
 }
 
 void Call::copy_from(std::uint64_t va, std::span<std::byte> bytes) const {
-    if (!bytes.empty() && !memory_->read(va, bytes)) {
+    if (!bytes.empty() && !message_.arguments->read(va, bytes)) {
         throw ErrnoError(EFAULT);
     }
 }
 
 void Call::copy_to(std::uint64_t va, std::span<const std::byte> bytes) const {
-    if (!bytes.empty() && !memory_->write(va, bytes)) {
+    if (!bytes.empty() && !message_.arguments->write(va, bytes)) {
         throw ErrnoError(EFAULT);
     }
 }
@@ -164,6 +164,7 @@ void Call::commit(Reply& reply) {
     }
     reply.fixups = std::move(fixups_);
     reply.fds = std::move(fds_);
+    reply.arguments = message_.arguments;
 }
 
 }  // namespace dingo::uverbs

@@ -60,7 +60,7 @@ class Call {
     /// ErrnoError(EAGAIN).
     [[nodiscard]] std::shared_ptr<EventPause> pause_events(const EventSource& object) const;
 
-    /// copy_from_user and copy_to_user. ErrnoError(EFAULT).
+    /// copy_from_user and copy_to_user, of the request's arguments. ErrnoError(EFAULT).
     void copy_from(std::uint64_t va, std::span<std::byte> bytes) const;
     void copy_to(std::uint64_t va, std::span<const std::byte> bytes) const;
     void clear(std::uint64_t va, std::size_t length) const;

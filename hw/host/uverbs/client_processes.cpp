@@ -17,7 +17,7 @@ bool is_gone(pid_t pid) {
 
 }  // namespace
 
-void ClientProcesses::admit(const Message& message, bool files, std::shared_ptr<Account> account) {
+void ClientProcesses::admit(const Message& message, std::shared_ptr<Account> account) {
     if (memories_.size() >= kMost) {
         std::erase_if(memories_, [](const auto& entry) { return is_gone(entry.second->pid()); });
         if (memories_.size() >= kMost) {
@@ -25,9 +25,10 @@ void ClientProcesses::admit(const Message& message, bool files, std::shared_ptr<
         }
     }
     // Messages are const, as some have to be tried again; a HELLO never is.
-    ForeignFd memory = std::move(const_cast<Message&>(message).fds[0]);
+    auto& fds = const_cast<Message&>(message).fds;
+    ForeignFd memory = fds.empty() ? ForeignFd() : std::move(fds[0]);
     memories_[key_of(message)] =
-        std::make_shared<ClientMemory>(message.pid, std::move(memory), files, std::move(account));
+        std::make_shared<ClientMemory>(message.pid, std::move(memory), std::move(account));
 }
 
 std::shared_ptr<ClientMemory> ClientProcesses::memory_of(const Message& message) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The processes that use one descriptor (of uverbs or rdma_cm): it may be inherited and sent, and a
-// request's arguments are in the memory of the process that makes it.
+// The processes that use one descriptor (of uverbs or rdma_cm): it may be inherited and sent, and
+// memory that a request registers is that of the process that makes it.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class ClientProcesses {
   public:
     static constexpr std::size_t kMost = 256;  ///< alive at the same time
 
-    /// True: a HELLO with what it must have.
+    /// True: a HELLO with what it may have.
     static bool is_hello(const Message& message) {
-        return message.fds.size() == 1 && message.payload.empty();
+        return message.fds.size() <= 1 && message.payload.empty();
     }
     /// Tells the processes apart. One in a PID namespace that we do not see is known by the number
     /// that it says it has; it can deceive only those who share its descriptor.
@@ -28,11 +28,10 @@ class ClientProcesses {
         return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
     }
 
-    /// Takes the descriptor of a HELLO. Throws ErrnoError: ENOMEM when kMost are there, EINVAL when
-    /// the descriptor is not of a process's memory. `files`: as ClientMemory has it.
+    /// Takes the descriptor of a HELLO, if it brings one. Throws ErrnoError: ENOMEM when kMost are
+    /// there, EINVAL when the descriptor is not of a process's memory.
     /// What is mapped of the process is charged to `account`.
-    void admit(const Message& message, bool files = false,
-               std::shared_ptr<Account> account = nullptr);
+    void admit(const Message& message, std::shared_ptr<Account> account = nullptr);
     /// Throws ErrnoError(EACCES) when the sender never said HELLO.
     [[nodiscard]] std::shared_ptr<ClientMemory> memory_of(const Message& message) const;
     [[nodiscard]] bool contains(std::int64_t key) const { return memories_.contains(key); }

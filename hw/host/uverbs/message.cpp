@@ -95,6 +95,40 @@ bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
     }
 }
 
+/// The table of arguments, the payload, and the arguments' bytes are what is left.
+bool take_arguments(std::span<const std::byte> bytes, Message& m) {
+    std::vector<dingo_uverbs_argument> table;
+    std::uint64_t left = bytes.size();
+    const auto uses = [&left](std::uint64_t length) {
+        return length <= left ? (left -= length, true) : false;
+    };
+    if (m.header.num_arguments > DINGO_UVERBS_MAX_ARGUMENTS ||
+        !uses(m.header.num_arguments * sizeof(dingo_uverbs_argument)) ||
+        !uses(m.header.payload_len)) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < m.header.num_arguments; ++i) {
+        table.push_back(take<dingo_uverbs_argument>(bytes));
+        if (!uses(table.back().length) || table.back().va > UINT64_MAX - table.back().length) {
+            return false;
+        }
+    }
+    if (left != 0) {
+        return false;
+    }
+    const auto payload = bytes.first(m.header.payload_len);
+    bytes = bytes.subspan(payload.size());
+    m.payload.assign(payload.begin(), payload.end());
+    if (m.header.type == DINGO_UVERBS_IOCTL) {
+        m.arguments->add(0, m.header.arg, payload);
+    }
+    for (std::uint32_t i = 0; i < table.size(); ++i) {
+        m.arguments->add(i + 1, table[i].va, bytes.first(table[i].length));
+        bytes = bytes.subspan(table[i].length);
+    }
+    return true;
+}
+
 bool parse(std::span<const std::byte> bytes, Message& m) {
     if (bytes.size() < sizeof m.header || m.fds.empty() || !is_unix_socket(m.fds[0].get())) {
         return false;
@@ -114,16 +148,14 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
     if (m.header.version != DINGO_UVERBS_VERSION || (m.header.flags & ~allowed) != 0 ||
         m.header.num_segments > DINGO_UVERBS_MAX_SEGMENTS ||
         m.fds.size() > (has_gpu ? DINGO_UVERBS_MAX_PIECES : DINGO_UVERBS_MAX_FDS - 1) ||
-        (has_gpu && !take_gpu(bytes, m)) ||
-        bytes.size() != m.header.num_segments * sizeof(dingo_uverbs_segment) +
-                            static_cast<std::size_t>(m.header.payload_len)) {
+        (has_gpu && !take_gpu(bytes, m)) || m.header.reserved != 0 ||
+        bytes.size() < m.header.num_segments * sizeof(dingo_uverbs_segment)) {
         return false;
     }
     for (std::uint32_t i = 0; i < m.header.num_segments; ++i) {
         m.segments.push_back(take<dingo_uverbs_segment>(bytes));
     }
-    m.payload.assign(bytes.begin(), bytes.end());
-    return valid_segments(m.segments, m.fds.size());
+    return take_arguments(bytes, m) && valid_segments(m.segments, m.fds.size());
 }
 
 }  // namespace
@@ -191,11 +223,11 @@ Received receive_message(int socket, Message& message) {
     return Received::kMessage;
 }
 
-bool send_request(int socket, const dingo_uverbs_request& header,
-                  std::span<const std::byte> payload, std::span<const int> fds) {
+bool send_request(int socket, const dingo_uverbs_request& header, std::span<const std::byte> rest,
+                  std::span<const int> fds) {
     std::array<iovec, 2> parts{{
         {const_cast<dingo_uverbs_request*>(&header), sizeof header},
-        {const_cast<std::byte*>(payload.data()), payload.size()},
+        {const_cast<std::byte*>(rest.data()), rest.size()},
     }};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMaxSentFds)> control{};
     msghdr msg{};
@@ -209,22 +241,30 @@ bool send_request(int socket, const dingo_uverbs_request& header,
     c->cmsg_len = CMSG_LEN(fds.size_bytes());
     std::memcpy(CMSG_DATA(c), fds.data(), fds.size_bytes());
     return ::sendmsg(socket, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(sizeof header + payload.size());
+           static_cast<ssize_t>(sizeof header + rest.size());
 }
 
 bool send_reply(int socket, const Reply& reply) {
     if (unread_bytes(socket) > kMostUnread) {
         return false;
     }
-    std::vector<std::byte> bytes(sizeof reply.header +
-                                 reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    std::vector<dingo_uverbs_result> results;
+    if (reply.arguments != nullptr) {
+        results = reply.arguments->results();
+    }
     dingo_uverbs_reply header = reply.header;
     header.version = DINGO_UVERBS_VERSION;
     header.num_fixups = static_cast<std::uint32_t>(reply.fixups.size());
-    std::memcpy(bytes.data(), &header, sizeof header);
-    if (!reply.fixups.empty()) {
-        std::memcpy(bytes.data() + sizeof header, reply.fixups.data(),
-                    reply.fixups.size() * sizeof(dingo_uverbs_fixup));
+    header.num_results = static_cast<std::uint32_t>(results.size());
+    std::vector<std::byte> bytes;
+    const auto put = [&bytes](std::span<const std::byte> more) {
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    };
+    put(std::as_bytes(std::span(&header, 1)));
+    put(std::as_bytes(std::span(reply.fixups)));
+    put(std::as_bytes(std::span(results)));
+    if (!results.empty()) {
+        put(reply.arguments->result_bytes());
     }
     iovec iov{bytes.data(), bytes.size()};
     msghdr msg{};

@@ -15,6 +15,7 @@
 
 #include "base/foreign_fd.h"
 #include "base/unique_fd.h"
+#include "host/uverbs/arguments.h"
 #include "host/uverbs/protocol.h"
 
 namespace dingo::uverbs {
@@ -30,6 +31,7 @@ struct Message {
     std::vector<ForeignFd> fds;                  ///< after the reply socket
     std::vector<dingo_uverbs_segment> segments;  ///< sorted by va, without overlap
     std::vector<std::byte> payload;
+    std::shared_ptr<Arguments> arguments = std::make_shared<Arguments>();
     std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
     std::vector<std::uint64_t> pieces;    ///< of it: bytes of the allocation of each descriptor
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
@@ -63,15 +65,16 @@ struct RawMessage {
 /// Takes the next message into `buffer`; never blocks, not even for descriptors that come with it.
 RawMessage receive_raw(int socket, std::span<std::byte> buffer);
 
-/// A request of ours to another card; the answer comes to `fds[0]`. Never blocks. False: it cannot
-/// be delivered.
-bool send_request(int socket, const dingo_uverbs_request& header,
-                  std::span<const std::byte> payload, std::span<const int> fds);
+/// A request of ours to another card; the answer comes to `fds[0]`. `rest`: what follows the
+/// header. Never blocks. False: it cannot be delivered.
+bool send_request(int socket, const dingo_uverbs_request& header, std::span<const std::byte> rest,
+                  std::span<const int> fds);
 
 struct Reply {
     dingo_uverbs_reply header{};
     std::vector<dingo_uverbs_fixup> fixups;
     std::vector<UniqueFd> fds;
+    std::shared_ptr<const Arguments> arguments;  ///< whose results go with it
 };
 
 /// Never blocks. False: it cannot be delivered, or too many before it have not been read.

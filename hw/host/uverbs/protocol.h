@@ -8,9 +8,9 @@
  *
  * One message a request, one a reply. Each request carries a new socket as its first descriptor
  * (SCM_RIGHTS); the reply comes there, so that threads, and a parent and its forked child, may ask
- * at the same time. The card reads and writes the arguments of a request in the client's memory
- * itself, as a kernel does (copy_from_user), through the descriptor of /proc/self/mem that HELLO
- * gave it.
+ * at the same time. Arguments that a kernel would read and write in the client's memory travel in
+ * the messages: a card that looked for them there would wait for whatever a page fault of the
+ * client waits for.
  *
  * The client is not trusted: lengths, addresses and descriptors are checked by the card, and what
  * a client can spoil is its own.
@@ -20,20 +20,19 @@
 
 #include <stdint.h>
 
-#define DINGO_UVERBS_VERSION 1
-#define DINGO_UVERBS_MAX_MESSAGE 65536 /* bytes of a request, header included */
+#define DINGO_UVERBS_VERSION 2
+#define DINGO_UVERBS_MAX_MESSAGE 81920 /* bytes of a request or reply, header included */
+#define DINGO_UVERBS_MAX_ARGUMENTS 32  /* of one request */
 #define DINGO_UVERBS_MAX_FDS 32        /* descriptors of one message */
 #define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
 #define DINGO_UVERBS_MAX_PIECES 252    /* allocations of a GPU; with the reply socket SCM_MAX_FD */
 
 enum dingo_uverbs_request_type {
-    /* First message of each process that uses the connection. fds: reply, /proc/self/mem O_RDWR; or
-     * a memfd of up to 1 MiB that is sealed against shrinking and growing, for a card that is not
-     * to have that: addresses of arguments are offsets in it, and all memory of regions must be
-     * shared (ROUTES is asked with one, too). */
+    /* First message of each process that uses the connection. fds: reply; /proc/self/mem O_RDWR for
+     * memory of regions that cannot be shared, unless the card is not to have that. */
     DINGO_UVERBS_HELLO = 1,
-    /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address.
-     */
+    /* ioctl(RDMA_VERBS_IOCTL). payload: ib_uverbs_ioctl_hdr with its attributes; arg: its address
+     * in the client, where the answer changes it. */
     DINGO_UVERBS_IOCTL = 2,
     /* write(). payload: what was written. */
     DINGO_UVERBS_WRITE = 3,
@@ -59,12 +58,11 @@ enum dingo_uverbs_request_type {
      * there: identifiers go to the card that their address leads to. -EEXIST: it is there
      * already. */
     DINGO_UVERBS_RDMA_CM_JOIN = 8,
-    /* What a card asks first on such a connection, after HELLO with a memfd that is sealed against
-     * shrinking and growing, in which addresses are offsets. arg, arg2: address and length of the
-     * memory for struct dingo_uverbs_cm_routes. From here on the connection takes no JOIN,
-     * identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last, and the token comes to
-     * the reply socket of this request: the connection's end is the client's, too, who may hold
-     * whoever reads there. */
+    /* What a card asks first on such a connection, after HELLO. arg, arg2: address and length of an
+     * argument, the room for struct dingo_uverbs_cm_routes. From here on the connection takes no
+     * JOIN, identifier DINGO_UVERBS_CM_LAST is the one that CREATE_ID made last, and the token
+     * comes to the reply socket of this request: the connection's end is the client's, too, who may
+     * hold whoever reads there. */
     DINGO_UVERBS_RDMA_CM_ROUTES = 9,
     /* The sender is the provider of a QP that is connected to one of this card (direct_abi.h).
      * payload: struct dingo_direct_claim. Reply: fds: the page of the QP here (map_offset bytes
@@ -91,6 +89,12 @@ struct dingo_uverbs_cm_routes {
     uint64_t node_guid;
     uint32_t num_prefixes; /* struct dingo_uverbs_cm_prefix, in the order of the GIDs: follow */
     uint32_t reserved;
+};
+
+/* Memory of the client that the request names by its address: its bytes come with the request. */
+struct dingo_uverbs_argument {
+    uint64_t va;
+    uint64_t length;
 };
 
 /* Memory of the client that the card can reach, too: fds[1 + fd] at `offset` is what the client has
@@ -142,11 +146,22 @@ struct dingo_uverbs_request {
     uint32_t flags;
     uint64_t arg;
     uint64_t arg2;
-    uint32_t num_segments; /* struct dingo_uverbs_segment: after this header, before the payload */
+    uint32_t num_segments; /* struct dingo_uverbs_segment: after this header */
     uint32_t payload_len;
+    /* struct dingo_uverbs_argument: after the segments. Then the payload, and the arguments' bytes
+     * in order. */
+    uint32_t num_arguments;
+    uint32_t reserved; /* 0 */
 };
 
-/* The client stores the number of descriptor `fd` at address `va`, as an integer of `size`. */
+/* The client stores `length` bytes at the begin of an argument. */
+struct dingo_uverbs_result {
+    uint32_t argument; /* its index plus 1; 0: the payload of an IOCTL */
+    uint32_t length;
+};
+
+/* The client stores the number of descriptor `fd` at address `va`, as an integer of `size`: in an
+ * argument, or in the payload of an IOCTL. */
 struct dingo_uverbs_fixup {
     uint64_t va;
     uint32_t size; /* 4 or 8 */
@@ -200,6 +215,8 @@ struct dingo_uverbs_reply {
                       | minor */
     uint32_t num_need_fds; /* NEED_FDS: how many of need_fds, 1 to 4 */
     int32_t need_fds[DINGO_UVERBS_MAX_NEED_FDS];
+    uint32_t num_results; /* struct dingo_uverbs_result: after the fixups. Then their bytes */
+    uint32_t reserved;
 };
 
 #endif

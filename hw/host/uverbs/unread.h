@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Answers of one client that bring descriptors and that it has not read. Descriptors on the way are
-// ours: the kernel lets a user have only so many of them (ETOOMANYREFS), and memory behind them is
-// charged to us. So they count as the client's until it has taken them.
+// Answers of one client that bring descriptors, or many bytes, and that it has not read.
+// Descriptors on the way are ours: the kernel lets a user have only so many of them (ETOOMANYREFS),
+// and memory behind them, and of the answer, is charged to us. So they count as the client's until
+// it has taken them.
 #pragma once
 
 #include <cstddef>

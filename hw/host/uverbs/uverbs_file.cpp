@@ -36,6 +36,8 @@ constexpr std::size_t kMaxWaitingSends = 16;
 /// thousands of connections to a host that is gone, and ends them one after the other.
 constexpr Nanoseconds kImpatient = 1'000'000'000;
 constexpr std::size_t kMaxChannels = 4096;
+/// Larger ones count until they are read, as those that bring descriptors.
+constexpr std::size_t kSmallAnswer = 4096;
 /// QPs of others that a connection may use by the direct road.
 constexpr std::size_t kMaxLinks = 16'384;
 
@@ -292,7 +294,9 @@ void UverbsFile::refuse(const Message& message, int error) {
 }
 
 void UverbsFile::answer(Message& message, const Reply& reply) {
-    if (reply.fds.empty()) {
+    const bool large =
+        reply.arguments != nullptr && reply.arguments->num_result_bytes() > kSmallAnswer;
+    if (reply.fds.empty() && !large) {
         return send(message, reply);
     }
     Charge charge;
@@ -356,6 +360,7 @@ void UverbsFile::execute(const Message& message, Reply& reply) {
             fail();
             return;
     }
+    message.arguments->forget_results();
     Call call(*this, message, processes_.memory_of(message));
     reply.header.result =
         message.header.type == DINGO_UVERBS_IOCTL ? execute_ioctl(call) : execute_write(call);
@@ -368,7 +373,7 @@ void UverbsFile::hello(const Message& message, Reply& reply) {
         fail();
         return;
     }
-    processes_.admit(message, true, client_.account);
+    processes_.admit(message, client_.account);
     reply.header.card_pid = static_cast<std::uint32_t>(::getpid());
     reply.header.rdev = kUverbsMajor << 20 | (kFirstMinor + device_.number);
 }

@@ -132,6 +132,27 @@ plain 'card killed: dingo says so' "$dingo card show alpha" 'dead'
 start_card alpha --own-process
 pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 
+# A client that holds a thread of its card does not hold up the card's end, nor a new card of that name.
+start_card gamma --own-process
+if ! cc "$dingo_root/tests/e2e/native/held_events.c" -o "$logs/held_events" -libverbs -pthread 2>"$logs/held_events.cc"; then
+    fail 'a client that holds an event thread' "cc: $(why "$logs/held_events.cc")"
+else
+    "$dingo" run --card gamma -- "$logs/held_events" >"$logs/held_events.out" 2>&1 &
+    holder=$!
+    if until_line "$logs/held_events.out" holding $holder; then
+        plain 'a card whose thread a client holds ends at once' "timeout 8 $dingo card stop gamma" 'card gamma stopped'
+        start_card gamma --own-process
+        plain 'a card whose thread a client holds: the next one of that name works' "$dingo run --card gamma -- ibv_devinfo" 'PORT_ACTIVE'
+    else
+        wait $holder && status=0 || status=$?
+        [ $status = 77 ] && skip 'a client that holds an event thread' 'no userfaultfd' ||
+            fail 'a client that holds an event thread' "status $status: $(why "$logs/held_events.out")"
+    fi
+    kill -9 $holder 2>/dev/null || true
+    wait $holder 2>/dev/null || true
+fi
+"$dingo" card stop gamma >/dev/null 2>&1 || true
+
 # Idle: no processor, little memory.
 card_pid=$(card_pid alpha)
 ticks() { awk '{print $14 + $15}' "/proc/$card_pid/stat"; }

@@ -128,7 +128,7 @@ TEST(FileKinds, AFileSystemThatDoesNotAnswerIsNotAsked) {
             const auto account = std::make_shared<Account>(false);
             EXPECT_FALSE(is_on_procfs(fd.get()));
             EXPECT_FALSE(is_dmabuf(fd.get()));
-            EXPECT_ANY_THROW(ClientMemory(1, ForeignFd(::dup(fd.get())), true, account));
+            EXPECT_ANY_THROW(ClientMemory(1, ForeignFd(::dup(fd.get())), account));
             EXPECT_ANY_THROW(map_dmabuf(fd.get(), 0, 4096, false, account));
         });
         EXPECT_EQ(looked.wait_for(std::chrono::seconds(5)), std::future_status::ready);

@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c) {
+/* `room`: bytes at each address in data, 0 if there is none. */
+static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t room) {
     struct {
         struct ib_uverbs_ioctl_hdr head;
         struct ib_uverbs_attr attrs[3];
@@ -26,7 +27,16 @@ int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c) {
     request.attrs[0].data = a;
     request.attrs[1].data = b;
     request.attrs[2].data = c;
+    request.attrs[0].len = request.attrs[1].len = room;
     return ioctl(fd, RDMA_VERBS_IOCTL, &request);
+}
+
+int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c) {
+    return call(fd, number, a, b, c, 0);
+}
+
+int method_at(int fd, int number, uint64_t a, uint64_t b) {
+    return call(fd, number, a, b, 0, ROOM);
 }
 
 int open_card(void) {

@@ -37,6 +37,10 @@ enum {
 
 /* ioctl() with a method of the fake card. */
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
+
+#define ROOM 16
+/* [0] and [1] are addresses of ROOM bytes. */
+int method_at(int fd, int number, uint64_t a, uint64_t b);
 int open_card(void);
 /* Shares [at, at + length), which must give `bytes` shared. */
 void share(int fd, void* at, size_t length, int bytes);

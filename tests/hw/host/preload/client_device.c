@@ -17,18 +17,21 @@
 #include "client.h"
 
 static void echo(int fd) {
-    uint64_t value = 41;
+    uint64_t value[ROOM / 8] = {41, 7};
 
     errno = 77;
-    CHECK(method(fd, ECHO, (uintptr_t)&value, 0, 0) == 0);
-    CHECK(value == 42 && errno == 77);
+    CHECK(method_at(fd, ECHO, (uintptr_t)value, 0) == 0);
+    CHECK(value[0] == 42 && value[1] == 7 && errno == 77);
 }
 
 void client_ioctl(void) {
+    static const uint64_t read_only[ROOM / 8] = {41};
     int fd = open_card();
 
     echo(fd);
-    CHECK(method(fd, ECHO, 8, 0, 0) < 0 && errno == EFAULT);
+    CHECK(method_at(fd, ECHO, 8, 0) < 0 && errno == EFAULT);
+    CHECK(method_at(fd, ECHO, (uintptr_t)read_only, 0) < 0 && errno == EFAULT);
+    echo(fd);
     CHECK(method(fd, 99, 0, 0, 0) < 0 && errno == EPROTONOSUPPORT);
     CHECK(ioctl(fd, 0xc0181b01, NULL) < 0 && errno == EFAULT);
     CHECK(method(0x7fffffff, ECHO, 8, 0, 0) < 0 && errno == EBADF);
@@ -81,13 +84,13 @@ void client_adopt(void) {
 }
 
 static void make_channels(int fd, int* comp, int* async) {
-    uint32_t number = 0xffffffff;
-    uint64_t number64 = 0xffffffffffffffff;
+    uint32_t number[ROOM / 4] = {0xffffffff};
+    uint64_t number64[ROOM / 8] = {0xffffffffffffffff};
 
-    CHECK(method(fd, CHANNELS, (uintptr_t)&number, (uintptr_t)&number64, 0) == 0);
-    *comp = (int)number;
-    *async = (int)number64;
-    CHECK(number < 1000 && number64 < 1000);
+    CHECK(method_at(fd, CHANNELS, (uintptr_t)number, (uintptr_t)number64) == 0);
+    *comp = (int)number[0];
+    *async = (int)number64[0];
+    CHECK(number[0] < 1000 && number64[0] < 1000);
     CHECK(fcntl(*comp, F_GETFD) == FD_CLOEXEC);
 }
 

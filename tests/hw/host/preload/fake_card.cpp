@@ -111,17 +111,29 @@ bool FakeCard::receive(int fd, Message& message) {
         return false;
     }
     std::memcpy(&message.head, bytes.data(), sizeof(message.head));
+    std::size_t at = sizeof(message.head);
+    const auto take = [&](void* into, std::size_t length) {
+        const bool there = length <= static_cast<std::size_t>(got) - at;
+        if (there && length > 0) {
+            std::memcpy(into, bytes.data() + at, length);
+            at += length;
+        }
+        return there;
+    };
     message.segments.resize(message.head.num_segments);
-    const std::size_t segment_bytes = message.head.num_segments * sizeof(dingo_uverbs_segment);
-    if (static_cast<std::size_t>(got) !=
-        sizeof(message.head) + segment_bytes + message.head.payload_len) {
+    message.arguments.resize(message.head.num_arguments);
+    message.payload.resize(message.head.payload_len);
+    bool whole =
+        take(message.segments.data(), message.segments.size() * sizeof(dingo_uverbs_segment)) &&
+        take(message.arguments.data(), message.arguments.size() * sizeof(dingo_uverbs_argument)) &&
+        take(message.payload.data(), message.payload.size());
+    for (const dingo_uverbs_argument& argument : message.arguments) {
+        message.bytes.emplace_back(argument.length);
+        whole = whole && take(message.bytes.back().data(), argument.length);
+    }
+    if (!whole || at != static_cast<std::size_t>(got)) {
         return false;
     }
-    if (segment_bytes > 0) {
-        std::memcpy(message.segments.data(), bytes.data() + sizeof(message.head), segment_bytes);
-    }
-    message.payload.assign(bytes.begin() + sizeof(message.head) + segment_bytes,
-                           bytes.begin() + got);
     for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
         const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         std::vector<int> numbers(count);
@@ -139,10 +151,13 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
     reply.type = DINGO_UVERBS_DONE;
     fixups_.clear();
     reply_fds_.clear();
+    results_.clear();
+    result_bytes_.clear();
     switch (message.head.type) {
         case DINGO_UVERBS_HELLO:
             hellos_++;
-            memory_[message.head.pid] = std::move(message.fds.at(1));
+            memory_[message.head.pid] =
+                message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
             reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
             break;
         case DINGO_UVERBS_RDMA_CM:
@@ -282,14 +297,14 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
     const std::uint64_t second = attrs[1].data;
     switch (header.method_id) {
         case kEcho: {
-            std::uint64_t value = 0;
-            const int memory = memory_[message.head.pid].get();
-            if (::pread(memory, &value, 8, static_cast<off_t>(first)) != 8) {
+            auto bytes = brought(message, first);
+            if (bytes.size() < 8) {
                 reply.result = -EFAULT;
                 return;
             }
-            value++;
-            reply.result = ::pwrite(memory, &value, 8, static_cast<off_t>(first)) == 8 ? 0 : -EIO;
+            bytes.resize(8);
+            ++bytes[0];
+            result(1, bytes);
             return;
         }
         case kChannels:
@@ -363,7 +378,7 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         }
         case kAnswer:
-            answer(message, attrs[0], second != 0);
+            answer(message, second);
             return;
         case kInvokeWrite:
             register_memory(message, attrs[1], reply);
@@ -388,30 +403,46 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
     }
 }
 
-void FakeCard::answer(const Message& message, const ib_uverbs_attr& room, bool valid) {
-    const int memory = memory_[message.head.pid].get();
-    std::array<std::uint8_t, 16> bytes{};
-    if (::pread(memory, bytes.data(), bytes.size(), static_cast<off_t>(room.data)) !=
-        ssize_t{bytes.size()}) {
-        return;
+std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_t va) {
+    for (std::size_t n = 0; n < message.arguments.size(); n++) {
+        if (message.arguments[n].va == va) {
+            return message.bytes[n];
+        }
     }
+    return {};
+}
+
+void FakeCard::result(std::uint32_t argument, std::vector<std::uint8_t> bytes) {
+    results_.push_back({argument, static_cast<std::uint32_t>(bytes.size())});
+    result_bytes_.insert(result_bytes_.end(), bytes.begin(), bytes.end());
+}
+
+void FakeCard::answer(const Message& message, std::uint64_t how) {
+    std::vector<std::uint8_t> bytes = message.bytes.at(0);
     for (std::uint8_t& byte : bytes) {
         ++byte;
     }
+    bytes.resize(bytes.size() + (how == 1 ? 1 : 0));
+    std::vector<std::uint8_t> attributes = message.payload;
     const std::uint16_t flags = UVERBS_ATTR_F_VALID_OUTPUT;
-    const auto at = static_cast<off_t>(message.head.arg + sizeof(ib_uverbs_ioctl_hdr) +
-                                       offsetof(ib_uverbs_attr, flags));
-    if (::pwrite(memory, bytes.data(), bytes.size(), static_cast<off_t>(room.data)) < 0 ||
-        (valid && ::pwrite(memory, &flags, sizeof flags, at) < 0)) {
-        return;
+    const std::uint64_t nonsense = 99;  // the values of attributes are the caller's
+    const std::size_t at = sizeof(ib_uverbs_ioctl_hdr);
+    std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, flags), &flags, sizeof flags);
+    std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, data), &nonsense, 8);
+    attributes.resize(attributes.size() + (how == 4 ? 16 : 0));
+    result(0, attributes);
+    result(how == 2 ? 2 : 1, bytes);
+    if (how == 3) {
+        result_bytes_.pop_back();
     }
 }
 
 void FakeCard::register_memory(const Message& message, const ib_uverbs_attr& command,
                                dingo_uverbs_reply& reply) {
     ib_uverbs_reg_mr wanted{};
-    if (::pread(memory_[message.head.pid].get(), &wanted, sizeof wanted,
-                static_cast<off_t>(command.data)) != ssize_t{sizeof wanted}) {
+    const auto bytes = brought(message, command.data);
+    std::memcpy(&wanted, bytes.data(), std::min(bytes.size(), sizeof wanted));
+    if (bytes.size() != sizeof wanted) {
         reply.result = -EFAULT;
     } else if ((message.head.flags & DINGO_UVERBS_SHARED) == 0) {
         reply.type = DINGO_UVERBS_NEED_SHARING;
@@ -426,8 +457,11 @@ void FakeCard::register_memory(const Message& message, const ib_uverbs_attr& com
 void FakeCard::send(int fd, const dingo_uverbs_reply& reply) {
     dingo_uverbs_reply head = reply;
     head.num_fixups = static_cast<std::uint32_t>(fixups_.size());
-    std::array<iovec, 2> parts{iovec{&head, sizeof(head)},
-                               iovec{fixups_.data(), fixups_.size() * sizeof(fixups_[0])}};
+    head.num_results = static_cast<std::uint32_t>(results_.size());
+    std::array<iovec, 4> parts{iovec{&head, sizeof(head)},
+                               iovec{fixups_.data(), fixups_.size() * sizeof(fixups_[0])},
+                               iovec{results_.data(), results_.size() * sizeof(results_[0])},
+                               iovec{result_bytes_.data(), result_bytes_.size()}};
     std::array<char, CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)> control{};
     msghdr header{};
     header.msg_iov = parts.data();

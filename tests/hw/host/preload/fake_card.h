@@ -34,8 +34,10 @@ enum FakeMethod : std::uint16_t {
     kCmEvent = 10,      ///< an event for every rdma_cm descriptor
     kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
     kPlaces = 12,       ///< result: how many different parts of files were shared
-    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 something else
-    kAnswer = 14,       ///< [0] 16 bytes, which are incremented; an answer if [1] is not 0
+    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 nothing
+    /// [0] 16 bytes, which are incremented; [1] what is wrong with the answer: 0 nothing, 1 longer
+    /// than the room, 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl
+    kAnswer = 14,
     /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
     kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
@@ -63,6 +65,8 @@ class FakeCard {
         dingo_uverbs_request head;
         std::vector<dingo_uverbs_segment> segments;
         std::vector<std::uint8_t> payload;
+        std::vector<dingo_uverbs_argument> arguments;
+        std::vector<std::vector<std::uint8_t>> bytes;  ///< of each argument
         std::vector<dingo::UniqueFd> fds;
     };
 
@@ -78,7 +82,10 @@ class FakeCard {
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 
-    void answer(const Message& message, const ib_uverbs_attr& room, bool valid);
+    /// The bytes that came of an address; empty: none.
+    static std::vector<std::uint8_t> brought(const Message& message, std::uint64_t va);
+    void result(std::uint32_t argument, std::vector<std::uint8_t> bytes);
+    void answer(const Message& message, std::uint64_t how);
     void register_memory(const Message& message, const ib_uverbs_attr& command,
                          dingo_uverbs_reply& reply);
 
@@ -90,6 +97,8 @@ class FakeCard {
     std::vector<dingo::UniqueFd> channels_;            ///< our ends
     std::vector<dingo_uverbs_fixup> fixups_;
     std::vector<dingo::UniqueFd> reply_fds_;
+    std::vector<dingo_uverbs_result> results_;
+    std::vector<std::uint8_t> result_bytes_;
     std::vector<Segment> segments_;
     int hellos_ = 0;
     int cm_waiting_ = 0;

@@ -11,6 +11,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,6 +28,10 @@
 #include "base/unique_fd.h"
 #include "host/uverbs/protocol.h"
 
+extern "C" {
+#include "host/preload/arguments.h"
+}
+
 namespace dingo::uverbs::test {
 
 using Bytes = std::vector<std::byte>;
@@ -38,10 +43,19 @@ void append(Bytes& bytes, const T& value) {
     std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
+/// Memory of this process by its address. False: it is not there.
+inline bool copy_here(std::uint64_t va, Bytes& bytes, bool write) {
+    const iovec mine{bytes.data(), bytes.size()};
+    const iovec there{reinterpret_cast<void*>(va), bytes.size()};
+    const auto copy = write ? ::process_vm_writev : ::process_vm_readv;
+    return copy(::getpid(), &mine, 1, &there, 1, 0) == static_cast<ssize_t>(bytes.size());
+}
+
 struct Answer {
     bool closed = false;  ///< no answer: the card closed the connection
     dingo_uverbs_reply header{};
     std::vector<dingo_uverbs_fixup> fixups;
+    std::vector<std::pair<std::uint32_t, Bytes>> results;  ///< of argument number n
     std::vector<UniqueFd> fds;
     [[nodiscard]] int result() const { return closed ? -EPIPE : header.result; }
 };
@@ -50,24 +64,56 @@ struct Request {
     dingo_uverbs_request header{};
     std::vector<dingo_uverbs_segment> segments;
     Bytes payload;
-    std::vector<int> fds;  ///< after the reply socket
+    std::vector<int> fds;   ///< after the reply socket
+    bool arguments = true;  ///< they come with it
 
     explicit Request(std::uint32_t type) {
         header.version = DINGO_UVERBS_VERSION;
         header.type = type;
         header.pid = static_cast<std::uint32_t>(::getpid());
     }
+    /// What the payload names in this process; not what is not there.
+    [[nodiscard]] std::vector<std::pair<dingo_uverbs_argument, Bytes>> found() const {
+        dingo_arguments named{};
+        std::vector<std::pair<dingo_uverbs_argument, Bytes>> all;
+        dingo_find_arguments(header.type, payload.data(), payload.size(), &named);
+        for (std::uint32_t i = 0; arguments && i < named.count; ++i) {
+            Bytes content(named.list[i].length);
+            if (copy_here(named.list[i].va, content, false)) {
+                all.emplace_back(named.list[i], std::move(content));
+            }
+        }
+        if (header.type == DINGO_UVERBS_RDMA_CM_ROUTES && arguments) {
+            all.push_back({{header.arg, header.arg2}, Bytes(header.arg2)});
+        }
+        return all;
+    }
     [[nodiscard]] Bytes bytes() const {
         Bytes all;
         auto h = header;
+        const auto brought = found();
+        h.num_arguments = static_cast<std::uint32_t>(brought.size());
         h.num_segments = static_cast<std::uint32_t>(segments.size());
         h.payload_len = static_cast<std::uint32_t>(payload.size());
         append(all, h);
         for (const auto& s : segments) {
             append(all, s);
         }
+        for (const auto& [argument, content] : brought) {
+            append(all, argument);
+        }
         all.insert(all.end(), payload.begin(), payload.end());
+        for (const auto& [argument, content] : brought) {
+            all.insert(all.end(), content.begin(), content.end());
+        }
         return all;
+    }
+    /// Stores what came back.
+    void take(const Answer& answer) const {
+        const auto brought = found();
+        for (auto [number, content] : answer.results) {
+            copy_here(number == 0 ? header.arg : brought.at(number - 1).first.va, content, true);
+        }
     }
 };
 
@@ -182,7 +228,11 @@ class Client {
     }
 
     /// One message and its answer. `reply`: whether there is a reply socket.
-    Answer send(const Request& request) { return send_bytes(request.bytes(), request.fds); }
+    Answer send(const Request& request) {
+        Answer answer = send_bytes(request.bytes(), request.fds);
+        request.take(answer);
+        return answer;
+    }
     Answer send_bytes(const Bytes& bytes, const std::vector<int>& more, bool reply = true) {
         Answer answer;
         std::array<int, 2> pair{};
@@ -303,7 +353,7 @@ class Client {
     }
 
     static void receive(int from, Answer& answer) {
-        std::array<std::byte, 4096> buffer;
+        Bytes buffer(DINGO_UVERBS_MAX_MESSAGE);
         alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 64)> control{};
         iovec iov{buffer.data(), buffer.size()};
         msghdr msg{};
@@ -328,6 +378,16 @@ class Client {
             dingo_uverbs_fixup f{};
             std::memcpy(&f, buffer.data() + sizeof answer.header + i * sizeof f, sizeof f);
             answer.fixups.push_back(f);
+        }
+        std::size_t table = sizeof answer.header + answer.fixups.size() * sizeof answer.fixups[0];
+        std::size_t at = table + answer.header.num_results * sizeof(dingo_uverbs_result);
+        for (std::uint32_t i = 0; i < answer.header.num_results; ++i) {
+            dingo_uverbs_result r{};
+            std::memcpy(&r, buffer.data() + table, sizeof r);
+            const std::byte* const bytes = buffer.data() + at;
+            answer.results.emplace_back(r.argument, Bytes(bytes, bytes + r.length));
+            table += sizeof r;
+            at += r.length;
         }
     }
 

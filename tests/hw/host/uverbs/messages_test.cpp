@@ -11,6 +11,7 @@
 
 #include <csignal>
 
+#include "base/errno_error.h"
 #include "client.h"
 #include "host/uverbs/client_processes.h"
 
@@ -247,7 +248,6 @@ Message hello_of(pid_t pid, std::uint32_t said) {
     Message message;
     message.pid = pid;
     message.header.pid = said;
-    message.fds.emplace_back(sealed_page().release());
     return message;
 }
 
@@ -265,7 +265,7 @@ TEST(UverbsProcesses, ThoseThatAreGoneMakeRoomAndOthersDoNot) {
     ClientProcesses processes;
     const auto admit = [&](pid_t pid, std::uint32_t said) {
         try {
-            processes.admit(hello_of(pid, said), true);
+            processes.admit(hello_of(pid, said));
             return 0;
         } catch (const ErrnoError& e) {
             return e.code();

@@ -24,7 +24,7 @@ UniqueFd sealed_memfd(std::size_t size, bool seal = true) {
 
 // A card may be older or newer than the preload library of its clients: one version, one meaning.
 TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
-    EXPECT_EQ(DINGO_UVERBS_VERSION, 1);
+    EXPECT_EQ(DINGO_UVERBS_VERSION, 2);
     const std::vector<std::uint32_t> types{
         DINGO_UVERBS_HELLO,   DINGO_UVERBS_IOCTL,        DINGO_UVERBS_WRITE,
         DINGO_UVERBS_MMAP,    DINGO_UVERBS_SYSFS,        DINGO_UVERBS_RDMA_CM,
@@ -43,8 +43,9 @@ TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
     const std::vector<std::uint32_t> gpus{DINGO_UVERBS_GPU_IPC, DINGO_UVERBS_GPU_DESCRIPTOR};
     EXPECT_EQ(gpus, (std::vector<std::uint32_t>{1, 2}));
     const std::vector<std::uint32_t> limits{DINGO_UVERBS_MAX_MESSAGE, DINGO_UVERBS_MAX_FDS,
-                                            DINGO_UVERBS_MAX_SEGMENTS, DINGO_UVERBS_MAX_NEED_FDS};
-    EXPECT_EQ(limits, (std::vector<std::uint32_t>{65536, 32, 30, 4}));
+                                            DINGO_UVERBS_MAX_SEGMENTS, DINGO_UVERBS_MAX_ARGUMENTS,
+                                            DINGO_UVERBS_MAX_NEED_FDS};
+    EXPECT_EQ(limits, (std::vector<std::uint32_t>{81920, 32, 30, 32, 4}));
     const std::vector<std::uint32_t> bits{DINGO_UVERBS_SEGMENT_FILE, DINGO_UVERBS_IDLE_HERE,
                                           DINGO_UVERBS_IDLE_LEFT, DINGO_UVERBS_CM_LAST};
     EXPECT_EQ(bits, (std::vector<std::uint32_t>{2, 1, 2, UINT32_MAX}));
@@ -52,8 +53,9 @@ TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
         sizeof(dingo_uverbs_request),   sizeof(dingo_uverbs_reply),
         sizeof(dingo_uverbs_segment),   sizeof(dingo_uverbs_fixup),
         sizeof(dingo_uverbs_cm_routes), sizeof(dingo_uverbs_cm_prefix),
-        sizeof(dingo_uverbs_gpu)};
-    EXPECT_EQ(sizes, (std::vector<std::size_t>{40, 72, 32, 24, 16, 20, 104}));
+        sizeof(dingo_uverbs_gpu),       sizeof(dingo_uverbs_argument),
+        sizeof(dingo_uverbs_result)};
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{48, 80, 32, 24, 16, 20, 104, 16, 8}));
 }
 
 TEST(UverbsProtocol, HelloTellsTheCardsPidAndDeviceNumber) {
@@ -88,16 +90,29 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
         {"segments", [](Request&, Bytes& b, std::vector<int>&) { b[32] = std::byte{1}; }},
         {"many segments", [](Request&, Bytes& b, std::vector<int>&) { b[32] = std::byte{31}; }},
         {"payload length", [](Request&, Bytes& b, std::vector<int>&) { b[36] = std::byte{77}; }},
+        {"arguments", [](Request&, Bytes& b, std::vector<int>&) { b[40] = std::byte{1}; }},
+        {"many arguments",
+         [](Request&, Bytes& b, std::vector<int>&) {
+             b[40] = std::byte{DINGO_UVERBS_MAX_ARGUMENTS + 1};
+             b.resize(b.size() + (DINGO_UVERBS_MAX_ARGUMENTS + 1) * sizeof(dingo_uverbs_argument));
+         }},
+        {"argument's length",
+         [](Request&, Bytes& b, std::vector<int>&) {
+             b[40] = std::byte{1};
+             append(b, dingo_uverbs_argument{4096, 1});
+         }},
+        {"argument's end",
+         [](Request&, Bytes& b, std::vector<int>&) {
+             b[40] = std::byte{1};
+             append(b, dingo_uverbs_argument{UINT64_MAX, 8});
+             b.resize(b.size() + 8);
+         }},
+        {"reserved", [](Request&, Bytes& b, std::vector<int>&) { b[44] = std::byte{1}; }},
         {"surplus", [](Request&, Bytes& b, std::vector<int>&) { b.resize(b.size() + 1); }},
         {"short", [](Request&, Bytes& b, std::vector<int>&) { b.resize(20); }},
-        {"too long", [](Request&, Bytes& b, std::vector<int>&) { b.resize(70'000); }},
+        {"too long", [](Request&, Bytes& b, std::vector<int>&) { b.resize(90'000); }},
         {"too many descriptors",
          [](Request&, Bytes&, std::vector<int>& fds) { fds.assign(40, 0); }},
-        {"hello without memory",
-         [](Request& r, Bytes& b, std::vector<int>&) {
-             r.header.type = DINGO_UVERBS_HELLO;
-             b = r.bytes();
-         }},
         {"hello with payload",
          [](Request& r, Bytes& b, std::vector<int>& fds) {
              r.header.type = DINGO_UVERBS_HELLO;
@@ -183,11 +198,13 @@ TEST(UverbsProtocol, NothingIsTakenBehindWhatClosedTheConnection) {
     honest.send_bytes_without_answer(gate.bytes(), theirs.get());
     ASSERT_TRUE(card.wait_at_gate());
     for (int i = 0; i < 3; ++i) {  // all of them are there when the card looks
-        hostile.send_bytes_without_answer(Request(DINGO_UVERBS_HELLO).bytes(), theirs.get());
+        Request hello(DINGO_UVERBS_HELLO);
+        hello.payload.resize(1);
+        hostile.send_bytes_without_answer(hello.bytes(), theirs.get());
     }
     card.open_gate();
     ASSERT_TRUE(card.wait_for_clients(1));
-    EXPECT_EQ(card.stats()["host"]["malformed"], 1) << "a second HELLO brings no memory";
+    EXPECT_EQ(card.stats()["host"]["malformed"], 1) << "a second one came, too";
 }
 
 TEST(UverbsProtocol, MessageWithoutReplySocketOrWithOneThatIsNoSocketClosesTheConnection) {
