@@ -92,13 +92,16 @@ module dingo_card #(
     output logic [63:0]     m_axis_tkeep_o,
     output logic            m_axis_tlast_o,
     output logic            m_axis_tuser_o,   // with tlast: the frame is void, its FCS must be wrong
+    output logic            m_axis_tdest_o,   // a RoCE frame
+    input  logic            roce_stop_i,      // begin no RoCE frame: the peer asked for a pause, or the MAC is full of them
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i      // so many frames more that found no room on their way here
+    input  logic [2:0]      rx_dropped_i,     // so many frames more that found no room on their way here
+    input  logic [2:0]      rx_bad_i          // or that the MAC found bad, dropped there
 );
   localparam int unsigned QP_LOG = rtl_pkg::QP_LOG;
   localparam int unsigned LINES = rtl_pkg::LINES;
@@ -470,7 +473,7 @@ module dingo_card #(
   logic loop_valid, loop_ready;
 
   dingo_wire_tx i_wire_tx (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .gids_i(gids), .mac_valid_i(mac_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .roce_stop_i, .gids_i(gids), .mac_valid_i(mac_valid),
       .macs_i(macs), .txd_valid_i(out_txd_valid), .txd_ready_o(out_txd_ready), .txd_i(txd),
       .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx), .eth_csum_i(eth_csum),
       .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready), .rsp_err_valid_o(txerr_rsp_valid),
@@ -479,18 +482,18 @@ module dingo_card #(
       .stat_o(stat[rtl_pkg::STAT_TX*SW+:SW]), .qstat_valid_o(qstat_valid[rtl_pkg::QSTAT_TX]),
       .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_TX]), .qstat_o(qstat[rtl_pkg::QSTAT_TX*QW+:QW]),
       .m_axis_tvalid_o(mac_out_valid), .m_axis_tready_i(mac_out_ready), .m_axis_tdata_o(mac_out_data),
-      .m_axis_tkeep_o(mac_out_keep), .m_axis_tlast_o(mac_out_last)
+      .m_axis_tkeep_o(mac_out_keep), .m_axis_tlast_o(mac_out_last), .m_axis_tdest_o(mac_out_dest)
   );
 
-  logic mac_out_valid, mac_out_ready, mac_out_last, mac_in_valid, mac_in_ready, mac_idle;
+  logic mac_out_valid, mac_out_ready, mac_out_last, mac_out_dest, mac_in_valid, mac_in_ready, mac_idle;
   logic [511:0] mac_out_data;
   logic [63:0] mac_out_keep;
 
   dingo_mac_guard i_mac_guard (
       .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .idle_o(mac_idle), .tvalid_i(mac_out_valid),
-      .tready_o(mac_out_ready), .tdata_i(mac_out_data), .tkeep_i(mac_out_keep), .tlast_i(mac_out_last),
+      .tready_o(mac_out_ready), .tdata_i(mac_out_data), .tkeep_i(mac_out_keep), .tlast_i(mac_out_last), .tdest_i(mac_out_dest),
       .m_tvalid_o(m_axis_tvalid_o), .m_tready_i(m_axis_tready_i), .m_tdata_o(m_axis_tdata_o),
-      .m_tkeep_o(m_axis_tkeep_o), .m_tlast_o(m_axis_tlast_o), .m_tuser_o(m_axis_tuser_o),
+      .m_tkeep_o(m_axis_tkeep_o), .m_tlast_o(m_axis_tlast_o), .m_tuser_o(m_axis_tuser_o), .m_tdest_o(m_axis_tdest_o),
       .s_tvalid_i(s_axis_tvalid_i), .s_tready_o(s_axis_tready_o), .s_tlast_i(s_axis_tlast_i),
       .rvalid_o(mac_in_valid), .rready_i(mac_in_ready)
   );
@@ -525,7 +528,8 @@ module dingo_card #(
       .payload_ready_i(payload_ready), .payload_o(payload), .eth_valid_o(eth_rx_valid), .eth_ready_i(eth_rx_ready),
       .eth_o(eth_rx), .stat_valid_o(stat_valid[rtl_pkg::STAT_RX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_RX]),
       .stat_o(stat[rtl_pkg::STAT_RX*SW+:SW]), .s_axis_tvalid_i(mac_in_valid), .s_axis_tready_o(mac_in_ready),
-      .s_axis_tdata_i, .s_axis_tkeep_i, .s_axis_tlast_i, .s_axis_tuser_i, .dropped_i(rx_dropped_i)
+      .s_axis_tdata_i, .s_axis_tkeep_i, .s_axis_tlast_i, .s_axis_tuser_i, .dropped_i(rx_dropped_i),
+      .spoilt_i(rx_bad_i)
   );
 
   logic eth_rx_idle;

@@ -44,7 +44,8 @@ class RtlEngine final : public Engine {
         card_.wire_up_i = 1;
         card_.msix_ready_i = 1;
         card_.m_axis_tready_i = 1;
-        card_.rx_dropped_i = 0;
+        card_.rx_dropped_i = card_.rx_bad_i = 0;
+        card_.roce_stop_i = 0;
         for (int i = 0; i < 4; ++i)
             cycle();
         card_.rst_ni = 1;

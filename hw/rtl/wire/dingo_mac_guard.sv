@@ -14,12 +14,14 @@ module dingo_mac_guard (
     input  logic [511:0] tdata_i,
     input  logic [ 63:0] tkeep_i,
     input  logic         tlast_i,
+    input  logic         tdest_i,         // whose frame it is
     output logic         m_tvalid_o,
     input  logic         m_tready_i,
     output logic [511:0] m_tdata_o,
     output logic [ 63:0] m_tkeep_o,
     output logic         m_tlast_o,
     output logic         m_tuser_o,       // with tlast: the frame is void
+    output logic         m_tdest_o,
     // in
     input  logic         s_tvalid_i,
     output logic         s_tready_o,
@@ -32,7 +34,7 @@ module dingo_mac_guard (
   // ---------------------------------------------------------------- out
   logic open_q;                           // a frame has begun and not ended
   logic cut_q;                            // it lost its core
-  logic room, take, pad, valid_q, last_q, user_q;
+  logic room, take, pad, valid_q, last_q, user_q, dest_q;
   logic [511:0] data_q, bytes;
   logic [63:0] keep_q;
 
@@ -51,6 +53,7 @@ module dingo_mac_guard (
       keep_q <= cut_q ? '1 : pad ? tkeep_i | SHORTEST : tkeep_i;
       last_q <= cut_q || tlast_i;
       user_q <= cut_q;
+      if (take) dest_q <= tdest_i;        // of the frame that is cut it stays
     end
     if (!rst_ni) begin
       valid_q <= 1'b0;
@@ -67,6 +70,7 @@ module dingo_mac_guard (
   assign m_tkeep_o = keep_q;
   assign m_tlast_o = last_q;
   assign m_tuser_o = valid_q && user_q;
+  assign m_tdest_o = dest_q;
   assign idle_o = !valid_q && !cut_q;
 
   // ---------------------------------------------------------------- in

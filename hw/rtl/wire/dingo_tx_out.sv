@@ -26,7 +26,8 @@ module dingo_tx_out (
     input  logic           m_axis_tready_i,
     output logic [511:0]   m_axis_tdata_o,
     output logic [63:0]    m_axis_tkeep_o,
-    output logic           m_axis_tlast_o
+    output logic           m_axis_tlast_o,
+    output logic           m_axis_tdest_o   // a RoCE frame
 );
   // ---- orders queue
   typedef struct packed {
@@ -64,7 +65,7 @@ module dingo_tx_out (
   assign pop = take && last;
 
   // ---- out
-  logic         valid_q, loop_q, last_q;
+  logic         valid_q, loop_q, last_q, roce_q;
   logic [6:0]   bytes_q;
   logic [511:0] data_q;
 
@@ -83,6 +84,7 @@ module dingo_tx_out (
         data_q[511:496] <= order.icrc[15:0];
       end
       loop_q <= order.loop;
+      roce_q <= !order.eth;
       last_q <= last;
       bytes_q <= last ? order.bytes : 7'd64;
       n_q <= last ? '0 : n_q + 8'd1;
@@ -101,6 +103,7 @@ module dingo_tx_out (
   assign m_axis_tvalid_o = valid_q && !loop_q;
   assign m_axis_tdata_o = data_q;
   assign m_axis_tlast_o = last_q;
+  assign m_axis_tdest_o = roce_q;
   assign m_axis_tkeep_o = ~64'd0 >> (7'd64 - bytes_q);
   assign idle_o = held == '0 && !valid_q;
 endmodule

@@ -37,7 +37,8 @@ module dingo_wire_rx #(
     input  logic [ 63:0] s_axis_tkeep_i,
     input  logic         s_axis_tlast_i,
     input  logic         s_axis_tuser_i,  // with tlast: the frame is bad (FCS)
-    input  logic [2:0]   dropped_i        // so many frames more found no room on their way here
+    input  logic [2:0]   dropped_i,       // so many frames more found no room on their way here
+    input  logic [2:0]   spoilt_i         // or were bad, and dropped there
 );
   localparam int unsigned LogBeats = 10;   // 64 KiB: seven of the longest frames
   localparam int unsigned MaxBeats = 145;  // of MAX_FRAME bytes
@@ -115,7 +116,7 @@ module dingo_wire_rx #(
   );
 
   // ---- the oldest frame: dropped, to the Ethernet function, or to the transport
-  logic        cmd_ready, roce, drop, has_payload, drop_full;
+  logic        cmd_ready, roce, drop, has_payload, drop_full, drop_bad;
   logic [LogCommands:0] eth_out_q;         // Ethernet frames on their way out of the buffer
   logic [5:0]  stat;
   logic [7:0]  cmd_first, cmd_count;
@@ -129,29 +130,34 @@ module dingo_wire_rx #(
   // Ethernet frame in front of it waits for the same way.
   assign rxh_valid_o = roce && (!has_payload || eth_out_q == '0);
   assign rxh_o = v.rxh;
-  assign pop = judged && (v.eth || (drop ? !drop_full && stat_ready_i : rxh_valid_o && rxh_ready_i));
+  assign pop = judged && (v.eth || (drop ? !drop_full && !drop_bad && stat_ready_i : rxh_valid_o && rxh_ready_i));
   assign has_payload = v.rxh.len != '0;
   assign payload_end = 14'(v.offset[5:0]) + 14'(v.rxh.len) + 14'd63;
   assign cmd_first = v.eth ? 8'd0 : {7'd0, v.offset[6]};
   assign cmd_count = v.eth ? v.beats : roce && has_payload ? 8'(payload_end >> 6) : 8'd0;
 
-  // Frames that the MAC found no room for are counted in between; who asks first stays until it is taken.
-  logic [15:0] full_q;
-  logic        asked_q, asked_full_q;
+  // Frames that the MAC found no room for, or found bad, are counted in between; who asks first stays until it is taken.
+  logic [15:0] full_q, bad_q;
+  logic        asked_q, asked_full_q, asked_bad_q;
   assign drop_full = asked_q ? asked_full_q : full_q != '0;
-  assign stat_valid_o = drop_full || drop;
-  assign stat_o.idx = drop_full ? 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER) : stat;
+  assign drop_bad = asked_q ? asked_bad_q : !drop_full && bad_q != '0;
+  assign stat_valid_o = drop_full || drop_bad || drop;
+  assign stat_o.idx = drop_full ? 6'(dingo_pkg::CARD_ETH_RX_NO_BUFFER) :
+      drop_bad ? 6'(dingo_pkg::CARD_RX_DROP_MALFORMED) : stat;
   assign stat_o.by = 16'd1;
 
   always_ff @(posedge clk_i) begin
     asked_full_q <= drop_full;
+    asked_bad_q <= drop_bad;
     if (!rst_ni) begin
       full_q <= '0;
+      bad_q <= '0;
       frames_q <= '0;
       asked_q <= 1'b0;
     end else begin
       asked_q <= stat_valid_o && !stat_ready_i;
       full_q <= full_q + 16'(dropped) + 16'(dropped_i) - 16'(drop_full && stat_ready_i);
+      bad_q <= bad_q + 16'(spoilt_i) - 16'(drop_bad && stat_ready_i);
       frames_q <= frames_q + (LogFrames+1)'(in_begin) - (LogFrames+1)'(pop);
       assert (!p_valid || v_ready);
       assert (!c_valid || g_ready);
@@ -199,6 +205,6 @@ module dingo_wire_rx #(
   );
 
   assign idle_o = in_idle && p_idle && c_idle && frames_q == '0 && b_idle && trim_idle && !mac_valid && !loop_valid_i &&
-                  full_q == '0;
+                  full_q == '0 && bad_q == '0;
   wire unused_ok = &{1'b0, unused_v, unused_g, port_i};
 endmodule

@@ -10,6 +10,7 @@ module dingo_wire_tx (
     input  logic   rst_ni,
     output logic   idle_o,
     input  logic   link_i,                                  // wire plugged and port enabled
+    input  logic   roce_stop_i,                             // no RoCE frame begins, but for the card itself
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]              mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]           macs_i,     // first octet in bits 7:0 of each
@@ -42,7 +43,8 @@ module dingo_wire_tx (
     input  logic         m_axis_tready_i,
     output logic [511:0] m_axis_tdata_o,
     output logic [ 63:0] m_axis_tkeep_o,
-    output logic         m_axis_tlast_o
+    output logic         m_axis_tlast_o,
+    output logic         m_axis_tdest_o     // a RoCE frame
 );
   localparam int unsigned LogBeats = 9;    // 32 KiB: seven RoCE frames, three of the Ethernet function
   localparam int unsigned QpLog = rtl_pkg::QP_LOG;
@@ -167,7 +169,7 @@ module dingo_wire_tx (
   assign report_taken = report && (f.from_rsp ? rsp_err_ready_i : req_err_ready_i);
   assign roce_good = roce_whole && !done_err && (!f.tell || told_q);
   assign roce_vanish = roce_good && !link_i;
-  assign roce_want = roce_good && link_i && stats_ready;
+  assign roce_want = roce_good && link_i && stats_ready && (f.ours || !roce_stop_i);
   assign eth_want = e_valid && eth_cmd_ready && !e_err && link_i;
   assign roce_grant = ord_ready && roce_want && !(eth_want && turn_q);
   assign eth_grant = ord_ready && eth_want && !roce_grant;
@@ -196,7 +198,8 @@ module dingo_wire_tx (
       .roce_valid_i(roce_valid), .roce_ready_o(roce_ready), .roce_data_i(roce_data),
       .eth_valid_i(eth_valid), .eth_ready_o(eth_ready), .eth_data_i(eth_data),
       .loop_valid_o, .loop_ready_i, .loop_o,
-      .m_axis_tvalid_o, .m_axis_tready_i, .m_axis_tdata_o, .m_axis_tkeep_o, .m_axis_tlast_o
+      .m_axis_tvalid_o, .m_axis_tready_i, .m_axis_tdata_o, .m_axis_tkeep_o, .m_axis_tlast_o,
+      .m_axis_tdest_o
   );
 
   // ---- counters: packets, then bytes

@@ -27,9 +27,8 @@ set_false_path -to [get_ports hbm_cattrip]
 # Single bits that go from clock to clock through two registers: link state and alignment.
 set_false_path -to [get_pins -hierarchical -filter {NAME =~ up_q_reg[0]/D || NAME =~ */aligned_q_reg[0]/D}]
 
-# Pointers and counts of dingo_rx_cdc go from clock to clock as gray numbers: their bits arrive within a period.
-set_max_delay -datapath_only 3.1 -to [get_pins -hierarchical -filter {NAME =~ *i_rx_cdc/*_meta_q_reg[*]/D}] -from [get_pins -hierarchical -filter {NAME =~ *i_rx_cdc/*_gray_q_reg[*]/C}]
-set_false_path -to [get_pins -hierarchical -filter {NAME =~ *i_rx_cdc/rst_there_q_reg[0]/D}]
+# What crosses in dingo_mac has constraints of its own (dingo_mac_gray.xdc, dingo_mac_sync.xdc, of those modules). Frames lie in
+# memories that one clock writes and the other reads: block RAM, whose output register is of the reader's clock alone.
 
 # The checks of an admin command, and what MODIFY_QP makes of a context: the command stands still for 8 cycles before they are looked at (settle_q).
 set_multicycle_path 8 -setup -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]

@@ -4,9 +4,7 @@
 /// which is in the block design dingo_u55c_shell (shell.tcl). Not run on a board, not yet through Vivado: see README.md.
 ///
 /// Clocks: the card and everything on PCIe's side run on the block's user clock (250 MHz, core_clk). The MAC
-/// runs on the clocks of its transceivers (322.27 MHz); two FIFOs in the shell are the only way across
-/// for frames. The one that sends holds whole frames, because the MAC does not stand a gap in one. The one that
-/// receives is dingo_rx_cdc: short frames are more beats than 250 MHz take, and then it drops whole ones.
+/// runs on the clocks of its transceivers (322.27 MHz); dingo_mac is the only way across for frames.
 module dingo_u55c_top (
     input  logic        pcie_refclk_p, pcie_refclk_n, pcie_perst_n,
     input  logic [15:0] pcie_rx_p, pcie_rx_n,
@@ -37,11 +35,11 @@ module dingo_u55c_top (
   logic tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
   logic [511:0] tx_data, rx_data;
   logic [63:0] tx_keep, rx_keep;
-  logic rx_user, tx_user, mac_valid, mac_last, mac_clk;
+  logic tx_user, tx_roce, roce_stop, mac_valid, mac_last, mac_clk, mac_tx_valid, mac_tx_ready, mac_tx_last;
   logic [0:0] mac_user, mac_rstn;
-  logic [511:0] mac_data;
-  logic [63:0] mac_keep;
-  logic [2:0] rx_dropped;
+  logic [511:0] mac_data, mac_tx_data;
+  logic [63:0] mac_keep, mac_tx_keep;
+  logic [2:0] rx_dropped, rx_bad;
   logic irq_valid, irq_ready;
   logic [5:0] irq_vector;
   logic cmac_clk, cmac_reset, cmac_rx_aligned, cmac_rx_enable, cmac_tx_enable, cmac_tx_send_rfi, cmac_up;
@@ -95,16 +93,26 @@ module dingo_u55c_top (
       .m_axi_wready_i(wready), .m_axi_wdata_o(wdata), .m_axi_wstrb_o(wstrb), .m_axi_wlast_o(wlast),
       .m_axi_bvalid_i(bvalid), .m_axi_bready_o(bready), .m_axi_bresp_i(bresp),
       .m_axis_tvalid_o(tx_valid), .m_axis_tready_i(tx_ready), .m_axis_tdata_o(tx_data), .m_axis_tkeep_o(tx_keep),
-      .m_axis_tlast_o(tx_last), .m_axis_tuser_o(tx_user), .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready),
-      .s_axis_tdata_i(rx_data), .s_axis_tkeep_i(rx_keep), .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user),
-      .rx_dropped_i(rx_dropped)
+      .m_axis_tlast_o(tx_last), .m_axis_tuser_o(tx_user), .m_axis_tdest_o(tx_roce), .roce_stop_i(roce_stop),
+      .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready), .s_axis_tdata_i(rx_data), .s_axis_tkeep_i(rx_keep),
+      .s_axis_tlast_i(rx_last), .s_axis_tuser_i(1'b0), .rx_dropped_i(rx_dropped), .rx_bad_i(rx_bad)
   );
 
-  dingo_rx_cdc i_rx_cdc (
-      .mac_clk_i(mac_clk), .mac_up_i(mac_rstn[0]), .s_tvalid_i(mac_valid), .s_tdata_i(mac_data), .s_tkeep_i(mac_keep),
-      .s_tlast_i(mac_last), .s_tuser_i(mac_user[0]), .clk_i(clk), .rst_ni(rst_n), .m_tvalid_o(rx_valid),
-      .m_tready_i(rx_ready), .m_tdata_o(rx_data), .m_tkeep_o(rx_keep), .m_tlast_o(rx_last), .m_tuser_o(rx_user),
-      .dropped_o(rx_dropped)
+  // Priority 3 is RoCE's, as switches have it by default. Its counters are for a logic analyser.
+  mac_pkg::cfg_t mac_cfg;
+  (* MARK_DEBUG = "TRUE" *) mac_pkg::status_t mac_status;
+  assign mac_cfg.on = 1'b1;
+  assign mac_cfg.prio = 3'd3;
+  assign mac_cfg.mac = strap.mac;
+  dingo_mac i_mac (
+      .clk_i(clk), .rst_ni(rst_n), .cfg_i(mac_cfg), .status_o(mac_status), .rx_no_room_o(rx_dropped), .rx_bad_o(rx_bad),
+      .roce_stop_o(roce_stop), .s_tvalid_i(tx_valid), .s_tready_o(tx_ready), .s_tdata_i(tx_data), .s_tkeep_i(tx_keep),
+      .s_tlast_i(tx_last), .s_tuser_i(tx_user), .s_tdest_i(tx_roce), .m_tvalid_o(rx_valid), .m_tready_i(rx_ready),
+      .m_tdata_o(rx_data), .m_tkeep_o(rx_keep), .m_tlast_o(rx_last),
+      .mac_tx_clk_i(cmac_clk), .mac_tx_up_i(cmac_up), .mac_tvalid_o(mac_tx_valid), .mac_tready_i(mac_tx_ready),
+      .mac_tdata_o(mac_tx_data), .mac_tkeep_o(mac_tx_keep), .mac_tlast_o(mac_tx_last),
+      .mac_rx_clk_i(mac_clk), .mac_rx_up_i(mac_rstn[0]), .mac_rvalid_i(mac_valid), .mac_rdata_i(mac_data),
+      .mac_rkeep_i(mac_keep), .mac_rlast_i(mac_last), .mac_ruser_i(mac_user[0])
   );
 
   dingo_cmac_start i_start (
@@ -138,9 +146,9 @@ module dingo_u55c_top (
       .qsfp_refclk_clk_p(qsfp0_refclk_p), .qsfp_refclk_clk_n(qsfp0_refclk_n),
       .init_clk_clk_p(clk_100mhz_p), .init_clk_clk_n(clk_100mhz_n),
       .qsfp_grx_p(qsfp0_rx_p), .qsfp_grx_n(qsfp0_rx_n), .qsfp_gtx_p(qsfp0_tx_p), .qsfp_gtx_n(qsfp0_tx_n),
-      .core_clk(clk), .core_rstn(core_rst_n),
-      .s_tx_tvalid(tx_valid), .s_tx_tlast(tx_last), .s_tx_tready(tx_ready), .s_tx_tdata(tx_data), .s_tx_tkeep(tx_keep),
-      .s_tx_tuser(tx_user), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
+      .core_rstn(core_rst_n),
+      .s_tx_tvalid(mac_tx_valid), .s_tx_tlast(mac_tx_last), .s_tx_tready(mac_tx_ready), .s_tx_tdata(mac_tx_data),
+      .s_tx_tkeep(mac_tx_keep), .s_tx_tuser(1'b0), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
       .m_rx_tuser(mac_user), .m_rx_tdata(mac_data), .m_rx_tkeep(mac_keep),
       .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
   );

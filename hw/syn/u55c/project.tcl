@@ -19,6 +19,11 @@ set packages [list $out/dingo_pkg.sv $out/dingo_log_pkg.sv {*}[glob $root/hw/rtl
 set sources [concat [glob $root/hw/rtl/*/dingo_*.sv] $root/hw/rtl/dingo_card.sv [glob $here/*.sv]]
 add_files -norecurse [concat $packages $sources]
 add_files -fileset constrs_1 $here/dingo_u55c.xdc
+# Each of them is for every instance of the module that it is named after; clocks must be known by then.
+foreach module {dingo_mac_gray dingo_mac_sync} {
+    add_files -fileset constrs_1 $here/$module.xdc
+    set_property -dict [list SCOPED_TO_REF $module PROCESSING_ORDER LATE USED_IN_SYNTHESIS false] [get_files $module.xdc]
+}
 # The simulation's assertions are for both; checks that only a simulator can do are under this macro.
 set_property verilog_define {SYNTHESIS=1} [current_fileset]
 

@@ -8,7 +8,7 @@ proc port {name direction pin args} {
     connect_bd_net [get_bd_ports $name] [get_bd_pins $pin]
 }
 
-# axi_port NAME MODE PIN CONFIG: an interface port of the card's clock.
+# axi_port NAME MODE PIN CONFIG: an interface port.
 proc axi_port {name mode vlnv pin config} {
     create_bd_intf_port -mode $mode -vlnv xilinx.com:interface:$vlnv $name
     set_property -dict $config [get_bd_intf_ports $name]
@@ -18,8 +18,7 @@ proc axi_port {name mode vlnv pin config} {
 proc make_shell {name} {
     create_bd_design $name
 
-    # ---- The card's clock and reset come from the PCIe block (pcie.tcl, dingo_u55c_pcie.sv).
-    create_bd_port -dir I -type clk -freq_hz 250000000 core_clk
+    # ---- The card's reset comes from the PCIe block (pcie.tcl, dingo_u55c_pcie.sv).
     create_bd_port -dir I -type rst core_rstn
 
     # ---- 100G MAC on QSFP 0, RS-FEC, frames of 64 bytes a beat; it adds and strips the FCS.
@@ -56,25 +55,17 @@ proc make_shell {name} {
         connect_bd_net [get_bd_pins one/dout] [get_bd_pins mac/$pin]
     }
 
-    # ---- Between the clocks. To the MAC whole frames only (FIFO_MODE 2): 256 beats hold the longest one.
-    # From the MAC frames cross in dingo_rx_cdc, outside of this design.
-    create_bd_cell -type ip -vlnv xilinx.com:ip:axis_data_fifo tx_fifo
-    set_property -dict [list CONFIG.TDATA_NUM_BYTES {64} CONFIG.HAS_TKEEP {1} CONFIG.HAS_TLAST {1} \
-        CONFIG.TUSER_WIDTH {1} CONFIG.IS_ACLK_ASYNC {1} CONFIG.FIFO_MODE {2} CONFIG.FIFO_DEPTH {256}] [get_bd_cells tx_fifo]
-    set frames [list CONFIG.TDATA_NUM_BYTES 64 CONFIG.HAS_TKEEP 1 CONFIG.HAS_TLAST 1]
-    axi_port s_tx Slave axis_rtl:1.0 tx_fifo/S_AXIS [concat $frames [list CONFIG.TUSER_WIDTH 1]]
-    connect_bd_intf_net [get_bd_intf_pins tx_fifo/M_AXIS] [get_bd_intf_pins mac/axis_tx]
+    # ---- Frames, of the MAC's clocks: they cross in dingo_mac, outside of this design. PFC is there, too.
+    axi_port s_tx Slave axis_rtl:1.0 mac/axis_tx [list CONFIG.TDATA_NUM_BYTES 64 CONFIG.HAS_TKEEP 1 CONFIG.HAS_TLAST 1 \
+        CONFIG.TUSER_WIDTH 1]
+    set_property CONFIG.ASSOCIATED_BUSIF s_tx [get_bd_ports cmac_clk]
     port mac_rx_clk O mac/gt_rxusrclk2 -type clk
     axi_port m_rx Master axis_rtl:1.0 mac/axis_rx {}
     set_property CONFIG.ASSOCIATED_BUSIF m_rx [get_bd_ports mac_rx_clk]
-    connect_bd_net [get_bd_ports core_clk] [get_bd_pins tx_fifo/s_axis_aclk]
-    connect_bd_net [get_bd_ports core_rstn] [get_bd_pins tx_fifo/s_axis_aresetn]
-    connect_bd_net [get_bd_pins mac/gt_txusrclk2] [get_bd_pins tx_fifo/m_axis_aclk]
     create_bd_cell -type ip -vlnv xilinx.com:ip:util_vector_logic rx_reset
     set_property -dict [list CONFIG.C_OPERATION {not} CONFIG.C_SIZE {1}] [get_bd_cells rx_reset]
     connect_bd_net [get_bd_pins mac/usr_rx_reset] [get_bd_pins rx_reset/Op1]
     port mac_rx_rstn O rx_reset/Res
-    set_property CONFIG.ASSOCIATED_BUSIF s_tx [get_bd_ports core_clk]
 
     validate_bd_design
     save_bd_design

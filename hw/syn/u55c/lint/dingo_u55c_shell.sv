@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Ports of the block design that shell.tcl makes, for lint only: Vivado takes the real one. In it are
-/// AMD's 100G MAC and the FIFO to its clock.
+/// Ports of the block design that shell.tcl makes, for lint only: Vivado takes the real one. In it is
+/// AMD's 100G MAC.
 module dingo_u55c_shell (
     input  logic         qsfp_refclk_clk_p, qsfp_refclk_clk_n, init_clk_clk_p, init_clk_clk_n,
     input  logic [3:0]   qsfp_grx_p, qsfp_grx_n,
     output logic [3:0]   qsfp_gtx_p, qsfp_gtx_n,
-    // the card's clock, 250 MHz: the PCIe block's user clock
-    input  logic         core_clk,
+    // the card's reset
     input  logic         core_rstn,
-    // frames: out of core_clk, in of mac_rx_clk
+    // frames: out of cmac_clk, in of mac_rx_clk
     input  logic         s_tx_tvalid, s_tx_tlast, s_tx_tuser,
     output logic         s_tx_tready,
     input  logic [511:0] s_tx_tdata,

@@ -7,19 +7,20 @@ module mac_guard_props (
     input logic core_i,       // the core is not in reset
     input logic valid_i,
     input logic last_i,
+    input logic dest_i,
     input logic ready_i,
     input logic s_valid_i,
     input logic s_last_i,
     input logic r_ready_i
 );
   logic rst_ni = 1'b0;
-  logic tready, m_valid, m_last, m_user, s_ready, r_valid, idle;
+  logic tready, m_valid, m_last, m_user, m_dest, s_ready, r_valid, idle;
   logic [63:0] keep;
 
   dingo_mac_guard dut (
       .clk_i, .rst_ni, .core_rst_ni(core_i), .idle_o(idle), .tvalid_i(valid_i), .tready_o(tready), .tdata_i(512'd0),
-      .tkeep_i(64'd1), .tlast_i(last_i), .m_tvalid_o(m_valid), .m_tready_i(ready_i), .m_tdata_o(), .m_tkeep_o(keep),
-      .m_tlast_o(m_last), .m_tuser_o(m_user), .s_tvalid_i(s_valid_i), .s_tready_o(s_ready), .s_tlast_i(s_last_i),
+      .tkeep_i(64'd1), .tlast_i(last_i), .tdest_i(dest_i), .m_tvalid_o(m_valid), .m_tready_i(ready_i), .m_tdata_o(), .m_tkeep_o(keep),
+      .m_tlast_o(m_last), .m_tuser_o(m_user), .m_tdest_o(m_dest), .s_tvalid_i(s_valid_i), .s_tready_o(s_ready), .s_tlast_i(s_last_i),
       .rvalid_o(r_valid), .rready_i(r_ready_i)
   );
   // Registers of the guard: run.sh connects them.
@@ -28,6 +29,7 @@ module mac_guard_props (
   logic was_valid_q = 1'b0, was_last_q = 1'b0, was_user_q = 1'b0;  // a beat that the MAC did not take
   logic open_q = 1'b0;        // the core gave the beginning of a frame, not its end
   logic cut_q = 1'b0;         // and lost it
+  logic dest_q = 1'b0;        // whose frame began last
   logic in_q = 1'b0, touched_q = 1'b0;
 
   always_ff @(posedge clk_i) begin
@@ -36,6 +38,7 @@ module mac_guard_props (
       was_valid_q <= m_valid && !ready_i;
       was_last_q <= m_last;
       was_user_q <= m_user;
+      if (valid_i && tready) dest_q <= dest_i;
       // What the guard holds for the MAC is of a frame before, or of this one.
       if (valid_i && tready) open_q <= !last_i;
       else if (cut_q && (!m_valid || ready_i)) open_q <= 1'b0;
@@ -52,6 +55,9 @@ module mac_guard_props (
       a_touched : assert (touched_q == dut_lost || !in_q);
       if (was_valid_q) begin
         a_stays : assert (m_valid && m_last == was_last_q && m_user == was_user_q);
+      end
+      if (m_valid || open_q) begin
+        a_whose : assert (m_dest == dest_q);  // also of what ends a frame that was cut
       end
       if (m_user) begin
         a_void_ends : assert (m_valid && m_last);

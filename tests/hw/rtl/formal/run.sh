@@ -14,7 +14,7 @@ wanted=" $* "
 
 # A proof: files, bounded depth, induction length (0: none), registers of the block that the properties
 # see (wire=register), then what is broken on purpose (file, sed expression), once or more.
-declare -A files depth induct sees breaks flags
+declare -A files depth induct sees breaks flags clocks
 lib=hw/rtl/lib/
 
 files[psn]="" depth[psn]=1 induct[psn]=0 sees[psn]=""
@@ -67,18 +67,32 @@ breaks[pcie_tags]="hw/rtl/pcie/dingo_pcie_tags.sv:s/stop && idle_o/stop/
 hw/rtl/pcie/dingo_pcie_tags.sv:s/valid_o = !fill_q && !stop/valid_o = !fill_q/
 hw/rtl/pcie/dingo_pcie_tags.sv:s/if (taken) rd_q/if (take_i) rd_q/"
 
-order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard pcie_tags)
+mac=hw/rtl/mac/
+# Two clocks, edges of both at any time: a step is none, one, or both of them.
+files[mac_fifo]="${mac}dingo_mac_fifo.sv ${mac}dingo_mac_gray.sv" depth[mac_fifo]=10 induct[mac_fifo]=3 clocks[mac_fifo]=two
+sees[mac_fifo]="dut_wr=wr_q dut_start=start_q dut_seen=seen_q dut_rd=i_beats.here_q dut_rd_gray=i_beats.gray_q
+    dut_rd_meta=i_beats.meta_q dut_rd_there=i_beats.there_q dut_frames=i_frames.here_q dut_frames_gray=i_frames.gray_q
+    dut_frames_meta=i_frames.meta_q dut_frames_there=i_frames.there_q dut_fresh=fresh_q dut_valid=valid_q dut_word=word_q"
+for i in 0 1 2 3; do sees[mac_fifo]+=" dut_mem$i=mem[$i]"; done
+breaks[mac_fifo]="${mac}dingo_mac_fifo.sv:s/wr_q <= start_q/wr_q <= start_q + P'(1)/
+${mac}dingo_mac_fifo.sv:s/room_o = !held_o.LogDepth./room_o = 1'b1/
+${mac}dingo_mac_fifo.sv:s/step_i(push_i && last_i)/step_i(push_i)/
+${mac}dingo_mac_fifo.sv:s/frames_there != seen_d/frames_there != seen_q/
+${mac}dingo_mac_gray.sv:s/gray_q <= to_gray(here_d)/gray_q <= here_d/"
+
+order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard mac_fifo pcie_tags)
 
 # compile NAME RTL_DIR: NAME's properties with the sources of RTL_DIR (hw/rtl or a broken copy) as SMT2.
 compile() {
-    local name=$1 dir=$2 list="$2/rtl_pkg.sv $2/pcie/pcie_pkg.sv" f connects='' pair
+    local name=$1 dir=$2 list="$2/rtl_pkg.sv $2/pcie/pcie_pkg.sv" f connects='' pair edges=async2sync
+    [ -z "${clocks[$name]-}" ] || edges=clk2fflogic
     for f in ${files[$name]}; do list+=" ${f/#hw\/rtl/$dir}"; done
     for pair in ${sees[$name]}; do connects+="connect -set ${pair%%=*} \\dut.${pair#*=}; "; done
     run_yosys -q -e 'implicitly declared|Resizing cell port|is assigned in a block' \
         -p "read_verilog -sv -formal -DDINGO_QP_LOG=2 ${flags[$name]-} $list
             read_verilog -sv -formal tests/hw/rtl/formal/${name}_props.sv
             hierarchy -check -top ${name}_props; proc; flatten; opt_clean; memory -nomap; memory_map
-            cd ${name}_props; $connects cd; check -assert; opt -full; dffunmap; async2sync; chformal -lower; opt_clean
+            cd ${name}_props; $connects cd; check -assert; opt -full; dffunmap; $edges; chformal -lower; opt_clean
             write_smt2 -wires $out/$name.smt2" >"$out/$name.log" 2>&1
 }
 

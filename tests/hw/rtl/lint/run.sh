@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verilator's -Wall on the whole card, at its own size and at the smallest, and on the adapter to PCIe; the widths of
+# Verilator's -Wall on the whole card, at its own size and at the smallest, and on the adapters to PCIe and to the MAC; the widths of
 # packages' types; and how many waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
 set -uo pipefail
 cd "$(dirname "$0")/../../../.." || exit 1
@@ -13,16 +13,27 @@ python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
 # Waivers name their reason and their place; more of them want a look.
 waivers_allowed=4
 
-# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error. The card and the adapter to PCIe have packages of their own,
+# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error. The card and the adapters to PCIe and MAC have packages of their own,
 # of which nothing is unused.
 lint() {
     local dir=$1 top=$2 parts=("$1")
     shift 2
-    if [ "$top" = dingo_pcie ]; then parts=("$dir/lib" "$dir/pcie"); else parts+=(-not -path "*/pcie/*"); fi
+    case $top in
+    dingo_pcie) parts=("$dir/lib" "$dir/pcie") ;;
+    dingo_mac) parts=("$dir/mac") ;;
+    *) parts+=(-not -path "*/pcie/*" -not -path "*/mac/*") ;;
+    esac
     # shellcheck disable=SC2046  # names without blanks
     timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
         "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
         $(find "${parts[@]}" -name '*_pkg.sv' | sort) $(find "${parts[@]}" -name 'dingo_*.sv' | sort)
+}
+# The top of the board: what is joined fits. AMD's parts are ports only.
+shell_lint() {
+    # shellcheck disable=SC2046  # names without blanks
+    timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME -Wno-UNDRIVEN -Wno-UNUSEDSIGNAL -Wno-PINCONNECTEMPTY \
+        -Wno-UNUSEDPARAM --top-module dingo_u55c_top "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
+        $(find hw/rtl -name '*_pkg.sv' | sort) $(find hw/rtl hw/syn/u55c -name '*.sv' -not -name '*_pkg.sv' | sort)
 }
 widths() {
     # shellcheck disable=SC2046  # names without blanks
@@ -48,6 +59,8 @@ refuses() { ! "$@"; }
 check 'the card' lint hw/rtl dingo_card
 check 'the card with few objects' lint hw/rtl dingo_card -DDINGO_QP_LOG=4 -DDINGO_CQ_LOG=4 -DDINGO_MR_LOG=4 -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2
 check 'the adapter to PCIe' lint hw/rtl dingo_pcie
+check 'the adapter to the MAC' lint hw/rtl dingo_mac
+check 'the card on a U55C' shell_lint
 check 'widths of structures' widths hw/rtl
 check 'marks of four' marks 2
 check 'marks of two are refused, with the reason' marks_refused

@@ -80,13 +80,16 @@ module card_on_pcie #(
     output logic [63:0]     m_axis_tkeep_o,
     output logic            m_axis_tlast_o,
     output logic            m_axis_tuser_o,   // with tlast: the frame is void, its FCS must be wrong
+    output logic            m_axis_tdest_o,   // a RoCE frame
+    input  logic            roce_stop_i,
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i      // so many frames more that found no room on their way here
+    input  logic [2:0]      rx_dropped_i,     // so many frames more that found no room on their way here
+    input  logic [2:0]      rx_bad_i          // or that the MAC found bad, dropped there
 );
   // Between card and adapter.
   logic idle, quiet;
@@ -126,8 +129,8 @@ module card_on_pcie #(
       .m_axi_wready_i(m_axi_wready), .m_axi_wdata_o(m_axi_wdata), .m_axi_wstrb_o(m_axi_wstrb),
       .m_axi_wlast_o(m_axi_wlast), .m_axi_bvalid_i(m_axi_bvalid), .m_axi_bready_o(m_axi_bready),
       .m_axi_bresp_i(m_axi_bresp), .m_axis_tvalid_o, .m_axis_tready_i, .m_axis_tdata_o, .m_axis_tkeep_o,
-      .m_axis_tlast_o, .m_axis_tuser_o, .s_axis_tvalid_i, .s_axis_tready_o, .s_axis_tdata_i, .s_axis_tkeep_i,
-      .s_axis_tlast_i, .s_axis_tuser_i, .rx_dropped_i
+      .m_axis_tlast_o, .m_axis_tuser_o, .m_axis_tdest_o, .roce_stop_i, .s_axis_tvalid_i, .s_axis_tready_o, .s_axis_tdata_i, .s_axis_tkeep_i,
+      .s_axis_tlast_i, .s_axis_tuser_i, .rx_dropped_i, .rx_bad_i
   );
   assign idle_o = idle && quiet;
 

@@ -31,6 +31,7 @@ class MacGuard : public testing::Test {
         std::memcpy(&dut.tdata_i[0], beat.data(), kBeatBytes);
         dut.tkeep_i = view.bytes == 64 ? ~0ull : (1ull << view.bytes) - 1;
         dut.tlast_i = view.last;
+        dut.tdest_i = std::to_integer<unsigned>(frame[0]) & 1;
     }
     /// What the MAC takes; `sent` gets each frame when it ends, `void_frames` counts those with
     /// tuser.
@@ -40,6 +41,7 @@ class MacGuard : public testing::Test {
         const auto bytes = static_cast<std::size_t>(__builtin_popcountll(dut.m_tkeep_o));
         const auto* from = reinterpret_cast<const std::byte*>(&dut.m_tdata_o[0]);
         part.insert(part.end(), from, from + bytes);
+        EXPECT_EQ(dut.m_tdest_o, std::to_integer<unsigned>(part[0]) & 1);
         if (!dut.m_tlast_o) {
             EXPECT_EQ(bytes, 64u);
             return;

@@ -425,6 +425,21 @@ TEST_P(WireRx, LengthLimitsAreThePorts) {
     run(GetParam());
 }
 
+TEST_P(WireRx, FramesThatTheMacDroppedAreCounted) {
+    dut.stat_ready_i = 0;
+    for (int i = 0; i < 40; ++i) {
+        dut.dropped_i = random() % 5;
+        dut.spoilt_i = random() % 5;
+        expected_card[DINGO_CARD_ETH_RX_NO_BUFFER] += dut.dropped_i;
+        expected_card[DINGO_CARD_RX_DROP_MALFORMED] += dut.spoilt_i;
+        clock();
+    }
+    dut.dropped_i = dut.spoilt_i = 0;
+    for (int i = 0; i < 30; ++i)
+        add(make_any());
+    run(GetParam());
+}
+
 TEST_P(WireRx, BothInputsGetTheirTurn) {
     for (int i = 0; i < 150; ++i) {
         for (const unsigned input : {kMac, kLoop}) {

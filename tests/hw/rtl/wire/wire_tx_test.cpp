@@ -64,7 +64,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
         Packet p;
         packet::NetworkPath path;
         packet::TransportHeaders h;
-        const bool loop = random() % 4 == 0;
+        const bool loop = random() % 100 < loop_percent;
         path.dmac = packet::Mac::from_u64(0x0299'0000'0000 | (random() & 0xffff));
         if (loop) {
             path.dmac =
@@ -215,6 +215,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
                 put_beat(&dut.eth_i[0], ethernet.front().first, eth_at, ethernet.front().second,
                          random);
             }
+            dut.roce_stop_i = cycles - began < stop_cycles;
             dut.m_axis_tready_i = chance(stalls.out);
             dut.loop_ready_i = chance(stalls.out);
             dut.stat_ready_i = chance(stalls.out);
@@ -257,12 +258,16 @@ class WireTx : public testing::TestWithParam<Stalls> {
                 while (bytes < 64 && (dut.m_axis_tkeep_o >> bytes & 1) != 0) {
                     ++bytes;
                 }
+                EXPECT_FALSE(dut.roce_stop_i && dut.m_axis_tdest_o);
+                roce_ = dut.m_axis_tdest_o;
+                seen_while_stopped += dut.roce_stop_i;
                 mac_open_ = !dut.m_axis_tlast_o;
                 collect(mac_frame, &dut.m_axis_tdata_o[0], bytes, dut.m_axis_tlast_o, false);
             }
             if (dut.loop_valid_o && dut.loop_ready_i) {
                 const BeatView beat(&dut.loop_o[0]);
                 EXPECT_FALSE(beat.err);
+                seen_while_stopped += dut.roce_stop_i;
                 collect(loop_frame, &dut.loop_o[0], beat.bytes, beat.last, true);
             }
             if (dut.stat_valid_o && dut.stat_ready_i) {
@@ -304,6 +309,9 @@ class WireTx : public testing::TestWithParam<Stalls> {
             return;
         }
         const bool is_ethernet = frame[12] == std::byte{0x88};
+        if (!loop) {
+            EXPECT_EQ(roce_, !is_ethernet);
+        }
         auto& queue = is_ethernet ? expected_ethernet : expected;
         ASSERT_FALSE(queue.empty()) << "a frame too many";
         const Sent& want = queue.front();
@@ -338,8 +346,10 @@ class WireTx : public testing::TestWithParam<Stalls> {
         std::vector<std::array<std::uint64_t, 16>>(2048)};
     std::uint64_t sent_packets = 0, sent_bytes = 0, frames_seen = 0;
     std::uint64_t cycles = 0, busy_cycles = 0;
+    std::uint64_t stop_cycles = 0, seen_while_stopped = 0;
+    unsigned loop_percent = 25;
     std::uint16_t id_ = 0;
-    bool mac_open_ = false;
+    bool mac_open_ = false, roce_ = false;
 };
 
 /// What the card sends; headers that it never makes (atomics, CNP) are not there.
@@ -413,6 +423,31 @@ TEST_P(WireTx, WithTheLinkDownFramesVanishUncounted) {
     }
     run(GetParam());
     EXPECT_EQ(frames_seen, 20u);
+}
+
+TEST_P(WireTx, WhenToldToStopItBeginsNoRoceFrameForTheWire) {
+    stop_cycles = 3'000;
+    for (int i = 0; i < 60; ++i) {
+        add(Opcode::kRcWriteOnly, random() % 15, random() % 1500);
+        add_ethernet(60 + random() % 300, false);
+    }
+    run(GetParam());
+    EXPECT_GT(seen_while_stopped, 100u);
+}
+
+TEST_P(WireTx, WhenToldToStopItGoesOnWithFramesForTheCardItself) {
+    stop_cycles = 400'000;  // all the time
+    loop_percent = 100;
+    while (expected.size() < 60) {
+        add(Opcode::kRcWriteOnly, random() % 15, random() % 1500);
+        if (!expected.back().loop) {
+            expected.pop_back();
+            packets.pop_back();
+            --id_;
+        }
+    }
+    run(GetParam());
+    EXPECT_GT(seen_while_stopped, 500u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stalls, WireTx, every_stall(), name_of_stalls);

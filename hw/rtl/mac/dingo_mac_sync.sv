@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+/// A bit into another clock. It comes from a register; dingo_mac_sync.xdc goes with it.
+(* KEEP_HIERARCHY = "TRUE" *)
+module dingo_mac_sync (
+    input  logic clk_i,
+    input  logic bit_i,
+    output logic bit_o
+);
+  (* ASYNC_REG = "TRUE" *) logic meta_q = 1'b0, there_q = 1'b0;
+  always_ff @(posedge clk_i) begin
+    meta_q <= bit_i;
+    there_q <= meta_q;
+  end
+  assign bit_o = there_q;
+endmodule

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//
+// dingo_mac between a card and a MAC, each with a clock of its own. Time is in ns; the cable gives
+// and takes 12.5 bytes a ns.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "../wire/wire_bench.h"
+#include "Vdingo_mac.h"
+
+namespace dingo::rtl {
+
+inline constexpr double kMacPeriod = 1000 / 322.265625;
+inline constexpr double kCorePeriod = 4;
+inline constexpr double kOverhead = 24;  // bytes: FCS, preamble, gap
+inline constexpr double kRate = 12.5;
+inline constexpr double kQuantum = 5.12;
+inline constexpr unsigned kPriority = 3;
+inline constexpr std::uint64_t kOurMac = 0x02'00'00'00'00'01;
+
+struct Clocks {
+    double core, tx, rx;
+};
+
+class Mac : public testing::Test {
+  protected:
+    struct Received {
+        Frame frame;
+        double at;  // its last beat
+    };
+    struct Sent {
+        Frame frame;
+        bool roce = false;
+        bool spoilt = false;  // void, or bad
+    };
+    struct Travelling {
+        double begin;
+        Sent sent;
+    };
+
+    Mac();
+    void clocks(const Clocks& periods) { periods_ = periods; }
+    void run(double ns);
+    /// Until nothing has moved for 3 us.
+    void settle();
+
+    Frame numbered(std::size_t bytes);
+    /// The peer: frames back to back on the cable from now on, each as `make` gives it.
+    void peer(unsigned frames, const std::function<Sent()>& make);
+    void peer_sends(Frame frame, bool bad_fcs = false) {
+        peer(1, [&] { return Sent{frame, false, bad_fcs}; });
+    }
+    void card_sends(Frame frame, bool roce, bool void_frame = false) {
+        out_.push_back({std::move(frame), roce, void_frame});
+    }
+    /// PFC frame: time of priority i where the vector has bit i.
+    static Frame pfc(std::uint8_t vector, const std::array<std::uint16_t, 8>& times);
+    static Frame pause(std::uint16_t quanta) {
+        return pfc(1u << kPriority, {9, 9, 9, quanta, 9, 9, 9, 9});
+    }
+
+    /// The frames that came are of those that were given, in order; returns how many are missing.
+    static std::size_t missing(const std::vector<Sent>& given, const std::vector<Received>& came);
+
+    struct Status {
+        std::uint32_t tx_void, tx_lost, rx_bad, rx_no_room, rx_lost, rx_control, rx_pauses,
+            tx_pauses;
+        bool tx_paused, rx_high;
+    };
+    Status status();
+
+    Vdingo_mac dut;
+    Random random{23};
+    double now = 0;
+    // percent of cycles
+    unsigned card_gives = 100, card_takes = 100, mac_takes = 100;
+    bool mac_at_cable_rate = false;          // takes as the cable does
+    bool card_obeys = false;                 // begins no RoCE frame while roce_stop_o
+    std::vector<Sent> peer_gave, card_gave;  // whole ones
+    std::vector<Received> card_got, mac_got;
+    std::uint64_t no_room = 0, bad = 0;  // as the card was told
+    unsigned gaps = 0;                   // in frames, before the MAC
+
+    double cable_free = 0;  // of the peer
+    std::deque<Travelling> line;
+    std::deque<Sent> out_;
+    std::size_t in_at = 0, out_at = 0;  // beats of the frame in work
+    Frame mac_part, card_part;
+
+  private:
+    void core_cycle();
+    void tx_cycle();
+    void rx_cycle();
+    template <typename Clock>
+    void tick(Clock& clock) {
+        dut.eval();
+        clock = 1;
+        dut.eval();
+        clock = 0;
+        dut.eval();
+    }
+
+    Clocks periods_{kCorePeriod, kMacPeriod, kMacPeriod};
+    double core_at_ = 1, tx_at_ = 0.3, rx_at_ = 0, moved_ = 0, owed_ = 0;
+    std::uint32_t number_ = 0;
+    bool shown_ = false;  // a beat of the card that was not taken stays
+};
+
+}  // namespace dingo::rtl
