@@ -158,7 +158,7 @@ struct here {
 	uint32_t bytes;
 };
 
-/* Of a WQE whose SGEs are at `data`. False: the card has to look at it. */
+/* Finds the local memory of a WQE whose SGEs are at `data`. False: the card has to look at it. */
 static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		      uint32_t data, uint32_t access, struct here *here)
 {

@@ -62,7 +62,7 @@ struct dingo_direct_known {
 
 #define DINGO_DIRECT_KNOWN 16
 
-/* Of a QP. Under its SQ's lock. */
+/* The direct road of one QP. Protected by its SQ's lock. */
 struct dingo_direct {
 	bool linked;
 	uint32_t tries;
@@ -154,7 +154,9 @@ int dingo_direct_ask(struct dingo_direct_card *card,
 		     struct dingo_uverbs_request *head, const void *payload,
 		     struct dingo_uverbs_reply *reply, int *fds,
 		     unsigned int num_fds);
-/* Of this context itself; `directory` is its place for mmap(). NULL: it cannot be mapped. */
+/*
+ * The side of this context itself; `directory` is its offset for mmap(). NULL: it cannot be mapped.
+ */
 struct dingo_direct_side *dingo_direct_own_side(struct dingo_context *ctx,
 						const char *path,
 						uint32_t context,

@@ -37,7 +37,7 @@ class Feed {
     Next next(dlrm_batch& batch);
     /// Whether the batch is here and was not released.
     [[nodiscard]] bool holds(const dlrm_batch& batch) const;
-    /// Of the oldest batch.
+    /// True for the oldest batch that is not released yet.
     [[nodiscard]] bool is_oldest(const dlrm_batch& batch) const {
         return batch.number == released_ && released_ < next_;
     }

@@ -54,7 +54,8 @@ class ServedCard final : private Pollable {
     /// its rounds would cost them time. True: it sleeps until an event is for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
-    /// A visitor, who holds the gate, is about to leave: a card that sleeps does what he gave it.
+    /// Called by a visitor that holds the gate and is about to leave: a sleeping card then does the
+    /// work that the visit brought.
     void visited();
     /// After visited() of all cards, as they may have sent to each other. True: the card is awake
     /// now, or has been, as one that was just added.
@@ -69,7 +70,7 @@ class ServedCard final : private Pollable {
     [[nodiscard]] bool before_wait(bool all);
     void after_wait();
 
-    /// Of the loop that serves it.
+    /// Counters of the loop that serves this card.
     void set_loop_stats(const LoopStats* stats) { loop_stats_ = stats; }
     void set_crowded(bool crowded) { host_.set_crowded(crowded); }
     /// Switches the card off in order.

@@ -109,7 +109,7 @@ class Threads {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// Of one sender.
+    /// Calls that wait or run for one sender.
     struct Lane {
         std::deque<LetGo> queue;
         unsigned busy = 0;                          ///< threads

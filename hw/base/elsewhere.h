@@ -23,7 +23,7 @@ void close_on_another_thread(int fd);
 /// Descriptors that were given to it and are not closed yet, of the whole process.
 [[nodiscard]] std::size_t closing_elsewhere();
 
-/// Who has sent a descriptor, or had us make it.
+/// The client that sent a descriptor, or made this process create it.
 struct Sender {
     uid_t user = static_cast<uid_t>(-1);
     std::uint64_t client = 0;  ///< tells clients of a user apart

@@ -51,7 +51,7 @@ class ExportedMemory {
     std::atomic<std::uint64_t> generation_ = 0;
 };
 
-/// Of this process. Never destroyed: threads that nobody waits for use it until the process ends.
+/// The registry of this process. Never destroyed: detached threads use it until the process ends.
 ExportedMemory& exported_memory();
 
 /// The same file, for reading only, so that whoever gets the descriptor cannot write. Empty: not

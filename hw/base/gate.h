@@ -83,7 +83,7 @@ class Gate {
     };
     /// Does a visitor's job or lets one in, when one waits, and has the gate again.
     Visit give_way();
-    /// Of all visitors, until now.
+    /// Number of visits so far, of all visitors.
     [[nodiscard]] std::uint64_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
     /// Called by each visitor before it leaves. Set while nobody else knows the gate.

@@ -58,7 +58,7 @@ class LentMemories {
     std::vector<Watcher*> watchers_;
 };
 
-/// Of this process. Never destroyed.
+/// The registry of this process. Never destroyed.
 LentMemories& lent_memories();
 
 }  // namespace dingo

@@ -17,7 +17,7 @@
 
 namespace dingo {
 
-/// Who is told that a descriptor is ready.
+/// Receiver of a descriptor's readiness.
 class Pollable {
   public:
     virtual ~Pollable() = default;
@@ -50,8 +50,8 @@ class Poller {
 
     /// Members that are told in one wait().
     static constexpr std::size_t kMost = 128;
-    /// Waits at most `timeout` nanoseconds until a member is ready; then tells those that are, at
-    /// most `most` (and kMost), each once. Who is left over is first the next time.
+    /// Waits at most `timeout` nanoseconds until a member is ready, then calls ready() of at most
+    /// `most` (and kMost) members, each once. Members that are left over come first the next time.
     void wait(std::uint64_t timeout, std::size_t most = kMost) { tell(collect(timeout, most)); }
 
     /// The two halves of wait(), for who holds a lock while members are told, and not while it

@@ -37,7 +37,7 @@ class Quota {
     std::atomic<std::size_t> refused_ = 0;
 };
 
-/// Who takes: a client, or all clients of one user who does not own the card (foreign).
+/// What one client has taken, or all clients of one user who does not own the card (foreign).
 class Account {
   public:
     explicit Account(bool foreign) : foreign_(foreign) {}
@@ -75,7 +75,7 @@ class Charge {
     std::size_t count_ = 0;
 };
 
-/// Of this process, whatever card takes them.
+/// Limits of this process, for all its cards together.
 struct ProcessQuotas {
     Quota mappings;     ///< of clients' memory; vm.max_map_count less what queues need
     Quota descriptors;  ///< that clients sent or have; the limit less a reserve
@@ -88,12 +88,13 @@ ProcessQuotas& process_quotas();
 /// the message of an innocent client if there were no room.
 inline constexpr int kReservedDescriptors = 512;
 
-/// Whether a descriptor that was just made or received is one of the reserve. The kernel gives the
-/// smallest free number, so all smaller ones are in use.
+/// True when a descriptor that was just made or received belongs to the reserve. The kernel gives
+/// the smallest free number, so all smaller ones are in use.
 [[nodiscard]] bool in_reserve(int fd);
 /// The same for a new client, for whom there is less: who is there makes objects that have some.
 [[nodiscard]] bool too_full_for_clients(int fd);
-/// For a descriptor that a client's request makes: ErrnoError(EMFILE) when it is of the reserve.
+/// Checks a descriptor that a client's request made: ErrnoError(EMFILE) when it belongs to the
+/// reserve.
 void need_room(int fd);
 
 }  // namespace dingo

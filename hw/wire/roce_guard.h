@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Keeps UDP port 4791 of this host's other addresses from other users. Who has a socket there may
-// send with any source address of the host (IP_PKTINFO), so also in the name of a card.
+// Keeps UDP port 4791 of this host's other addresses from other users. A socket there can send with
+// any source address of the host (IP_PKTINFO), so also in the name of a card.
 #pragma once
 
 #include "base/unique_fd.h"

@@ -20,7 +20,7 @@ class ShmHolds {
   public:
     /// One keeps payloads that follow each other and begin in so many bytes: they become one copy.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
-    /// Of so many messages that come at once.
+    /// Messages of which payloads may be joined at the same time.
     static constexpr std::size_t kMostRecent = 16;
 
     /// Keeps the payload at `at`, of the frame of `bytes` at `position` of the ring, while the

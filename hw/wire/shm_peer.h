@@ -60,11 +60,11 @@ class ShmPeer {
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
     /// It has said a hello of another version.
     [[nodiscard]] bool speaks_otherwise() const { return other_version_ != 0; }
-    /// Of one that is gone: text for the log when it is likely to be of another build, else "".
+    /// Text for the log when a peer that has gone probably runs another build, else "".
     [[nodiscard]] std::string stranger() const;
     /// Where connect() has found it; "": it came by itself.
     [[nodiscard]] const std::string& address() const { return address_; }
-    /// Whose socket it is, not at a local end.
+    /// PID of the peer's process. Not at a local end.
     [[nodiscard]] pid_t process() const { return process_; }
     /// 0 until it is known.
     [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
@@ -88,8 +88,8 @@ class ShmPeer {
     /// There is no place for it.
     void turn_away() { turned_away_ = true; }
     [[nodiscard]] bool turned_away() const { return turned_away_; }
-    /// Takes back what is referred to and not held, or `all`. Who stays at a frame for all of
-    /// `patience` is cut off.
+    /// Takes back payloads that are referred to and not held, or `all`. A peer that reads one frame
+    /// for all of `patience` is cut off.
     void gather(std::chrono::nanoseconds patience, bool all = false) {
         bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(socket_.get()); }) || bad_;
     }
@@ -141,7 +141,7 @@ class ShmPeer {
     Nanoseconds lent_since = kNever;  ///< when enough was lent to it, and senders told to wait
     bool keeps_lent = false;          ///< for too long: nobody waits
 
-    // Of the sender: since when the ring is full, and whether the peer is given up on.
+    // As a sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;
     bool stuck = false;
     std::uint64_t stuck_at = 0;  ///< where it was then; it takes something again when it moves

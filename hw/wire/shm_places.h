@@ -14,17 +14,17 @@
 namespace dingo {
 
 inline constexpr std::size_t kMaxShmPeers = 128;
-/// Who connects says its hello at once. Who does not has a place for so long.
+/// How long a peer that has connected keeps its place without saying hello. Peers do so at once.
 inline constexpr Nanoseconds kShmHelloTime = 1'000'000'000;
 
-/// Whether there is a place for a newcomer, and who has to go for that: null: nobody.
+/// Whether there is a place for a newcomer, and which peer loses its own for that (null: none).
 struct ShmPlace {
     bool there = false;
     ShmPeer* loser = nullptr;
 };
-/// Of those that are silent, of whom the oldest loses its own, or of all. There one of the process
-/// that has most places goes, if it keeps as many as the newcomer's then, else one that has never
-/// sent a frame; of several the one that came first.
+/// Chooses the place for `newcomer`. If there are peers that have not said hello, the oldest of
+/// them loses its place. Else the process with the most places loses one, if it then keeps as many
+/// as the newcomer's; else a peer that has never sent a frame. Among several the oldest goes.
 ShmPlace shm_place(std::span<const std::unique_ptr<ShmPeer>> peers, const ShmPeer& newcomer,
                    Nanoseconds now);
 

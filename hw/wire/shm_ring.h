@@ -50,8 +50,9 @@ inline constexpr std::uint32_t kShmElsewhere = 2;
 /// Its payload is not in it, but in memory that the producer's card has handed over
 /// (shm_segments.h). In rings between processes only.
 inline constexpr std::uint32_t kShmHandedOver = 4;
-/// Of one with kShmHandedOver: the consumer reads it, until it has read it; the producer takes the
-/// payload into it. Who finds kShmHandedOver alone and sets the other bit has it.
+/// States of a record with kShmHandedOver: the consumer reads its payload, has read it, or the
+/// producer copies the payload into it. The side that finds kShmHandedOver alone and sets another
+/// of these bits owns the payload.
 inline constexpr std::uint32_t kShmReading = 8;
 inline constexpr std::uint32_t kShmRead = 16;
 inline constexpr std::uint32_t kShmGathering = 32;
@@ -256,7 +257,7 @@ class ShmProducer : public ShmRing {
         Held held;
         bool lent;  // the consumer may have it after it has received the frame
     };
-    /// Of one side that lets go of nothing.
+    /// Limits for a consumer that does not release what it holds.
     static constexpr std::size_t kMostReferences = 8192;
     static constexpr std::size_t kMostLent = std::size_t{8} << 20;
     /// From so many on it is worth to look which are done.
@@ -321,7 +322,7 @@ class ShmConsumer : public ShmRing {
         return {data_ + (tail_ & kMask) + kAlign, mark.length};
     }
 
-    /// Of the frame that front() gave, but for packets().
+    /// Flags of the frame that front() gave, without its number of packets.
     [[nodiscard]] std::uint32_t flags() const { return flags_ & ~kShmTrainMask; }
     /// That it stands for.
     [[nodiscard]] unsigned packets() const {
@@ -334,7 +335,7 @@ class ShmConsumer : public ShmRing {
                                              : 0;
     }
 
-    /// Of the frame that front() gave: for ShmProducer::held_at().
+    /// Position of the frame that front() gave, for ShmProducer::held_at().
     [[nodiscard]] std::uint64_t position() const { return tail_; }
     /// Is done with the oldest frame.
     void pop() {

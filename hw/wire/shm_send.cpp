@@ -19,7 +19,7 @@ constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
-/// Of a frame of at least kMinFrame bytes.
+/// Destination MAC of a frame of at least kMinFrame bytes.
 std::uint64_t destination_of(std::span<const std::byte> frame) {
     std::uint64_t octets = 0;
     std::memcpy(&octets, frame.data(), sizeof octets);

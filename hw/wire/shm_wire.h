@@ -82,7 +82,7 @@ class ShmWire final : public Wire, private LocalMember {
     /// A peer that has been lent enough lets go of some within this, or it is lent no more.
     static constexpr Nanoseconds kLentPatience = 20'000'000;
 
-    // Who is there (shm_meet.cpp).
+    // Meeting peers (shm_meet.cpp).
     void join(const std::filesystem::path& dir);
 
     /// The others may be served meanwhile, so nothing that takes long happens with the gate held,
@@ -92,8 +92,8 @@ class ShmWire final : public Wire, private LocalMember {
     const ShmCard& card() const override { return own_; }
     void meet(std::unique_ptr<ShmPeer> peer) override;
 
-    /// Gets frames that are for all. Who takes our connection and says no hello does so for a
-    /// while.
+    /// Whether the peer gets frames that go to all. A card that took our connection and has not
+    /// said hello gets them for a while.
     bool hears(const ShmPeer& peer) const;
 
     /// Any frame may go to any peer.
@@ -107,7 +107,8 @@ class ShmWire final : public Wire, private LocalMember {
     void service();
     void service_one(int fd, unsigned& budget);
 
-    /// A card that was cut off, as it had stopped, may be back. Who connected does so again.
+    /// Connects again to a card that was cut off while it stood still. Only if this side had
+    /// connected; else the peer does.
     void reconnect();
     void accept_some(unsigned& budget);
     bool make_place(const ShmPeer& newcomer);

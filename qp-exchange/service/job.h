@@ -223,7 +223,7 @@ struct Job {
     uint32_t ever = 0;  ///< ranks that were taken at least once
     RankSet here_ranks, failed_ranks, ever_ranks;
     std::unordered_set<ClientId> exchanging;  ///< members with an exchange that is not complete
-    // Of what clients name: names that collide in a hash would be quadratic.
+    // Names given by clients. Not hashed: names that collide would make it quadratic.
     std::map<std::string, uint32_t> names;
 
     std::map<std::string, std::shared_ptr<Shared>> store;

@@ -41,7 +41,7 @@ class Server {
     void stop() noexcept;
 
     uint16_t port() const;
-    /// Of the metrics, 0 with a unix socket or without.
+    /// TCP port of the metrics; 0 with a UNIX socket or without metrics.
     uint16_t metrics_port() const;
 
     class Impl;

@@ -157,7 +157,7 @@ static void a_polled_receive_makes_room(void)
 	}
 }
 
-/* Of a send there is its request's identity and opcode, and no flag of a receive. */
+/* A send completion has its request's wr_id and opcode, and no flag of a receive. */
 static void sends(void)
 {
 	enum road road;

@@ -53,7 +53,7 @@ std::size_t total(const std::vector<Shown>& shown) {
 void fit(std::vector<Shown>& shown, const std::vector<Column>& head, std::size_t width) {
     const auto loss = [&](const Shown& s) { return head[s.column].loss; };
     while (total(shown) > width) {
-        // Of equal ones the last.
+        // Among equal losses the last one counts.
         const auto worst = std::max_element(shown.rbegin(), shown.rend(),
                                             [&](auto& a, auto& b) { return loss(a) < loss(b); });
         if (loss(*worst) != 0) {

@@ -38,7 +38,8 @@ void link_part(const CardEntry& card, const Path& view, const char* part) {
     }
 }
 
-/// rdma_cm is of all cards: the preload library finds their sockets as rdma_cm/0, 1, ...
+/// One rdma_cm device serves all cards: the preload library finds their sockets as rdma_cm/0, 1,
+/// ...
 void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
     const char* const misc = "sys/class/misc";
     unsigned number = 0;

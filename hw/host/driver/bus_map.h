@@ -89,7 +89,7 @@ class BusMap {
         std::uint64_t offset = 0;       ///< in the window
         std::uint64_t window = 0;       ///< which of those that had this address
 
-        /// Who makes it; nullptr: the caller.
+        /// The mover that makes accesses to this place; nullptr: the caller makes them.
         [[nodiscard]] const Mover* mover() const {
             return far != nullptr ? far->mover().get() : nullptr;
         }

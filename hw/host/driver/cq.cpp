@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kMinLogCq = 2;
-/// The smallest ring fills the page that it takes anyway, so that the client reports every 16th
+/// The smallest ring fills one page, which it takes anyway. So the client reports every 16th
 /// completion instead of each.
 constexpr unsigned kMinLogRing = 7;
 constexpr unsigned kLogEntry = 5;

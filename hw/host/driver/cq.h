@@ -28,7 +28,7 @@ class Cq {
 
     [[nodiscard]] std::uint32_t entries() const { return size_.promised; }
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
-    /// Who is told of this CQ's events.
+    /// Receiver of this CQ's events.
     [[nodiscard]] CqListener& listener() const { return listener_; }
     void resize(std::uint32_t cqe, Udata& udata);  ///< dingo_resize_cq_resp
     /// When an event is due, the card waits for `count` completions (0: for no number), `period`

@@ -28,7 +28,8 @@ class FarBuffer {
         : at_(new std::byte[capacity], Return{nullptr, nullptr, false}), capacity_(capacity) {}
     FarBuffer(std::byte* at, std::size_t capacity, std::shared_ptr<FarBufferPool> pool)
         : at_(at, Return{std::move(pool), nullptr, false}), capacity_(capacity) {}
-    /// Of `bytes`, which `held` keeps. `pinned`: they are of a pool.
+    /// Refers to `bytes`, which `held` keeps alive. `pinned`: they lie in a pool that a copy engine
+    /// may read.
     FarBuffer(std::span<const std::byte> bytes, Held held, bool pinned)
         : at_(const_cast<std::byte*>(bytes.data()), Return{nullptr, std::move(held), pinned}),
           size_(bytes.size()),
@@ -52,7 +53,7 @@ class FarBuffer {
     }
     /// What keeps it; null: it is this buffer's own.
     [[nodiscard]] const Held& held() const { return at_.get_deleter().held; }
-    /// Of memory that is held: the bytes behind it are its, too.
+    /// Adds the `bytes` that follow in the held memory.
     void extend(std::size_t bytes) { capacity_ = size_ += bytes; }
     [[nodiscard]] std::span<std::byte> bytes() { return {at_.get(), size_}; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return {at_.get(), size_}; }

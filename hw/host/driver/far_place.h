@@ -29,7 +29,7 @@ class FarPlace {
     FarPlace& operator=(const FarPlace&) = delete;
 
     [[nodiscard]] const std::shared_ptr<Mover>& mover() const { return mover_; }
-    /// Of reads that nothing is ordered with.
+    /// The mover of reads that need no order with other accesses.
     [[nodiscard]] const std::shared_ptr<Mover>& fetcher() const { return fetcher_; }
 
     // By the mover's thread, or the fetcher's. `offset` in the window; false: bus error.

@@ -57,7 +57,7 @@ class FarReads {
     /// Where bytes are that read() would copy, all of one piece. False: read() is to be asked.
     bool refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead,
                Elsewhere& where, const Fetch& fetch);
-    /// As FarMemory::prefetch(). Of a long message only its first piece is fetched.
+    /// As FarMemory::prefetch(). Of a long message it fetches the first piece only.
     bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes,
                   const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;

@@ -21,7 +21,7 @@ constexpr std::size_t kMostHeld = std::size_t{8} << 20;
 /// Bytes that go to near memory in one look at a stream, or one access: nobody waits for all that
 /// was held.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
-/// Who waits is looked at this often though nothing moves: an access may take too long.
+/// How often QPs that wait are run although no access ended: one access may take too long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
@@ -261,7 +261,8 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     if (!place.ok) {
         return Access::kError;
     }
-    // Who makes one copy at a time may be slow, and what is held is another client's.
+    // A place that makes one copy at a time may be slow, and held memory belongs to another client:
+    // such a place gets a copy of the data.
     const Held none;
     const Held& held = place.far == nullptr || place.far->depth() > 1 ? whose : none;
     if (extend(s, place, src, held)) {

@@ -97,7 +97,7 @@ class FarStreams final : public FarMemory {
     /// The same if its mover has begun all that it was given before; else it may grow. False: it
     /// may.
     bool flush_if_idle(State& s);
-    /// Of all streams.
+    /// flush_if_idle() for all streams that have an open write.
     void flush_idle();
     /// Gives it to its mover, or makes it at once. False: not now.
     bool give(State& s, HeldAccess& held);

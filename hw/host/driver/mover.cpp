@@ -230,7 +230,7 @@ void Mover::Thread::report(State::Posted one, bool ok) {
 }
 
 bool Mover::Thread::oldest_is_done() const {
-    // Who does not spin waits in finish().
+    // A mover that does not spin waits in finish().
     while (state_->spin != 0 && !started_.front().access.place->is_done(started_.front().access)) {
         if (state_->news.load(std::memory_order_relaxed)) {
             return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A thread that makes accesses to far memory in their order. Of places that take several at once
-// some are on their way together. Whoever's memory is slow waits for itself: each client has its
-// own.
+// A thread that makes accesses to far memory in order. Places that can take several accesses at
+// once have some under way together. Each client has a mover of its own, so slow memory delays only
+// its owner.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct FarAccess {
     std::uint32_t count = 1;      ///< write: calls that it was made of
     std::shared_ptr<void> of;     ///< whose it is; accesses of others are never joined with it
 
-    /// Of a write whose data are not held.
+    /// Appends to a write whose data are not held.
     void append(std::span<const std::byte> src);
 };
 

@@ -83,7 +83,7 @@ class Qp {
     /// Indexes of its queues are at `address` of the bus from now on, until the QP is reset
     /// (SHARE_INDEXES). ErrnoError.
     void share_indexes(std::uint64_t address);
-    /// Who is told of this QP's events.
+    /// Receiver of this QP's events.
     [[nodiscard]] EventListener& listener() const { return listener_; }
 
   private:

@@ -37,7 +37,7 @@ class CudaLane {
 
     // False, and `why`: bus error.
 
-    /// Of any size, by any thread. The data are there when it returns.
+    /// Copy any number of bytes and return when they are there. Any thread.
     bool read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
 
@@ -73,7 +73,8 @@ class CudaLane {
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
     bool record(cuda::Event event, const Way& way, std::string& why) const;
-    /// Of a copy that was given to the stream: of one that failed no part is on its way any more.
+    /// Ends a copy that was given to the stream (`ok`: without error). After a failure it waits
+    /// until no part of the copy is under way.
     bool settled(bool ok, const Way& way) const;
     bool wait(cuda::Event event, std::string& why) const;
     /// Records the end of a copy that was given to the stream. Whether it is on its way; `ok`: it

@@ -414,7 +414,9 @@ bool dingo_foreign_names_fd(const struct dingo_foreign* foreign, int fd) {
     return false;
 }
 
-/* Of the ioctl's own bytes an answer changes the flags of attributes, and the handles of objects.
+/*
+ * An answer may change two things of the ioctl's own bytes: the flags of attributes, and handles of
+ * objects.
  */
 static void take_ioctl(const struct dingo_foreign* foreign, const struct places* places,
                        const char* block) {

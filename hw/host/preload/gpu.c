@@ -156,7 +156,7 @@ static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     return true;
 }
 
-/* Whether the address is of memory of cuMemCreate. */
+/* Whether the address lies in memory that cuMemCreate() made. */
 static bool is_made_by_create(uint64_t va) {
     uint64_t allocation = 0;
     bool made = cu.retain(&allocation, (void*)(uintptr_t)va) == CU_SUCCESS;

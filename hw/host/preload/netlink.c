@@ -109,7 +109,7 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
     return result;
 }
 
-/* The view's device with the smallest number from `device` on, or -1. */
+/* Returns the smallest device number of the view from `device` on, or -1. */
 static long device_from(uint32_t device) {
     char path[PATH_MAX];
     struct dirent* entry;

@@ -183,8 +183,10 @@ static void say_no_proc(const char* file, long error) {
     }
 }
 
-/* What HELLO hands over; *close: it is to be closed then. -EACCES: the card is of a user whom
- * nobody named. */
+/*
+ * Makes the descriptor that HELLO hands over. *close: the caller closes it after the message.
+ * Returns -EACCES when the card belongs to another user whom DINGO_TRUST_OWNER does not name.
+ */
 static int open_memory(int fd, bool* close) {
     uid_t user = 0;
     int owner = dingo_owner_of(fd, &user);

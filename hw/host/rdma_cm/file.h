@@ -29,7 +29,7 @@ struct GroupJoin;
 /// its last copy.
 class File final : public Pollable {
   public:
-    /// Who connected.
+    /// The client that connected.
     struct Client {
         pid_t pid = 0;
         std::shared_ptr<Account> account;
@@ -95,7 +95,8 @@ class File final : public Pollable {
 
   private:
     void fail();
-    /// Whether descriptors that may be kept are of the reserve: only an answer at once may use it.
+    /// Whether the message's descriptors that may have to be kept come from the reserve. Such a
+    /// request must be answered at once.
     [[nodiscard]] bool takes_reserve(const uverbs::Message& message) const;
     /// False: the answer comes later.
     bool execute(uverbs::Message& message, uverbs::Reply& reply);

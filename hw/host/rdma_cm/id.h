@@ -98,7 +98,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] const cm::Path& path() const { return path_; }
     [[nodiscard]] const Address& source() const { return binding_.address; }
     [[nodiscard]] const Address& destination() const { return destination_; }
-    /// Of the peer's card: other than destination() when that stands for "myself".
+    /// GID of the peer's card. Differs from destination() when that means "this host".
     [[nodiscard]] const Gid& remote_gid() const { return remote_gid_; }
     [[nodiscard]] bool is_wildcard() const { return binding_.is_any(); }
     [[nodiscard]] IdState state() const { return state_; }

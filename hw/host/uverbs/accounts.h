@@ -39,7 +39,7 @@ class Accounts {
     /// of another user have one in common, whatever cards and services of the process they use.
     static std::shared_ptr<Account> of(uid_t user);
 
-    /// Who it is whose descriptors have to be closed.
+    /// The sender to whose account closing of received descriptors counts.
     static Sender sender(uid_t user, const std::shared_ptr<Account>& account) {
         static std::atomic<std::uint64_t> clients{0};
         return {.user = user, .client = account->foreign() ? 0 : ++clients};

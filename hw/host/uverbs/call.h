@@ -72,7 +72,7 @@ class Call {
     /// Copies of the descriptors that have these numbers in the client. NeedFds when the request
     /// brought none; ErrnoError(EBADF) when one is not open there.
     [[nodiscard]] std::vector<int> descriptors(std::vector<int> numbers) const;
-    /// The same for a DMABuf that is memory of a GPU at `va` if it is of any.
+    /// The same for a DMABuf that may be GPU memory at `va`.
     [[nodiscard]] int dmabuf(int number, std::uint64_t offset, std::uint64_t va,
                              std::uint64_t length) const;
 

@@ -61,9 +61,9 @@ class DirectMemory {
     [[nodiscard]] bool is_linked() const { return links_ != 0; }
     /// Odd: somebody uses it.
     [[nodiscard]] std::uint32_t busy() const;
-    /// Key of the one region that is used then; 0: it may be any.
+    /// Key of the only region that the busy peer uses; 0: it may use any.
     [[nodiscard]] std::uint32_t key() const;
-    /// Who is busy with this count has been waited for in vain, and is not again.
+    /// The wait for the peer that is busy with this `count` timed out; it is not waited for again.
     void give_up(std::uint32_t count) { given_up_ = count; }
     [[nodiscard]] bool given_up(std::uint32_t count) const { return given_up_ == count; }
 
@@ -89,7 +89,8 @@ class DirectPage {
     /// page to nobody.
     void establish() { established_ = is_open(); }
     [[nodiscard]] bool is_established() const { return established_; }
-    /// It takes no more. Who is busy may go on: DirectFence.
+    /// The page takes no more requests. A peer that is busy with one may finish it: DirectFence
+    /// waits for that.
     void close();
     /// The QP has failed by itself: close(), and what was posted since is flushed.
     void close_failed();
@@ -168,9 +169,10 @@ class DirectRegion {
     DirectRegion(const DirectRegion&) = delete;
     DirectRegion& operator=(const DirectRegion&) = delete;
 
-    /// Again, as it was: who has it mapped still has.
+    /// Shows the region again, unchanged: peers that had it mapped still do.
     void show();
-    /// Nobody finds it any more. Who is busy may go on: DirectFence.
+    /// Hides the region from peers. A peer that is busy with it may finish: DirectFence waits for
+    /// that.
     void withdraw();
 
   private:
@@ -201,7 +203,7 @@ class DirectContext {
     /// A file of its regions. ErrnoError(ENOENT).
     [[nodiscard]] int file(std::uint32_t number) const;
     std::unique_ptr<DirectPage> make_page(Qp& qp);
-    /// Of pages that are, and of those that peers still have.
+    /// Memory of live pages, and of destroyed ones that peers still have mapped.
     [[nodiscard]] const std::vector<std::weak_ptr<DirectMemory>>& memories() const {
         return memories_;
     }
@@ -233,7 +235,7 @@ class DirectContext {
     std::size_t sweep_at_ = 64;  ///< memories at which gone ones are looked for
 };
 
-/// Of one card.
+/// The direct road of one card.
 class DirectCard {
   public:
     /// `meeting_place`: directory of the wire's segment, where the providers of peers find the card

@@ -82,8 +82,10 @@ struct dingo_direct_page {
     struct dingo_direct_receive done[]; /* as many as the RQ has entries */
 };
 
-/* A region of a context, at the index of its key. Of the region, what lies in one file that cannot
- * shrink: the rest is reached by the card. */
+/*
+ * A region of a context, at the index of its key. It covers the bytes that lie in one file that
+ * cannot shrink; the card reaches the rest.
+ */
 struct dingo_direct_region {
     uint32_t seq; /* odd, or 0: there is none */
     uint32_t key;

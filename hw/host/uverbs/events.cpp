@@ -136,7 +136,8 @@ bool EventChannel::is(int fd) const {
     struct stat st {};
     int kind = 0;
     socklen_t bytes = sizeof kind;
-    // Of a socket fstat() asks nobody; of a file it may ask one that does not answer (FUSE).
+    // SO_TYPE first: fstat() on a socket is local, on a file it may ask a file system that does not
+    // answer (FUSE).
     return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) == 0 && ::fstat(fd, &st) == 0 &&
            st.st_dev == client_file_.st_dev && st.st_ino == client_file_.st_ino;
 }

@@ -232,8 +232,8 @@ class ObjectTable {
     ObjectTable(const ObjectTable&) = delete;
     ObjectTable& operator=(const ObjectTable&) = delete;
 
-    /// Gives it the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many, or
-    /// when the account has its share of them.
+    /// Gives the object the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many
+    /// objects, or when the account has used its share.
     void add(std::unique_ptr<Object> object);
     /// ErrnoError: ENOENT no such handle, EINVAL it is something else.
     [[nodiscard]] Object& lookup(ObjectType type, std::uint64_t handle) const;
@@ -267,7 +267,8 @@ class ObjectTable {
     std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<Object>> objects_;
     std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
-    /// Of the objects of a type. Many may ask, and a client may have a million.
+    /// Index of the objects of one type. Many requests ask for it, and a client may have a million
+    /// objects.
     struct Index {
         std::set<std::uint32_t> handles;
         std::unordered_map<std::uint32_t, Object*> numbers;  ///< of those that have one of the card

@@ -47,7 +47,8 @@ class CompletionQueue {
     void set_first_at(Nanoseconds time) noexcept { first_at_ = time; }
     /// Writes the event.
     void fire(CardContext& card);
-    /// Of an event that waits; kNever: since the last run(), which the next one makes a time.
+    /// When an event that waits is due; kNever: it began to wait after the last run(), and the next
+    /// one sets the time.
     Nanoseconds event_due = kNever;
 
   private:

@@ -42,7 +42,7 @@ class Loopback final : public WirePort {
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
 
-    /// Whose addresses are the card's own; nullptr: no address is.
+    /// Sets the port whose addresses are the card's own; nullptr: no address is.
     void set_port(const Port* port) noexcept;
 
     /// A frame that may be for the wire or for us.

@@ -444,7 +444,7 @@ module dingo_cq (
   end
 
   // ---------------------------------------------------------------------------------- deadlines
-  // Of every event that waits, in the cycle behind; and of one that does no more: none.
+  // Set one cycle after its CQ changed: for an event that waits when it is due, else never.
   logic set_q, set_never_q, timers_ready;
   rtl_pkg::cqi_t set_cq_q;
   logic [63:0] set_from_q;

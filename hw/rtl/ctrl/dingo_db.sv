@@ -155,7 +155,7 @@ module dingo_db (
       .written_o(cq_written)
   );
 
-  // Of an SRQ, that it exists and its page.
+  // SRQs: whether each exists, and its doorbell page.
   logic srq_on, srq_written;
   logic [PageW-1:0] srq_page;
   dingo_marked_ram #(

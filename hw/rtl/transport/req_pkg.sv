@@ -142,7 +142,7 @@ package req_pkg;
     logic [31:0]  length;          // of the message
   } wqe_t;
 
-  // Of n blocks that are there, what one read of a send queue may take: up to 8.
+  // Blocks that one read of a send queue may take when n blocks are posted: up to 8.
   function automatic logic [3:0] fill_limit(input logic [31:0] n);
     fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
   endfunction

@@ -30,7 +30,7 @@ struct GroupOptions {
     /// A signal whose handler runs while a call waits ends that call with Error(Cancelled).
     bool stop_on_signal = false;
     Security security;
-    /// Of each call that is given none, and of join(). Negative: for ever.
+    /// For join(), and for each call without a timeout of its own. Negative: waits for ever.
     std::chrono::milliseconds timeout{30'000};
 };
 

@@ -77,7 +77,7 @@ class Histogram {
         const unsigned shift = 64U - kSubBits - static_cast<unsigned>(__builtin_clzll(ticks));
         return (std::size_t{shift} << (kSubBits - 1)) + (ticks >> shift);
     }
-    /// Smallest value of a bucket, in ticks.
+    /// Smallest value that falls into a bucket, in ticks.
     static std::uint64_t lower(std::size_t index);
 
   private:

@@ -32,7 +32,7 @@ enum class State : std::uint8_t {
     kSidrReplied,
 };
 
-/// What both ends tell each other. Of received ones, resources are seen from this side.
+/// What both ends tell each other. Received resources (depths) are converted to this side's view.
 struct Parameters {
     std::uint32_t qpn = 0;
     std::uint32_t qkey = 0;

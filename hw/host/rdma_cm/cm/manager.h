@@ -26,7 +26,7 @@ class CmPort {
     virtual void send(const Path& path, const Mad& mad) = 0;
     [[nodiscard]] virtual std::uint64_t ca_guid() const = 0;
     [[nodiscard]] virtual std::uint8_t ack_delay() const = 0;  ///< 4.096 us * 2^n
-    /// Of one of our addresses, or -1.
+    /// Index of one of our addresses, or -1.
     [[nodiscard]] virtual int gid_index(const Gid& gid) const = 0;
     [[nodiscard]] virtual std::uint8_t mtu() const = 0;  ///< 1..5
     virtual std::uint32_t random() = 0;
@@ -43,7 +43,7 @@ struct Request {
     Parameters parameters;
 };
 
-/// Who listens.
+/// The listening identifiers.
 class Listeners {
   public:
     enum class Answer : std::uint8_t { kTaken, kNobody, kRefused };
@@ -88,7 +88,7 @@ class Manager {
 
   private:
     friend class Communication;
-    /// Who sent it as well: a stranger may say another one's GUID.
+    /// The sender's GID is part of the key: a stranger may claim another card's GUID.
     using RemoteKey = std::tuple<Gid, std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
     static RemoteKey id_of(const Communication& connection);

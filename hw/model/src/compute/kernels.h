@@ -32,7 +32,7 @@ struct Kernel {
 /// All kernels, by id.
 std::span<const Kernel> kernels() noexcept;
 
-/// Of a kernel and parameter that SET_COMPUTE has checked.
+/// Configures a kernel with a parameter; SET_COMPUTE has checked both.
 Config configure(std::uint32_t kernel, std::uint32_t param) noexcept;
 
 /// Transforms bytes [offset, offset + data.size()) of a message. Only a message's last piece may be

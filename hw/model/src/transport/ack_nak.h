@@ -48,8 +48,8 @@ class AckNak {
 
     /// Sends what is owed.
     Sent send_reply(QueuePair& qp);
-    /// The owner leaves: what it saw completed is acknowledged, or the peer would repeat it in
-    /// vain.
+    /// Called when the owner of the QP goes: acknowledges what it saw completed, so that the peer
+    /// does not retransmit to a QP that is gone.
     void send_owed_reply(QueuePair& qp);
 
   private:

@@ -41,7 +41,7 @@ class Datagram {
 
     /// Sends up to `burst` datagrams, counted in `used`.
     SendStop turn(QueuePair& qp, unsigned burst, unsigned& used);
-    /// Of a QP that goes: as many as the wire takes.
+    /// Called when a QP goes: sends as many of its datagrams as the wire takes.
     void send_last_datagrams(QueuePair& qp);
     /// A datagram for a QP in RTR or later; `frame` has the network header that its buffer begins
     /// with.

@@ -116,7 +116,8 @@ class FarWork {
     void wait_for_turn(QueuePair& qp);
     FarHalf& touch(QueuePair& qp, Half half);
     [[nodiscard]] static std::uint32_t most_completions(const QueuePair& qp, Half half);
-    /// Of this kind, behind all that is given to the port. The QP waits.
+    /// Makes an effect of this kind that waits for all accesses given to the port so far. The QP
+    /// waits, too.
     FarEffect effect_of(QueuePair& qp, Half half, FarEffect::Kind kind);
     void posted(QueuePair& qp, Half half);
     /// The port has said kError or kLater.

@@ -68,11 +68,12 @@ class FrameWriter {
     /// Gives the room back.
     void cancel();
 
-    /// Of the frame that was opened last: the packets that it stands for.
+    /// Number of packets in the frame that was opened last: more than 1 in a train.
     [[nodiscard]] unsigned packets() const noexcept { return packets_; }
 
-    /// Of all frames that were sent, as cost.h counts. Copies for own members of a group are
-    /// counted here, before anybody has received one: else a few frames would be a lot of work.
+    /// Cost of all frames sent so far, in the units of cost.h. Copies for the card's own members of
+    /// a multicast group count when sent, before anybody receives one: else a few frames could make
+    /// much work.
     [[nodiscard]] std::int64_t cost() const noexcept { return cost_; }
 
     /// The wire had no room since clear_busy(), for anybody or at one address.

@@ -20,7 +20,7 @@ class Paths {
     /// The header template of a connected QP (TransportState::path), made anew when the GID table
     /// changed; nullptr: no source GID that is for this QP.
     const packet::HeaderTemplate* of(QueuePair& qp) const;
-    /// Template of a datagram, until the next call; nullptr likewise.
+    /// Header template of a datagram, valid until the next call; nullptr: its path is not usable.
     const packet::HeaderTemplate* of(const QueuePair& qp, const dingo_wqe_ud& av);
 
     /// From the QP's peer to the QP's own GID, on its VLAN.

@@ -16,7 +16,7 @@ using packet::Opcode;
 
 namespace {
 
-/// Of the next `packets` packets of the response.
+/// Opcode for the next `packets` packets of the response.
 Opcode response_opcode(const ReadResource& resource, std::uint32_t packets) {
     const bool first = resource.next == resource.start;
     const bool last = resource.next + packets == resource.stop;

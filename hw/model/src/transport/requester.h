@@ -57,7 +57,7 @@ class Requester {
     // --- request_packet.cpp
     SendStop send_packet(QueuePair& qp, const SendRecord& record);
     SendStop send_data_packet(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
-    /// Of a packet, or of a train from there on.
+    /// Headers of a data packet, or of a train that begins with it.
     packet::TransportHeaders data_headers(const QueuePair& qp, const SendRecord& record,
                                           std::uint32_t packet_index, unsigned packets) const;
     SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);

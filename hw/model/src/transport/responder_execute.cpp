@@ -14,7 +14,7 @@ namespace syndrome = packet::syndrome;
 
 namespace {
 
-/// Of a packet, or of the last packet of a train.
+/// PSN of a packet, or of the last packet of a train.
 std::uint32_t last_psn(const packet::Packet& packet) {
     return packet::psn_add(packet.bth.psn, packet.packets - 1);
 }

@@ -81,7 +81,7 @@ QueuePair* Scheduler::take() noexcept {
     return nullptr;
 }
 
-// Who has nothing to send saves nothing up.
+// A context that has nothing to send keeps no credit.
 void Scheduler::drop_first() noexcept {
     Context& context = contexts_[turns_.front()];
     context.credit = std::min<std::int64_t>(context.credit, 0);

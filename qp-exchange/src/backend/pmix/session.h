@@ -43,7 +43,7 @@ class PmixSession {
     bool goes_on(const std::string& call) const;
     /// The processes that have failed, in words; empty: none.
     std::string who_is_gone() const;
-    /// Of another process, after fence(). Empty: it has put no such value.
+    /// Value that another process has put, after fence(). Empty: it has put no such value.
     std::optional<std::vector<std::byte>> value_of(uint32_t rank, const std::string& key);
 
     /// Values that belong to no process. @return false: the key exists

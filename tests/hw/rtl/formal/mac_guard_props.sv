@@ -36,7 +36,7 @@ module mac_guard_props (
       was_valid_q <= m_valid && !ready_i;
       was_last_q <= m_last;
       was_user_q <= m_user;
-      // What the guard holds for the MAC is of a frame before, or of this one.
+      // What the guard holds for the MAC belongs to an earlier frame, or to this one.
       if (valid_i && tready) open_q <= !last_i;
       else if (cut_q && (!m_valid || ready_i)) open_q <= 1'b0;
       if (!cut_q) cut_q <= !core_i && open_q;
