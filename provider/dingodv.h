@@ -155,7 +155,7 @@ struct dingodv_cq {
 	void *entries;		/* of 32 bytes */
 	uint64_t *doorbell;	/* store consumer index << 32 | doorbell_word */
 	const uint32_t *status;	/* read only; bit 30 is set once the card is gone: nothing completes any more */
-	uint32_t num_entries;	/* a power of two; a quarter of it is there for who reports late */
+	uint32_t num_entries;	/* a power of two; a quarter of it is spare for consumers that report late */
 	uint32_t doorbell_word;
 	uint32_t cqn;
 	uint32_t reserved;

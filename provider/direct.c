@@ -324,7 +324,10 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	return false;
 }
 
-/* False: the QP was closed during the copy, by who does not wait any longer. */
+/*
+ * False: the QP was closed during the copy; the card did not wait for this any
+ * longer.
+ */
 static bool complete_receive(struct dingo_direct *d, uint32_t index,
 			     const struct dingo_wqe_ctrl *ctrl, uint32_t opcode,
 			     uint32_t bytes)

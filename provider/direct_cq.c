@@ -279,7 +279,10 @@ void dingo_direct_arm(struct dingo_cq *cq)
 	dingo_unlock(&c->lock);
 	for (n = 0; n < atomic_load(&c->num_receivers); n++)
 		await_peer(c->receivers[n]);
-	/* who did not see it adds its completion before the caller polls again */
+	/*
+	 * a poster that did not see it adds its completion before the caller
+	 * polls again
+	 */
 	while (atomic_load(&c->posters))
 		sched_yield();
 }

@@ -20,7 +20,7 @@ namespace dingo {
 struct LoopStats {
     bool crowded = false;      ///< the thread has to wait for a processor
     std::uint64_t naps = 0;    ///< see IdlePolicy
-    std::uint64_t sleeps = 0;  ///< likewise
+    std::uint64_t sleeps = 0;  ///< sleeps in the kernel
 };
 
 /// A card with its host, its wire and its control socket, as a loop serves it.
@@ -126,15 +126,16 @@ class ServedCard final : private Pollable {
     bool disturbed_ = false;  ///< the wire has faults
     const LoopStats* loop_stats_ = nullptr;
     bool asleep_ = false;
-    Nanoseconds due_ = kNever;  // of a card that sleeps
+    Nanoseconds due_ = kNever;  // deadline of a sleeping card
     bool idle_ = false;         // its last round found nothing, and nothing has come since
     Nanoseconds idle_since_ = 0;
 
     ControlLoop* control_loop_ = nullptr;  ///< null: the card's thread serves the host
-    std::optional<PollGroup> host_polls_;  ///< of the control thread
+    /// descriptors of the host that the control thread polls
+    std::optional<PollGroup> host_polls_;
     Poller* poller_ = nullptr;
     std::optional<PollGroup> polls_;
-    int wire_fd_ = -1;  ///< that is watched
+    int wire_fd_ = -1;  ///< the wire's descriptor that poller_ watches; -1: none
     Poller::Id wire_id_ = 0;
     bool wire_counts_ = true;  ///< the wire's readiness is news to the card
     Sender sender_{*this};

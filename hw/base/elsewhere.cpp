@@ -54,7 +54,7 @@ thread_local Sender closes_for;
 /// Unmapping this much takes no noticeable time.
 constexpr std::size_t kSmallMapping = 1 << 20;
 
-/// What is let go of: a descriptor, or a mapping.
+/// A descriptor to close, or a mapping to remove.
 struct LetGo {
     int fd = -1;
     void* at = nullptr;
@@ -191,7 +191,7 @@ class Threads {
     Lanes lanes_;
     unsigned threads_ = 0;
     unsigned idle_ = 0;
-    unsigned starting_ = 0;    ///< of the threads
+    unsigned starting_ = 0;    ///< threads that are being started
     std::size_t waiting_ = 0;  ///< in the lanes and in the threads' hands
 };
 

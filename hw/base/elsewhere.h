@@ -47,7 +47,8 @@ class ClosesFor {
 /// The same for all clients of a user: no more are to be admitted.
 [[nodiscard]] bool user_has_too_many_closing(uid_t user);
 
-/// Lets go of `what` in some seconds, on another thread: who may still read it has then given up.
+/// Releases `what` in some seconds, on another thread: a reader that is still busy with it has
+/// given up by then.
 void let_go_later(std::shared_ptr<const void> what);
 
 /// munmap(): here when it is short, else soon, on another thread.

@@ -95,8 +95,8 @@ class Gate {
         void (*call)(void*);
         void* argument;
         int log = -1;              ///< the visitor's
-        bool done = false;         ///< by the data thread
-        std::exception_ptr error;  ///< that it threw there
+        bool done = false;         ///< the data thread has done it
+        std::exception_ptr error;  ///< what the job threw in the data thread
     };
 
     void enter();
@@ -114,16 +114,18 @@ class Gate {
     std::condition_variable changed_;
     std::atomic<std::thread::id> holder_{};  ///< only its own thread sees itself there
     std::atomic<unsigned> waiting_ = 0;      ///< visitors
-    std::deque<Job*> jobs_;                  ///< of some of them
-    bool stay_is_next_ = false;              ///< where both are wanted
+    /// jobs of waiting visitors that may run in the data thread
+    std::deque<Job*> jobs_;
+    bool stay_is_next_ = false;  ///< where both are wanted
     std::atomic<std::uint64_t> visits_ = 0;
-    unsigned depth_ = 0;         ///< of the holder
-    bool held_by_data_ = false;  ///< likewise
+    unsigned depth_ = 0;         ///< nested holds of the thread that has the gate
+    bool held_by_data_ = false;  ///< the data thread has the gate
     bool data_waits_ = false;    ///< the data thread is next, unless it gives way
     bool offered_ = false;       ///< by the data thread, which waits, to one visitor
-    std::chrono::steady_clock::time_point entered_;  ///< by who took the offer
-    std::chrono::nanoseconds inside_{};              ///< likewise, when he left
-    bool timed_ = false;                             ///< he is inside
+    /// when the visitor that took the offer entered
+    std::chrono::steady_clock::time_point entered_;
+    std::chrono::nanoseconds inside_{};  ///< how long that visitor stayed
+    bool timed_ = false;                 ///< that visitor is inside
 };
 
 }  // namespace dingo

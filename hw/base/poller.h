@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What one thread waits for: descriptors, each with somebody who is told when it is ready.
+// The descriptors that one thread waits for, each with an object that is called when it is ready.
 #pragma once
 
 #include <sys/epoll.h>
@@ -54,8 +54,8 @@ class Poller {
     /// `most` (and kMost) members, each once. Members that are left over come first the next time.
     void wait(std::uint64_t timeout, std::size_t most = kMost) { tell(collect(timeout, most)); }
 
-    /// The two halves of wait(), for who holds a lock while members are told, and not while it
-    /// waits. collect() may run while another thread adds, changes or removes members.
+    /// The two halves of wait(), for a thread that holds a lock while members are called, and not
+    /// while it waits. collect() may run while another thread adds, changes or removes members.
     struct Found {
         std::array<epoll_event, kMost> events;
         int count = 0;
@@ -78,8 +78,8 @@ class Poller {
     bool has_pwait2_ = true;
 };
 
-/// Members of a poller with one owner, who is called once in each wait() that finds some of them
-/// ready, before the first of them is told.
+/// Members of a poller with one owner. The owner is called once in each wait() that finds some of
+/// them ready, before the first of them.
 class PollGroup {
   public:
     PollGroup(Poller& poller, std::function<void()> before)

@@ -106,7 +106,7 @@ ShmPeer::ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(s
     if (!socket_ || ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
         return;
     process_ = peer.pid;
-    // Memory of clients goes to cards of this user only, who could read it with ptrace, too.
+    // Clients' memory goes only to cards of this user, which could read it with ptrace anyway.
     same_user_ = peer.uid == ::geteuid();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who has a place at a card of a shm segment, and for how long the card waits for its peers: so
-// that none of them keeps others out or stops the thread that serves the card.
+// Which peers have a place at a card of a shm segment, and how long the card waits for them: no
+// peer may keep others out or stop the thread that serves the card.
 #pragma once
 
 #include <chrono>

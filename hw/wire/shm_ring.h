@@ -31,7 +31,7 @@ struct ShmRingHeader {
     alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
     /// Kick it when tail or let_go moves.
     alignas(64) std::atomic<std::uint32_t> producer_waits;
-    /// Consumer: of frames before this it has let go of the lent payloads, too.
+    /// Consumer: it has released the lent payloads of all frames before this, too.
     alignas(64) std::atomic<std::uint64_t> let_go;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -120,7 +120,7 @@ class ShmProducer : public ShmRing {
     /// `local`: the consumer is in this thread.
     explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
 
-    /// What the consumer may still read of held memory is let go of later.
+    /// Memory that the consumer may still read is released later.
     ~ShmProducer();
     ShmProducer(const ShmProducer&) = delete;
     ShmProducer& operator=(const ShmProducer&) = delete;
@@ -170,8 +170,8 @@ class ShmProducer : public ShmRing {
         lent_bytes_ += reference.lent ? payload.size() : 0;
         commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Lets go of payloads of frames that were received, and of lent ones that the consumer has
-    /// let go of.
+    /// Releases payloads of frames that were received, and lent ones that the consumer has
+    /// released.
     void forget_received();
     /// So much is lent that more should wait.
     [[nodiscard]] bool lends_enough() {
@@ -180,7 +180,8 @@ class ShmProducer : public ShmRing {
         forget_received();
         return lent_bytes_ >= kMostLent;
     }
-    /// So much is in the ring or not let go of that payloads are to be copied.
+    /// True when so many payloads are in the ring, or not released yet, that further ones are
+    /// copied.
     [[nodiscard]] bool refers_enough() const {
         return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
     }
@@ -249,8 +250,8 @@ class ShmProducer : public ShmRing {
     const bool local_;
 
     struct Reference {
-        std::uint64_t at;     // of its record
-        std::size_t len;      // of the frame
+        std::uint64_t at;     // ring position of its record
+        std::size_t len;      // bytes of the frame
         std::uint32_t flags;  // of the frame when it has its payload
         std::size_t offset;   // in the frame
         std::span<const std::byte> payload;
@@ -273,7 +274,7 @@ class ShmProducer : public ShmRing {
         return std::max(tail_, header_.tail.load(std::memory_order_acquire));
     }
     std::deque<Reference> references_;  // a part of them may be received already
-    std::size_t lent_bytes_ = 0;        // of them
+    std::size_t lent_bytes_ = 0;        // bytes of those that are lent
     std::chrono::nanoseconds waited_{0};
 };
 

@@ -146,7 +146,7 @@ static int dingo_p2p_on(struct dingo_dev *dev)
 	return 0;
 }
 
-/* Who holds any of it can be seen by taking all of it. */
+/* Taking all of it shows whether anybody holds a part. */
 static int dingo_p2p_off(struct dingo_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;

@@ -54,7 +54,7 @@ struct dingo_db_space {
 	struct mutex lock; /* protects pages and their bitmaps */
 	struct list_head pages;
 	bool kernel; /* the kernel itself rings: pages are mapped */
-	bool limited; /* @user gets no more than his share of the pages */
+	bool limited; /* @user gets no more than a share of the pages */
 	u32 user; /* uid */
 };
 

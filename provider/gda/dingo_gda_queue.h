@@ -20,7 +20,7 @@
 #define DGDA_POLL_MOST 64			/* entries in one call */
 #define DGDA_STATUS_GONE 0x40000000U		/* DINGO_STATUS_GONE of dingo-abi.h */
 #define DGDA_LOOK_AT_STATUS 256			/* polls without result between two looks */
-#define DGDA_LOOKS 16				/* at an entry that is not there, by who waits for it */
+#define DGDA_LOOKS 16				/* looks at a missing entry, by the thread that waits for it */
 #define DGDA_SHARE_SHIFT 16			/* sizes[]: above it the blocks of all lanes, at their first */
 
 /* The words below are put together by hand; this is what they are. */

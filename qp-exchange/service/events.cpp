@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tells members who joined, left and failed: failures at once, the rest in batches.
+// Tells members which ranks joined, left and failed: failures at once, the rest in batches.
 #include <algorithm>
 
 #include "service/job.h"

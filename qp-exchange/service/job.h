@@ -131,7 +131,7 @@ struct Exchanging {
     RankSet wanted;
     RankSet here;  ///< an item has come, or none can come
     std::vector<std::weak_ptr<Contribution>> sent;
-    std::unordered_map<uint32_t, HalfPair> half_done;  ///< by the peer's rank
+    std::unordered_map<uint32_t, HalfPair> half_done;  ///< key: the peer's rank
     /// For whom the items are: incarnations of ranks, where it is not the first.
     std::unordered_map<uint32_t, uint32_t> meant;
 
@@ -166,10 +166,10 @@ struct Collective {
     };
     bool barrier = false;
     RankSet entered;
-    std::unordered_map<uint32_t, Entry> entries;  ///< by rank
+    std::unordered_map<uint32_t, Entry> entries;  ///< key: rank
     size_t bytes = 0;                             ///< what it costs, values and all
 };
-using Collectives = std::map<std::string, Collective, std::less<>>;  // by label
+using Collectives = std::map<std::string, Collective, std::less<>>;  // key: label
 
 enum class SeatState : uint8_t { Empty, Here, Left, Failed };
 
@@ -206,7 +206,8 @@ struct Client {
     Registry::Peer peer;
     Outbox outbox;
     std::vector<std::shared_ptr<KeyWait>> key_waits;
-    std::unordered_map<uint32_t, Collectives::iterator> collectives;  ///< by request
+    /// key: number of the request
+    std::unordered_map<uint32_t, Collectives::iterator> collectives;
     std::unique_ptr<Exchanging> exchanging;
     std::vector<std::weak_ptr<Contribution>> sent;  ///< in completed exchanges
     uint32_t abandoned_exchange = 0;                ///< request whose further parts are ignored

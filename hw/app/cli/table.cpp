@@ -15,7 +15,7 @@ namespace dingo::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 4;  ///< of a column that is cut
+constexpr std::size_t kNarrowest = 4;  ///< columns that a cut column keeps
 
 bool is_number(const std::string& text) {
     return text == "-" || (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) &&

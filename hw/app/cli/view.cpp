@@ -93,7 +93,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
     std::string name;
     for (const CardEntry& card : cards)
         name += (name.empty() ? "" : "+") + card.name;
-    std::replace(name.begin(), name.end(), '/', '_');  // of another user
+    std::replace(name.begin(), name.end(), '/', '_');  // USER/CARD: a card of another user
     const Path views = run_dir() / "views";
     Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());

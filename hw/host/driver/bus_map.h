@@ -32,7 +32,7 @@ class BusMap {
     explicit BusMap(std::size_t max_windows = kMaxWindows)
         : max_windows_(max_windows), windows_(1) {}
 
-    /// Windows change only while `gate` is held, from now on; who reads holds it.
+    /// From now on windows change only while `gate` is held; readers hold it, too.
     void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
 
     /// A window over memory of this process. Returns its bus address. Throws ErrnoError(ENOMEM)

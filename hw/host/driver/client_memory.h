@@ -44,7 +44,7 @@ class ClientMemory {
     [[nodiscard]] std::span<std::byte> in_file(std::uint64_t va, std::size_t size) const;
 
     UniqueFd mem_;               ///< of procfs, so that close() does not block
-    Charge mapping_;             ///< of the file
+    Charge mapping_;             ///< for the mapping of the file
     std::span<std::byte> file_;  ///< instead of it
 };
 

@@ -39,7 +39,7 @@ class ClientQueue {
     /// Where it is: of a file that stays the context's.
     [[nodiscard]] int fd() const { return memory_.fd(); }
     [[nodiscard]] std::uint64_t file_offset() const { return memory_.offset(); }
-    /// Nobody maps it from now on; who has mapped it keeps it.
+    /// From now on nobody can map it; existing mappings stay.
     void withdraw() { context_.withdraw(std::exchange(offset_, 0)); }
 
   private:

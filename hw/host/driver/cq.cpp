@@ -109,7 +109,7 @@ Cq::~Cq() {
 void Cq::resize(std::uint32_t cqe, Udata& udata) {
     driver_.capabilities().need(DINGO_CAP_RESIZE_CQ);
     udata_none(udata);
-    if (size_.watched) {  // who polls it would not hear of the new ring
+    if (size_.watched) {  // a poller of the CQ would not learn of the new ring
         throw ErrnoError(EINVAL);
     }
     const Size size = size_for(driver_, cqe);

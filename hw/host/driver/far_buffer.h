@@ -19,8 +19,8 @@ class FarBufferPool {
     virtual void give_back(std::byte* at) noexcept = 0;
 };
 
-/// Data of an access: of the heap, of a pool, or memory that something holds. New bytes are not
-/// cleared: who makes room writes it.
+/// Data of an access: on the heap, in a pool, or memory that something else holds. New bytes are
+/// not cleared: the caller that makes room writes them.
 class FarBuffer {
   public:
     FarBuffer() = default;

@@ -57,7 +57,7 @@ struct FarStreams::Shared final : FarAccessSink {
                 expected, ok ? FetchedPiece::State::kHere : FetchedPiece::State::kFailed,
                 std::memory_order_acq_rel);
         } else {
-            access.data = {};  // what it holds is let go of before anybody is told
+            access.data = {};  // releases what it holds before the sink is called
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
             // Some that are behind one that fails were on their way with it.
@@ -174,7 +174,7 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
 
 bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                        std::uint64_t ahead, Elsewhere& where) {
-    bool error = false;  // who is told is the one that asks for the piece itself
+    bool error = false;  // the error is reported to the access that asks for the piece itself
     return state(stream).reads.refer(
         message, addr, bytes, ahead, where,
         [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
@@ -182,7 +182,7 @@ bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr,
 
 bool FarStreams::prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,
                           std::uint64_t bytes) {
-    bool error = false;  // who is told is the one that asks for the piece itself
+    bool error = false;  // the error is reported to the access that asks for the piece itself
     return state(stream).reads.prefetch(
         message, addr, bytes,
         [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });

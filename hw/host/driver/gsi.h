@@ -29,11 +29,11 @@ struct GsiStats {
     std::uint64_t unsent = 0;        ///< the peer has no address, or too many wait for one
 };
 
-/// A received datagram: who sent it, and to which address of ours.
+/// A received datagram: its sender, and our address that it was sent to.
 struct GsiReceived {
     Gid source{};
     Gid destination{};
-    std::uint32_t qpn = 0;  ///< of the sender
+    std::uint32_t qpn = 0;  ///< the sender's QPN
     MadBytes mad{};
 };
 

@@ -13,8 +13,8 @@
 
 namespace dingo::uverbs {
 
-/// What was posted to the QP is about to leave: move it to ERR when LastSends tells who waits.
-/// Nothing has changed.
+/// What was posted to the QP is about to leave: repeat the change to ERR when LastSends calls the
+/// waiter. Nothing has changed.
 class NotSent : public std::exception {
   public:
     explicit NotSent(std::uint32_t qpn) : qpn_(qpn) {}
@@ -36,8 +36,8 @@ class LastSends {
 
     explicit LastSends(LocalCard& card) : card_(card) {}
 
-    /// Has the QP send. Throws NotSent when more of it would leave soon, and there is room for one
-    /// who waits.
+    /// Makes the QP send. Throws NotSent when more would leave soon and there is room for another
+    /// waiter.
     void send(std::uint32_t qpn);
     /// `waiter` is told once, in a poll(), that all that can leave has left, or that it takes too
     /// long.

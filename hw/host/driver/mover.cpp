@@ -47,10 +47,11 @@ struct Mover::State {
     std::condition_variable changed;
     std::deque<Posted> posted;
     std::atomic<std::uint64_t> given = 0;
-    std::atomic<std::uint64_t> begun = 0;  ///< of them; the others are posted
-    std::atomic<std::uint64_t> made = 0;   ///< of them
-    std::atomic<unsigned> writing = 0;     ///< writes on their way
-    std::atomic<bool> news = false;        ///< posted, or it ends
+    /// how many of the given accesses are begun; the others are posted
+    std::atomic<std::uint64_t> begun = 0;
+    std::atomic<std::uint64_t> made = 0;  ///< how many of the given accesses are done
+    std::atomic<unsigned> writing = 0;    ///< writes on their way
+    std::atomic<bool> news = false;       ///< posted, or it ends
     bool started = false;
     bool ends = false;
     std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
@@ -222,7 +223,7 @@ bool Mover::Thread::may_start() const {
 }
 
 void Mover::Thread::report(State::Posted one, bool ok) {
-    state_->room->give_back(price(one.access));  // who is told finds it
+    state_->room->give_back(price(one.access));  // before made(): the sink sees the room
     state_->made.fetch_add(1, std::memory_order_relaxed);
     one.sink->made(std::move(one.access), ok);
     one = {};  // may end a place, and with it the mover

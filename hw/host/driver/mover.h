@@ -29,7 +29,8 @@ struct FarAccess {
     FarMemory::Atomic request{};  ///< atomic
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of
-    std::shared_ptr<void> of;     ///< whose it is; accesses of others are never joined with it
+    /// the write's owner; accesses of others are never joined with it
+    std::shared_ptr<void> of;
 
     /// Appends to a write whose data are not held.
     void append(std::span<const std::byte> src);
@@ -44,8 +45,8 @@ class FarAccessSink {
     virtual void made(FarAccess access, bool ok) = 0;
 };
 
-/// What the movers of one client, or of all clients of a user who does not own the card, have
-/// together. Any thread.
+/// Limits that the movers of one client share, or those of all clients of a user who does not own
+/// the card. Any thread.
 class FarRoom {
   public:
     /// Bytes that may wait, with what each access takes besides. More is refused.

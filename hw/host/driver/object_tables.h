@@ -67,7 +67,7 @@ class SrqTable {
     /// ErrnoError(ENOMEM): all are in use.
     std::uint32_t take(Srq& srq);
     void give_back(std::uint32_t number);
-    /// The card would not let go of it: nobody has this number again.
+    /// The card failed to destroy the SRQ: its number is never given again.
     void lose(std::uint32_t number) { srqs_[number] = nullptr; }
     [[nodiscard]] Srq* find(std::uint32_t number) const {
         return number < srqs_.size() ? srqs_[number] : nullptr;

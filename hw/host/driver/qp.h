@@ -105,7 +105,7 @@ class Qp {
     bool computes_ = false;
     EventListener& listener_;
     Sizes sizes_;
-    std::pair<Doorbell, Doorbell> doorbells_;  ///< of SQ and RQ
+    std::pair<Doorbell, Doorbell> doorbells_;  ///< SQ's, RQ's
     ClientQueue sq_;
     std::unique_ptr<ClientQueue> rq_;  ///< none with an SRQ
     TableEntry<QpTable> number_;

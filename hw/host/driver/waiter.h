@@ -3,7 +3,7 @@
 
 namespace dingo::uverbs {
 
-/// Somebody who waits for what another one finds out in its poll(). Its end ends the wait.
+/// Waits for a result that another object finds in its poll(). Destroying it ends the wait.
 class Waiter {
   public:
     Waiter() = default;
@@ -28,7 +28,7 @@ class Waiter {
     Waiter* prev_ = this;
 };
 
-/// Those who wait for the same, first come first. Members may leave at any time.
+/// Waiters for the same result, in order of arrival. Members may leave at any time.
 class Waiters final : private Waiter {
   public:
     [[nodiscard]] bool empty() const { return !waits(); }

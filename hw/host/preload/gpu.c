@@ -341,8 +341,10 @@ enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va
     if (answer != DINGO_GPU_FOUND) {
         return answer;
     }
-    /* The descriptor does not say whose memory it is. So much of it before and behind the region
-     * as the descriptor has must be memory of the GPU, by pages. */
+    /*
+     * The descriptor does not say which memory it is. As much as the descriptor has before and
+     * behind the region must be memory of the GPU, by pages.
+     */
     if (!is_allocated(va, offset, (uint64_t)size - offset)) {
         dingo_gpu_close(memory);
         return DINGO_GPU_NONE;

@@ -163,7 +163,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] bool has_ip_header() const { return destination_.is_ip(); }
 
     CmService& service_;
-    Charge charge_;  ///< to who made it, wherever it moves
+    Charge charge_;  ///< charged to the creator, wherever the identifier moves
     File* file_;
     std::uint32_t number_;
     std::uint64_t uid_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A connection of one of our clients to the rdma_cm of another card, which the client has handed
-// over. It carries commands to that card and events back. The client decides who is at the other
-// end, so everything that is received is checked.
+// over. It carries commands to that card and events back. The client chooses the other end, so
+// everything that is received is checked.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -124,7 +124,7 @@ class Link final {
     std::deque<Request> waiting_;
     std::deque<Request> sent_;
     std::size_t next_slot_ = 0;
-    std::size_t first_slot_ = 0;  ///< of sent_.front()
+    std::size_t first_slot_ = 0;  ///< slot of sent_.front()
     bool asking_ = false;         ///< for an event
     bool ask_again_ = false;
     bool lost_ = false;

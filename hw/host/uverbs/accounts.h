@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who uses a card, and how much of it each may take.
+// The users of a card, and how much of it each may take.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>

@@ -32,7 +32,7 @@ struct AttributeSpec {
     AttributeKind kind;
     bool mandatory;
     std::uint16_t min_length = 0;
-    std::uint16_t max_length = 0;  ///< of what is known
+    std::uint16_t max_length = 0;  ///< most bytes that are known
     bool longer = false;           ///< more may come: zeros in, ignored room out
     std::uint16_t object = 0;      ///< enum uverbs_default_objects
 };

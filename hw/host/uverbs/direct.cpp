@@ -195,7 +195,7 @@ const DirectTraffic& DirectPage::traffic() {
 
 namespace {
 
-/// What was closed before is seen by who is not busy yet.
+/// From here on a peer that is not busy yet sees what was closed before.
 void see_closed() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }

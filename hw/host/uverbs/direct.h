@@ -279,7 +279,7 @@ class DirectCard {
 
     Driver& driver_;
     std::string meeting_place_;
-    std::filesystem::path entry_;  ///< of this card there
+    std::filesystem::path entry_;  ///< this card's entry in the meeting place
     bool on_ = true;
     std::uint32_t next_context_ = 1;
     std::uint32_t next_generation_ = 1;

@@ -101,7 +101,8 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
     unsigned holds_ = 0;
     Poller::Id poll_id_ = 0;
     std::deque<Event> waiting_;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;  ///< by object
+    /// waiting events by object
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;
     unsigned pauses_ = 0;
     std::unique_ptr<Reading> reading_;  ///< while another thread reads what came to the client
     Waiters waiters_;                   ///< for its end

@@ -28,8 +28,8 @@ using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaL
 
 class GpuOpening {
   public:
-    /// The first `end` bytes of what `message.gpu` says are to be used, of which the descriptors
-    /// are taken with what is charged for them; whose they are is known when they are closed.
+    /// Opens the first `end` bytes of the memory that `message.gpu` describes, on another thread.
+    /// Takes the message's descriptors with their charge; `sender` is charged when they are closed.
     /// Pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
     static std::shared_ptr<GpuOpening> start(Message& message, Charge descriptors, Sender sender,
                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,

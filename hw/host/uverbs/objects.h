@@ -45,7 +45,7 @@ class Object {
     [[nodiscard]] std::uint32_t number() const { return number_; }
     /// It must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
-    /// Takes from the card what it may refuse to let go of. ErrnoError: the object stays.
+    /// Destroys the card's object, which the card may refuse. ErrnoError: the object stays.
     virtual void close() {}
     /// Objects that refer to it.
     [[nodiscard]] unsigned users() const { return users_; }
@@ -120,7 +120,7 @@ struct MrObject final : Object {
         mapping = Charge(account, process_quotas().mappings);
     }
     Ref<PdObject> pd;
-    Ref<DmObject> dm;  ///< whose memory it is, or none
+    Ref<DmObject> dm;  ///< the device memory that is registered, or none
     Charge mapping;
     std::uint64_t length;
     std::uint64_t iova;
@@ -153,7 +153,8 @@ class EventSource : public Object {
     /// Events that the client has read or will read. After shut().
     [[nodiscard]] std::uint32_t async_reported() const { return async_events_; }
 
-    /// Before shut(), whose channels are to have no event of it behind those that come back.
+    /// Called before shut(): pauses the channels, so that none has an event of the object after
+    /// those that are taken back.
     virtual void pause(EventPause& channels) const;
     /// Takes it from the card, and back what the client has not read of its events.
     virtual void shut() = 0;
@@ -218,7 +219,7 @@ struct QpObject final : EventSource, EventListener {
     Ref<CqObject> send_cq;
     Ref<CqObject> recv_cq;
     Ref<SrqObject> srq;
-    std::set<Gid> groups;  ///< that it is attached to
+    std::set<Gid> groups;  ///< groups that the QP is attached to
     std::optional<Qp> qp;
     std::unique_ptr<DirectPage> direct;  ///< none: its client does not use the direct road
 };

@@ -23,7 +23,7 @@
 #define DINGO_UVERBS_VERSION 1
 #define DINGO_UVERBS_MAX_MESSAGE 65536 /* bytes of a request, header included */
 #define DINGO_UVERBS_MAX_FDS 32        /* descriptors of one message */
-#define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
+#define DINGO_UVERBS_MAX_SEGMENTS 30   /* in one request */
 #define DINGO_UVERBS_MAX_PIECES 252    /* allocations of a GPU; with the reply socket SCM_MAX_FD */
 
 enum dingo_uverbs_request_type {
@@ -113,7 +113,7 @@ struct dingo_uverbs_gpu {
     uint32_t kind;          /* enum dingo_uverbs_gpu_kind */
     uint32_t num_pieces;    /* 0: one allocation; else the bytes of each follow, uint64_t */
     uint64_t offset;        /* of the range in the first allocation */
-    uint64_t size;          /* of all allocations */
+    uint64_t size;          /* bytes of all its allocations */
     uint8_t ipc_handle[64]; /* GPU_IPC */
 };
 

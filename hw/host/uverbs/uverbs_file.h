@@ -94,7 +94,7 @@ class UverbsFile final : public Pollable {
         void settled(int error) override { file.serve_again(*this, error); }
         UverbsFile& file;
         Message message;
-        Charge descriptors;  ///< that the message brought
+        Charge descriptors;  ///< for the descriptors that the message brought
         std::list<Waiting>::iterator self;
     };
 

@@ -77,7 +77,7 @@ class Server final : public HostPort {
     [[nodiscard]] int fd() const { return connected() ? stream_->fd() : -1; }
     [[nodiscard]] bool wants_write() const { return connected() && stream_->wants_write(); }
 
-    /// Called before the client's socket is closed: who watches it ends that.
+    /// Called before the client's socket is closed: stop watching it.
     std::function<void()> on_closing;
 
     /// Serves up to `budget` requests that are here, sends what waits. Never blocks (but see

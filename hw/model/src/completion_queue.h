@@ -72,8 +72,8 @@ class CompletionQueue {
     bool armed_solicited_ = false;
     bool error_ = false;
 
-    // MODIFY_CQ. Entries that were consumed before the CQ was armed do not count: else who polls
-    // for long and then arms would have an event for the next entry.
+    // MODIFY_CQ. Entries that were consumed before the CQ was armed do not count: otherwise a
+    // program that polls for long and then arms would get an event for the next entry.
     bool waits_ = false;        // an event is due, and in moderation_
     std::uint32_t period_ = 0;  // ns; 0: no event waits
     std::uint32_t count_ = 0;   // 0: only the period counts

@@ -38,7 +38,7 @@ module dingo_pcie_order (
   // ---------------------------------------------------------------- a new one, at its chain's end
   logic joins, enter;
   logic [TagLog-1:0] newest;
-  // The first of a chain leaves: step 1 looks who follows, step 2 makes that one the first.
+  // The first of a chain leaves: step 1 finds its successor, step 2 makes that one the first.
   logic leave_q, follow_q, linked;
   logic [6:0] leave_id_q;
   logic [TagLog-1:0] leave_tag_q, follow_tag_q;

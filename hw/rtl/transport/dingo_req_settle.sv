@@ -7,7 +7,7 @@
 module dingo_req_settle (
     input  logic            clk_i,
     input  logic            rst_ni,
-    output logic            idle_o,        // nobody waits; who need not any more may still be here
+    output logic            idle_o,        // nobody waits; QPs whose wait is over may still be here
     input  rtl_pkg::flow_t  flow_i,
     output logic            room_o,
     input  logic            push_i,

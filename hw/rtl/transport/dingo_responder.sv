@@ -139,7 +139,7 @@ module dingo_responder (
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
   assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
   assign is_turn = step_q == rsp_pkg::STEP_TURN;
-  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // of no QP
+  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // a step without a QP
 
   // ---------------------------------------------------------------- outputs
   // Everything works only while all outputs are free, so that any state may use any of them; qp_q, x_q

@@ -90,10 +90,10 @@ module dingo_wqe_cache #(
   logic [QP-1:0] qp_read_q, tag_qp;
   logic [31:0] index_read_q, tag_index;
   logic tag_err;
-  logic filled, we_err;                // by a read
+  logic filled, we_err;                // a read has filled a block
   logic [QP-1:0] we_qp;
   logic [31:0] we_index;
-  logic put;                           // by a read or a push
+  logic put;                           // a read or a push writes a block
   logic [QP-1:0] put_qp;
   logic [31:0] put_index;
   logic [LogLines-1:0] waddr, raddr;
@@ -132,7 +132,8 @@ module dingo_wqe_cache #(
       .rdata_o(data_o)
   );
 
-  // Tags once more, for probes: who forgets begins a generation, since valid_q for a second reader would be large.
+  // A second copy of the tags, for probes. Forgetting begins a new generation: a second read port of valid_q would
+  // be large.
   localparam int unsigned GEN = 4;
   logic [GEN-1:0] gen_q, probe_gen, probe_gen_q;
   logic [QP-1:0] probe_qp;

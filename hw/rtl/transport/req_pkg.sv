@@ -249,7 +249,7 @@ package req_pkg;
     logic [7:0]  pos;              // of a record
     logic        to_sqe;           // the QP goes to SQE, not ERR
     logic [31:0] db_index;
-    logic [2:0]  db_pushed;        // of the blocks before it
+    logic [2:0]  db_pushed;        // blocks pushed before it
     logic [31:0] info_consumer;    // for the answer to a command
     item_t       item;
   } work_t;

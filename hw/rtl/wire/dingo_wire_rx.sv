@@ -135,7 +135,8 @@ module dingo_wire_rx #(
   assign cmd_first = v.eth ? 8'd0 : {7'd0, v.offset[6]};
   assign cmd_count = v.eth ? v.beats : roce && has_payload ? 8'(payload_end >> 6) : 8'd0;
 
-  // Frames that the MAC found no room for are counted in between; who asks first stays until it is taken.
+  // Counts frames that found no room behind the MAC in between; the first request stays until it is
+  // taken.
   logic [15:0] full_q;
   logic        asked_q, asked_full_q;
   assign drop_full = asked_q ? asked_full_q : full_q != '0;

@@ -15,7 +15,7 @@ enum class ErrorCode {
     Timeout,      ///< the time given was not enough
     Protocol,     ///< the other side does not keep to the protocol
     Version,      ///< the other side speaks another major version
-    Auth,         ///< TLS failed, or the other side is not who it must be
+    Auth,         ///< TLS failed, or the other side has the wrong identity
     Limit,        ///< a stated limit would be, or was, exceeded
     PeerGone,     ///< the connection ended
     Device,       ///< a verbs call failed

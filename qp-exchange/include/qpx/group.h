@@ -25,8 +25,9 @@ struct GroupOptions {
     std::optional<uint32_t> rank;  ///< unset: any that is free; tcp:// needs it, rank 0 serves
     uint32_t size = 0;             ///< 0: the job's, or an open group without a fixed size
     std::string name;              ///< unique in the job; empty: none
-    bool shrink = false;  ///< who fails is left out, barriers go on; the first member decides
-    int family = 0;       ///< AF_INET or AF_INET6 only; 0: both
+    /// members that fail are left out, barriers go on; the first member decides
+    bool shrink = false;
+    int family = 0;  ///< AF_INET or AF_INET6 only; 0: both
     /// A signal whose handler runs while a call waits ends that call with Error(Cancelled).
     bool stop_on_signal = false;
     Security security;
@@ -65,7 +66,7 @@ struct RankEndpoint {
     Endpoint endpoint{};
 };
 struct Exchanged {
-    std::vector<RankBytes> items;  ///< by rank
+    std::vector<RankBytes> items;  ///< indexed by rank
     std::vector<uint32_t> gone;    ///< peers that left, failed or gave up instead
 };
 

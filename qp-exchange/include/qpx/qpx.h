@@ -25,7 +25,7 @@ enum qpx_error {
     QPX_ETIMEOUT = 4,      /* the time given was not enough */
     QPX_EPROTOCOL = 5,     /* the other side does not keep to the protocol */
     QPX_EVERSION = 6,      /* the other side speaks another major version */
-    QPX_EAUTH = 7,         /* TLS failed, or the other side is not who it must be */
+    QPX_EAUTH = 7,         /* TLS failed, or the other side has the wrong identity */
     QPX_ELIMIT = 8,        /* a limit was, or would be, exceeded */
     QPX_EPEERGONE = 9,     /* the connection ended */
     QPX_EDEVICE = 10,      /* a verbs call failed */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How long a call may wait, and who may end it before.
+// How long a call may wait, and what may end it before.
 #pragma once
 #include <poll.h>
 

@@ -43,7 +43,7 @@ class Histogram {
     [[nodiscard]] double min() const;
     [[nodiscard]] double max() const;
     [[nodiscard]] double mean() const;
-    [[nodiscard]] double stdev() const;  ///< of the population
+    [[nodiscard]] double stdev() const;  ///< standard deviation of the population
     /// @param percent 0 to 100: the value that this part of the samples does not exceed, at most a
     /// bucket too high
     [[nodiscard]] double percentile(double percent) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A peer on an shm segment that takes nothing, or little: who sends to it waits, and nobody else.
+// A peer on an shm segment that takes nothing, or little: cards that send to it wait, and no others
+// do.
 #include <algorithm>
 
 #include "shm_support.h"

@@ -135,7 +135,7 @@ class Communication {
     std::uint8_t retry_count_ = 0;
     std::uint8_t rnr_retry_count_ = 0;
     std::uint8_t ack_timeout_ = 0;
-    std::uint64_t timeout_ms_ = 0;  ///< of an answer
+    std::uint64_t timeout_ms_ = 0;  ///< how long to wait for an answer
     std::uint8_t max_retries_ = 0;  ///< of a datagram that wants an answer
     std::uint8_t retries_left_ = 0;
     bool in_remote_ids_ = false;  ///< in the manager's tables

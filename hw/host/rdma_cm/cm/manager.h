@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The communication manager of one port: all its communications, who they are to their peers, and
-// their timers. Knows no socket and no clock.
+// The communication manager of one port: all its communications, their identities to their peers,
+// and their timers. Knows no socket and no clock.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class CmPort {
 struct Request {
     bool datagram = false;  ///< SIDR
     std::uint64_t service_id = 0;
-    Gid source{};  ///< who sent it
+    Gid source{};  ///< the sender
     Transport transport = Transport::kRc;
     Parameters parameters;
 };

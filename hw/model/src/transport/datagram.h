@@ -65,7 +65,7 @@ class Datagram {
     Receives& receives_;
     SendQueue& send_queue_;
     LocalOps& local_ops_;
-    SendWqe wqe_;  ///< of the turn
+    SendWqe wqe_;  ///< the WQE of the present turn
 };
 
 }  // namespace dingo::model

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What an error does to a QP at once: it stops, forgets what it had begun and gets a turn, in which
-// flush.h completes all that is posted. Nothing is completed here, so whoever completes may call
-// it.
+// What an error does to a QP at once: the QP stops, forgets what it had begun and gets a turn, in
+// which flush.h completes all that is posted. Nothing is completed here, so code that completes may
+// call it.
 #pragma once
 
 #include "deadlines.h"

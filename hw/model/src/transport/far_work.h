@@ -112,7 +112,7 @@ class FarWork {
                     std::span<std::byte> data, std::uint64_t ahead);
     Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
                      std::span<const std::byte> data);
-    /// The QP has one when something has moved, or the wire has let go of something.
+    /// Queues the QP for a turn when an access ends, or when the wire releases memory.
     void wait_for_turn(QueuePair& qp);
     FarHalf& touch(QueuePair& qp, Half half);
     [[nodiscard]] static std::uint32_t most_completions(const QueuePair& qp, Half half);

@@ -2,7 +2,7 @@
 //
 // The RoCE v2 transport of one card: everything between work queues and frames. The host side
 // (registers, admin commands, doorbell decoding, Ethernet function) calls it; it calls the tables.
-// Its parts and who of them knows whom: parts.h.
+// Its parts, and which of them know each other: parts.h.
 #pragma once
 
 #include <cstdint>

@@ -70,8 +70,9 @@ class PmixSession {
     pmix_proc_t process_{};
     uint32_t size_ = 0;
     bool empty_fence_holds_ = true;
-    bool fences_are_over_ = false;  // one was given up, because who it waits for has failed
-    bool left_out_ = false;         // the launcher has ended a fence without a failed process
+    bool fences_are_over_ =
+        false;               // a fence was given up, because a rank that it waits for has failed
+    bool left_out_ = false;  // the launcher has ended a fence without a failed process
     std::shared_ptr<Fence> unfinished_;
     std::string unfinished_call_;
     net::Fd wake_;

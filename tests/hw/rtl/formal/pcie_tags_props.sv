@@ -75,7 +75,7 @@ module pcie_tags_props (
       a_filled : assert (!dut_fill || filled == 4'hf);
       a_conserved : assert (dut_fill || conserved == 4'hf);
       a_back : assert (quiet_q < 4'd6 || dut_all != all_i || valid);
-      // for the induction: a ring that is not filled any more serves whoever comes
+      // for the induction: a ring that is not filled any more serves every request
       a_quiet : assert (!dut_fill || quiet_q <= {1'b0, dut_wr} + 4'd1);
     end
   end
