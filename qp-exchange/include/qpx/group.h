@@ -90,10 +90,14 @@ class Group {
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
+    /// This member's rank, from 0.
     virtual uint32_t rank() const = 0;
-    virtual uint32_t size() const = 0;  ///< 0: open group
+    /// Number of ranks of the job; 0: an open group.
+    virtual uint32_t size() const = 0;
+    /// URL with which other members join.
     virtual std::string url() const = 0;
-    virtual Milliseconds timeout() const = 0;  ///< GroupOptions::timeout
+    /// GroupOptions::timeout.
+    virtual Milliseconds timeout() const = 0;
 
     /// Sets a value that all members can read.
     virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
@@ -163,7 +167,9 @@ class Group {
     /// group serves until the others have left or the timeout is over.
     virtual void leave() = 0;
 
+    /// With TLS. False: tell the user that keys and addresses cross the network in clear.
     virtual bool secure() const = 0;
+    /// As Connection::security_text().
     virtual std::string security_text() const = 0;
 
   protected:
