@@ -33,7 +33,8 @@ struct MostThreads {
 };
 constexpr MostThreads kClosers{8, 64, 256};
 constexpr MostThreads kUnmappers{1, 1, 1};
-/// Descriptors that may wait to be closed: so many when none of them is done with for a while.
+/// Most descriptors that may wait to be closed while none is finished for a while: of one sender,
+/// of all senders of a user.
 constexpr std::size_t kMostStalled = 64;
 constexpr std::size_t kMostStalledOfUser = 256;
 constexpr auto kStall = std::chrono::seconds(1);
@@ -61,8 +62,8 @@ struct LetGo {
     std::size_t size = 0;  ///< of the mapping, bytes; 0: none
 };
 
-/// What is to be closed may be a socket that waits until its data are sent (SO_LINGER). Setting
-/// this waits, too, while its owner is in a system call that has locked the socket.
+/// The descriptor may be a socket whose close() waits until its data are sent (SO_LINGER). Clearing
+/// that waits, too, while its owner is in a system call that has locked the socket.
 void do_not_linger(int fd) {
     const linger off{};
     ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
@@ -201,7 +202,7 @@ Threads& closers() {
     return *instance;
 }
 
-/// Not a closer: those may all wait for hostile clients.
+/// Threads of its own: all closers may be waiting for hostile clients.
 Threads& unmapper() {
     static auto* const instance = new Threads(kUnmappers);
     return *instance;

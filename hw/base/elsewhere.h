@@ -17,7 +17,7 @@ namespace dingo {
 /// Calls `what` on a thread of its own, which gets no signals. std::system_error: there is none.
 void do_elsewhere(std::function<void()> what);
 
-/// Closes `fd` soon, on another thread. What one client sent does not wait for what another did.
+/// Closes `fd` soon, on another thread. Descriptors of one client do not wait for those of another.
 void close_on_another_thread(int fd);
 
 /// Descriptors that were given to it and are not closed yet, of the whole process.

@@ -73,7 +73,7 @@ class Gate {
 
     /// The calling thread is the data thread: takes the gate, after a visitor that is inside.
     void close();
-    /// Gives it up, before a wait.
+    /// Gives the gate up, before the data thread waits.
     void open();
     /// A visitor waits.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }

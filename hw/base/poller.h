@@ -31,7 +31,7 @@ class PollGroup;
 /// One poller may be a member of another one.
 class Poller {
   public:
-    /// For wait(): until something is ready.
+    /// Timeout of wait(): no limit.
     static constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 
     /// Throws std::system_error.

@@ -25,7 +25,7 @@ class Quota {
 
     [[nodiscard]] std::size_t limit() const { return limit_; }
     [[nodiscard]] std::size_t used() const { return used_; }
-    /// How often somebody got no more.
+    /// How often an account got no more.
     [[nodiscard]] std::size_t refused() const { return refused_; }
 
   private:

@@ -105,7 +105,7 @@ UniqueFd UnixListener::accept() {
     const auto take = [this] {
         return ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     };
-    if (!spare_) {  // what it was used for is closed by now
+    if (!spare_) {  // its last user has closed it by now
         spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     }
     UniqueFd taken(take());

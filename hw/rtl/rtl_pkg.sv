@@ -39,9 +39,6 @@ package rtl_pkg;
   localparam int unsigned REC_LOG = 6;              // send WQEs between first packet and completion, per QP
   localparam int unsigned PD_BITS = 16;
 
-  localparam int unsigned DATA_BYTES = 64;          // of a beat of every data path
-  localparam int unsigned DATA_BITS = 512;
-
   typedef logic [QP_LOG-1:0] qpi_t;                 // QP index
   typedef logic [CQ_LOG-1:0] cqi_t;
   typedef logic [MR_LOG-1:0] mri_t;

@@ -15,7 +15,6 @@
     ((sizeof(struct dingo_direct_page) + (sizeof(struct dingo_direct_receive) << (log_rq)) + \
       4095) &                                                                                \
      ~(size_t)4095)
-#define DINGO_DIRECT_PATH_BYTES 104
 
 /* Low bits of `busy` of a page: a request that completes no receive; one that may. Else 0. */
 #define DINGO_DIRECT_BUSY 1U

@@ -33,9 +33,6 @@ constexpr bool is_ack(std::uint8_t s) noexcept {
 constexpr bool is_rnr(std::uint8_t s) noexcept {
     return (s & kKindMask) == kRnr;
 }
-constexpr bool is_nak(std::uint8_t s) noexcept {
-    return (s & kKindMask) == kNak;
-}
 constexpr std::uint8_t value(std::uint8_t s) noexcept {
     return s & kValueMask;
 }
