@@ -295,7 +295,7 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	    dingo_load_shared(&peer->armed))
 		return false;
 	*index = dingo_load_shared(&peer->indexes.rq_consumer);
-	/* of what was seen before the receiver's own line need not be fetched again */
+	/* what was read before the receiver's own line is recent enough */
 	if (likely(d->posted - *index - 1 <= d->peer_rq_mask))
 		return true;
 	for (looks = 0;; looks++) {

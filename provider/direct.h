@@ -107,7 +107,7 @@ void dingo_direct_start(struct dingo_context *ctx);
 void dingo_direct_stop(struct dingo_context *ctx);
 /* Before the QP leaves RTR or RTS: nothing goes the direct road any more. */
 void dingo_direct_leave(struct dingo_qp *qp);
-/* In RESET: what peers have completed is forgotten. */
+/* Called in RESET: forgets what peers have completed. */
 void dingo_direct_reset(struct dingo_qp *qp);
 /* Before and after the QP is destroyed; `destroyed` false: it was not. */
 void dingo_direct_begin_destroy(struct dingo_qp *qp);
@@ -144,7 +144,7 @@ struct dingo_direct_side {
 	struct dingo_direct_piece *pieces[256];
 	unsigned int num_pieces;
 };
-/* A connection to a card; all of a process to one card have one. With one more user. */
+/* A connection to a card, shared by the process, with one more user. */
 struct dingo_direct_card *dingo_direct_get_card(const char *path);
 void dingo_direct_put_card(struct dingo_direct_card *card);
 /* A request of protocol.h. Returns 0, or an errno; then no descriptors came. */

@@ -452,7 +452,10 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 					       piece->bytes == bytes ?
 				       piece : NULL;
 		if (piece->index == index) {
-			/* nobody uses it: that region is gone since all have let go */
+			/*
+			 * no thread uses it: its region went before, and all have
+			 * released it
+			 */
 			*slot = piece->next;
 			munmap(piece->map, piece->bytes);
 			free(piece);

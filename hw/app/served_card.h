@@ -104,7 +104,7 @@ class ServedCard final : private Pollable {
     [[nodiscard]] bool wire_is_watched() const;
     /// Something is for this card.
     void touched();
-    /// Has the control thread, or this one in its place, do what is pending.
+    /// Makes the control thread, or this one in its place, do what is pending.
     void ask_control();
     /// The control thread is about to serve its host or its control socket.
     void visit();
@@ -137,7 +137,7 @@ class ServedCard final : private Pollable {
     std::optional<PollGroup> polls_;
     int wire_fd_ = -1;  ///< the wire's descriptor that poller_ watches; -1: none
     Poller::Id wire_id_ = 0;
-    bool wire_counts_ = true;  ///< the wire's readiness is news to the card
+    bool wire_counts_ = true;  ///< a ready wire is news; false: the round polls it anyway
     Sender sender_{*this};
 };
 

@@ -8,10 +8,10 @@
 
 namespace dingo {
 
-/// While it lives, nobody but our own user binds to the port, of any address of the family.
+/// While it lives, no other user can bind to the port, at any address of the family.
 class RoceGuard {
   public:
-    /// Says on stderr when somebody else has the port already.
+    /// Prints to stderr when another user has the port already.
     explicit RoceGuard(int family);
 
   private:

@@ -18,7 +18,7 @@ namespace dingo {
 
 class ShmHolds {
   public:
-    /// One keeps payloads that follow each other and begin in so many bytes: they become one copy.
+    /// Bytes up to which payloads that follow each other are held together: they become one copy.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
     /// Messages of which payloads may be joined at the same time.
     static constexpr std::size_t kMostRecent = 16;

@@ -120,12 +120,12 @@ void ShmWire::service() {
         service_one(events[(first + i) % static_cast<unsigned>(n)].data.fd, budget);
     for (const auto& peer : peers_) {
         peer->tell();
-        // What is held goes though nothing more is sent to it.
+        // Forgets held payloads although nothing more is sent to the peer.
         if (peer->ready())
             peer->tx().forget_received();
     }
     for (const auto& peer : peers_) {
-        // From before there was a time.
+        // The peer was accepted before the clock was set.
         if (peer->accepted == 0 && !peer->met())
             peer->accepted = now_;
         if (peer->silent() && now_ - peer->accepted >= kShmHelloTime)

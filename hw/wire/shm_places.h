@@ -34,7 +34,7 @@ class ShmPatience {
   public:
     [[nodiscard]] std::chrono::nanoseconds most(Nanoseconds now);
     void waited(std::chrono::nanoseconds time);
-    /// One stayed there: newcomers have payloads copied for a while.
+    /// A peer did not move on in time: newcomers get copies of payloads for a while.
     void cut_one_off(Nanoseconds now);
     [[nodiscard]] bool trusts(const ShmPeer& peer, Nanoseconds now) const {
         return now >= careful_until_ || peer.fd() < 0 || now - peer.accepted >= kNewcomer;

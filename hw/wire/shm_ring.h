@@ -45,9 +45,9 @@ inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes
 
 /// Flags of a record.
 inline constexpr std::uint32_t kShmNoIcrc = 1;  ///< a RoCE frame without ICRC
-/// Its payload is not in it, but at an address of this process. In thread-local rings only.
+/// The payload is not in the record, but at an address of this process. In thread-local rings only.
 inline constexpr std::uint32_t kShmElsewhere = 2;
-/// Its payload is not in it, but in memory that the producer's card has handed over
+/// The payload is not in the record, but in memory that the producer's card has handed over
 /// (shm_segments.h). In rings between processes only.
 inline constexpr std::uint32_t kShmHandedOver = 4;
 /// States of a record with kShmHandedOver: the consumer reads its payload, has read it, or the
@@ -173,7 +173,7 @@ class ShmProducer : public ShmRing {
     /// Releases payloads of frames that were received, and lent ones that the consumer has
     /// released.
     void forget_received();
-    /// So much is lent that more should wait.
+    /// True when so much is lent that further payloads should wait.
     [[nodiscard]] bool lends_enough() {
         if (lent_bytes_ < kMostLent)
             return false;
@@ -190,7 +190,7 @@ class ShmProducer : public ShmRing {
     /// is `gone` is not waited for.
     [[nodiscard]] bool gather(bool all, std::chrono::nanoseconds patience,
                               const std::function<bool()>& gone);
-    /// For how long it has waited since the last call.
+    /// Time waited since the last call.
     [[nodiscard]] std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
     /// The same of what the peer does not read, as it can be done without waiting. True: it reads
     /// none.
@@ -227,7 +227,8 @@ class ShmProducer : public ShmRing {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
-    /// Asks to be kicked when it lets go of something. False: so little is lent that nobody waits.
+    /// Asks to be kicked when the consumer releases something. False: so little is lent that
+    /// nothing waits.
     [[nodiscard]] bool arm_lent() {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -261,7 +262,7 @@ class ShmProducer : public ShmRing {
     /// Limits for a consumer that does not release what it holds.
     static constexpr std::size_t kMostReferences = 8192;
     static constexpr std::size_t kMostLent = std::size_t{8} << 20;
-    /// From so many on it is worth to look which are done.
+    /// Number of references from which on it pays to look which are done.
     static constexpr std::size_t kManyReferences = 64;
     /// False: the peer reads it, or has read it.
     bool take_into_frame(const Reference& reference);
@@ -338,7 +339,7 @@ class ShmConsumer : public ShmRing {
 
     /// Position of the frame that front() gave, for ShmProducer::held_at().
     [[nodiscard]] std::uint64_t position() const { return tail_; }
-    /// Is done with the oldest frame.
+    /// Removes the oldest frame.
     void pop() {
         if (reading_)
             store_mark(tail_, {length_, flags_ | kShmRead});
@@ -355,7 +356,7 @@ class ShmConsumer : public ShmRing {
         return producer_waits();
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
-    /// Where the next frame begins, or what is skipped before it.
+    /// Where the next frame begins, or the padding before it.
     [[nodiscard]] std::uint64_t tail() const { return tail_; }
     /// Lent payloads of frames before `position` are not read any more. True: as of release().
     [[nodiscard]] bool let_go(std::uint64_t position) {

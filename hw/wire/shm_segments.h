@@ -59,7 +59,7 @@ class ShmOffers {
     /// by.
     std::optional<ShmReference> find(std::span<const std::byte> payload,
                                      const SendSlotMessage& send);
-    /// Takes back what is not there any more. No frame in the ring may name it.
+    /// Takes back slots whose memory is gone. No frame in the ring may name it.
     void withdraw_gone(const SendSlotMessage& send);
     /// False: the peer may not say this now.
     [[nodiscard]] bool answer(const ShmSlotMessage& message);

@@ -14,7 +14,7 @@
 
 #define DINGO_DB_LINE 64 /* bytes per dirty byte */
 
-/* Of the pages, one user gets at most this part; and at least so many. */
+/* One user's part of the pages, at most; and at least so many pages. */
 #define DINGO_DB_USER_SHARE 4
 #define DINGO_DB_USER_MIN 4
 

@@ -358,7 +358,7 @@ static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
 }
 
 /*
- * Who hears of events: of any but COMPLETION and CQ_ERR (those go to struct
+ * Receiver of events: of all but COMPLETION and CQ_ERR (those go to struct
  * dingo_cq_core), also of DEVICE_FATAL when dingo.ko itself gave up on the
  * card. Atomic context. Carrier has been handled already.
  */

@@ -65,7 +65,7 @@ void Registry::flush_events(Job& job) {
         oldest = std::min(oldest, client.events_seen);
     }
     if (job.events_end() - oldest > limits_.event_log) {
-        // Members that do not read lose what was due before this round.
+        // Members that do not read lose the events that were due before this round.
         oldest = std::max(oldest, job.events_told);
     }
     job.events_told = job.events_end();

@@ -233,7 +233,7 @@ struct Job {
     Tally wait_bytes;
 
     Collectives collectives;
-    /// Those that so many have entered.
+    /// Collectives by the number of members that have entered them.
     std::unordered_map<size_t, std::unordered_set<Collectives::value_type*>> entered_by;
     Tally exchange_bytes;
     Tally seat_bytes;

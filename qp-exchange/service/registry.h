@@ -60,11 +60,11 @@ class Registry {
     void output(ClientId client, Bytes& out, size_t wanted);
     bool has_output(ClientId client) const;
 
-    /// Of the bytes that output() gave, `bytes` are not sent yet; they still count against the
+    /// Bytes that output() gave and that are not sent yet; they still count against the
     /// limits.
     void set_unsent(ClientId client, size_t bytes);
-    /// What has come of a message that is not complete; it counts in --total.
-    /// @throws Error(Limit) when it is long and there is no room
+    /// Bytes received of an incomplete message; they count in --total. @throws Error(Limit) when it
+    /// is long and there is no room
     void set_begun(ClientId client, size_t bytes);
     /// The longest message that the client may send now: before JOIN, what that needs.
     uint32_t longest_message(ClientId client) const;

@@ -37,7 +37,7 @@ class Server {
 
     /// Serves until stop(). Members that are there then see the connection end.
     void run();
-    /// From any thread and from signal handlers.
+    /// Ends run(). From any thread and from signal handlers.
     void stop() noexcept;
 
     uint16_t port() const;

@@ -44,7 +44,7 @@ class AdminQueue {
 
   private:
     Results execute_raw(std::span<const std::byte> command, std::uint16_t opcode);
-    /// With the gate held.
+    /// Call it with the gate held.
     Results execute_here(std::span<const std::byte> command, std::uint16_t opcode);
     const dingo_admin_cpl* wait();
 

@@ -27,7 +27,7 @@ class ClientQueue {
     /// In one visit with what tells the card of the queue, or that it is gone. ErrnoError(ENOMEM).
     void attach();
     void detach();
-    /// For the card, once attached.
+    /// The ring as the card's commands describe it, once attached.
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = address_;

@@ -41,13 +41,13 @@ class Context {
 
     /// Readable when the client kicked.
     [[nodiscard]] int kick_fd() const { return kick_.fd(); }
-    /// As the card's thread does when kick_fd() is readable.
+    /// Called by the card's thread when kick_fd() is readable.
     void kicked() { kick_.kicked(); }
 
     // For the objects that are made in it.
 
     [[nodiscard]] Driver& driver() const { return driver_; }
-    /// For CREATE_QP.
+    /// The share of CREATE_QP.
     [[nodiscard]] std::uint32_t share() const { return share_ ? share_->get() : 0; }
     /// `watched`: pages of their own for slots that the card watches, as a GPU gets them whole.
     [[nodiscard]] DoorbellSpace& doorbells(bool watched = false) {

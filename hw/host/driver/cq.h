@@ -41,7 +41,7 @@ class Cq {
         std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
         bool watched = false;    ///< its doorbell is
     };
-    /// ErrnoError(EINVAL): no ring holds so many.
+    /// ErrnoError(EINVAL): no ring holds so many entries.
     static Size size_for(const Driver& driver, std::uint32_t cqe);
     static Size checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
                              std::uint32_t flags, const Udata& udata);

@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 class FarBufferPool {
   public:
     virtual ~FarBufferPool() = default;
-    /// By any thread.
+    /// Called by any thread.
     virtual void give_back(std::byte* at) noexcept = 0;
 };
 
@@ -58,7 +58,7 @@ class FarBuffer {
     [[nodiscard]] std::span<std::byte> bytes() { return {at_.get(), size_}; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return {at_.get(), size_}; }
 
-    /// Not beyond the capacity.
+    /// Sets the size; at most the capacity.
     void resize(std::size_t size) { size_ = size; }
     void append(std::span<const std::byte> src) {
         std::memcpy(at_.get() + size_, src.data(), src.size());

@@ -18,8 +18,8 @@ namespace {
 
 /// Bytes of one stream that may wait for other movers.
 constexpr std::size_t kMostHeld = std::size_t{8} << 20;
-/// Bytes that go to near memory in one look at a stream, or one access: nobody waits for all that
-/// was held.
+/// Bytes that go to near memory in one look at a stream, or one access: the data thread does not
+/// stop for all that was held.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
 /// How often QPs that wait are run although no access ended: one access may take too long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
@@ -41,7 +41,7 @@ struct FarStreams::Shared final : FarAccessSink {
 
     bool wanted(const FarAccess& access) override {
         if (access.kind == FarAccess::Kind::kRead) {
-            return access.of.use_count() > 1;  // somebody still has the piece
+            return access.of.use_count() > 1;  // an access still waits for the piece
         }
         Made& made = *static_cast<Made*>(access.of.get());
         const std::scoped_lock lock(made.mutex);
@@ -71,7 +71,7 @@ struct FarStreams::Shared final : FarAccessSink {
         tell();
     }
 
-    // Not by `moved`: nobody takes it while nothing waits, and the next to wait may sleep.
+    // `moved` does not decide: nobody clears it while nothing waits, and the next waiter may sleep.
     void tell() {
         moved.store(true);
         if (!is_awake.exchange(true)) {
@@ -127,7 +127,7 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
         error = true;
         return false;
     }
-    // What is near is read without this port: it is not fetched ahead.
+    // Near memory is read without this port: it is not fetched ahead.
     if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
         return false;
     }
@@ -302,7 +302,7 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
         return false;
     }
-    // For what is likely to come as well: the room is shared with movers.
+    // Room for later writes that probably join, too: movers share the room.
     const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
     RoomShare& share = s.open->room;
     if (!share.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
@@ -489,7 +489,7 @@ void FarStreams::end(Stream stream) {
     }
     {
         const std::scoped_lock lock(found->second.made->mutex);
-        found->second.made->failed = true;  // what has not begun is not made
+        found->second.made->failed = true;  // accesses that have not begun are not made
     }
     streams_.erase(found);
 }

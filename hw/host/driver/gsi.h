@@ -50,7 +50,7 @@ class Gsi {
     /// cannot be sent is lost, as on a wire, and counted.
     void send(const AhAttr& to, const MadBytes& mad);
 
-    /// Hands out what was received and sends what waited. True: something was done.
+    /// Hands out received datagrams and sends waiting ones. True: something was done.
     bool poll(const std::function<void(const GsiReceived&)>& receive);
 
     [[nodiscard]] const GsiStats& stats() const { return stats_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What was posted to a QP before it goes to ERR. Programs post their last message and disconnect at
-// once: a real card has sent it by then, while this one may be fetching its payload from a client.
+// Messages that were posted to a QP before it goes to ERR. Programs post their last message and
+// disconnect at once: a real card has sent it by then, while this one may be fetching its payload
+// from far memory.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ class LastSends {
     /// long.
     void await(const NotSent& what, Waiter& waiter);
 
-    /// True: somebody was told.
+    /// True: a waiter was called.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const { return qps_.empty() ? kNever : look_; }
 

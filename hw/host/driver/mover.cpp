@@ -139,7 +139,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
 
 void FarAccess::append(std::span<const std::byte> src) {
     if (const std::size_t size = data.size() + src.size(); data.capacity() < size) {
-        // No more than twice of what it costs.
+        // A buffer of at most twice the size that is needed.
         FarBuffer larger =
             place->buffer(std::max(size, std::min(Mover::kMostJoined, 2 * data.size())));
         larger.append(data.bytes());

@@ -41,7 +41,7 @@ class CqTable {
 /// random. QP0 and QP1 are not given out.
 class QpTable {
   public:
-    /// As many as `max_qp`, if the indexes of QPNs reach so far.
+    /// Room for `max_qp` QPs, or as many as QPNs have indexes.
     explicit QpTable(std::uint32_t max_qp = 0);
 
     /// The QPN. ErrnoError(ENOMEM): all indexes are in use.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who shares the card's turns: all contexts and doorbell pages of one owner are one share.
+// Owners that share the card's turns: all contexts and doorbell pages of one owner are one share.
 #pragma once
 
 #include <compare>

@@ -11,7 +11,7 @@ class Waiter {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    /// The wait is over: what was waited for is there (0), or will not come (ETIMEDOUT). May wait
+    /// Ends the wait: the result is there (0), or will not come (ETIMEDOUT). The receiver may wait
     /// again, or destroy this.
     virtual void settled(int error) = 0;
 
@@ -42,7 +42,7 @@ class Waiters final : private Waiter {
         prev_ = &waiter;
     }
 
-    /// All of `others` come to the end of these.
+    /// Moves all of `others` to the end of these.
     void take_all(Waiters& others) noexcept {
         if (others.empty()) {
             return;

@@ -21,9 +21,10 @@ struct MappedPart {
 };
 
 struct WindowMemory {
-    std::shared_ptr<ClientMemory> client;  ///< null: what is elsewhere is a bus error
-    std::uint64_t va = 0;                  ///< of the window's first byte, in the client
-    std::vector<MappedPart> parts;         ///< sorted, without overlap
+    /// null: accesses outside parts and files are bus errors
+    std::shared_ptr<ClientMemory> client;
+    std::uint64_t va = 0;           ///< of the window's first byte, in the client
+    std::vector<MappedPart> parts;  ///< sorted, without overlap
     /// sorted, without overlap with each other or with parts
     std::vector<FilePart> files;
 

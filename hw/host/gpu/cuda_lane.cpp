@@ -23,7 +23,7 @@ constexpr unsigned kSpinProcessors = 6;  // two threads of a card, two here
 /// the copy engine.
 constexpr std::size_t kRows = std::size_t{64} << 10;
 
-// What the mover joins, and what is fetched ahead, fits a pinned buffer.
+// A joined write and a piece fetched ahead each fit a pinned buffer.
 static_assert(CudaBuffers::kLarge >= uverbs::Mover::kMostJoined &&
               CudaBuffers::kLarge >= uverbs::FarReads::kPiece);
 

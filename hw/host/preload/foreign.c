@@ -157,7 +157,7 @@ int dingo_foreign_file(uid_t user) {
             break;
         }
     }
-    /* One that is gone is not made anew: cards have the old one. */
+    /* A file that is gone is not made again: cards still have the old one. */
     if (file) {
         result = is_still_ours(file) ? file->fd : -EIO;
     }

@@ -47,7 +47,7 @@ class CmService final : public uverbs::Service,
     void add_stats(nlohmann::json& all) const override;
     void stop() override;
 
-    // For files and identifiers.
+    // Used by files and identifiers.
     [[nodiscard]] uverbs::Driver& driver() { return driver_; }
     [[nodiscard]] Poller& poller() { return poller_; }
     [[nodiscard]] cm::Manager& manager() { return manager_; }
@@ -78,7 +78,7 @@ class CmService final : public uverbs::Service,
     void poll_soon(const Id& id) { soon_.push_back(id.number()); }
 
   private:
-    // Pollable: somebody connects
+    // Pollable: a client connects
     void ready(std::uint32_t events) override;
     // cm::CmPort
     void send(const cm::Path& path, const cm::Mad& mad) override;

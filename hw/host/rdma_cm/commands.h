@@ -21,7 +21,7 @@ class File;
 class Id;
 class CmService;
 
-/// One command while it is carried out.
+/// A command that is being executed.
 struct Command {
     CmService& service;
     File& file;

@@ -34,7 +34,7 @@ Bytes bytes_of(const T& value) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// The structure in `body`; what is not there is 0.
+/// The structure in `body`; missing bytes are 0.
 template <typename T>
 T request_of(std::span<const std::byte> body) {
     T value;
@@ -94,7 +94,7 @@ class Link final {
         Command command{};
         Done done{};
     };
-    /// One of the two sockets.
+    /// One of the link's two sockets.
     struct End final : Pollable {
         End(Link& of, void (Link::*what)()) : link(of), call(what) {}
         void ready(std::uint32_t /*events*/) override { (link.*call)(); }

@@ -45,9 +45,9 @@ class Accounts {
         return {.user = user, .client = account->foreign() ? 0 : ++clients};
     }
 
-    /// For an object of that kind; throws ErrnoError(ENOMEM).
+    /// Charges an object of that type; throws ErrnoError(ENOMEM).
     Charge object(const std::shared_ptr<Account>& account, std::uint16_t type);
-    /// For a connection; throws ErrnoError(EMFILE).
+    /// Charges a connection; throws ErrnoError(EMFILE).
     ConnectionCharge client(const std::shared_ptr<Account>& account) {
         return {{account, clients_}, {account, process_quotas().descriptors}};
     }

@@ -49,7 +49,7 @@ struct IoctlMethod {
 
 class IoctlCall {
   public:
-    /// Throws what ib_uverbs answers to what is wrong with the attributes.
+    /// Throws the error that ib_uverbs gives for wrong attributes.
     IoctlCall(Call& c, const IoctlMethod& method, std::span<const ib_uverbs_attr> attributes);
 
     Call& call;

@@ -32,7 +32,7 @@ constexpr unsigned kMaxNumber = 63;  // minor numbers 192 to 255
 /// other cards to serve.
 constexpr std::chrono::milliseconds kNumbersTime{2000};
 
-/// None: somebody has held it for all of `limit`.
+/// Empty: another process has held the lock for all of `limit`.
 UniqueFd take_lock(const fs::path& path, std::chrono::milliseconds limit) {
     UniqueFd fd = lock_regular(path, limit);
     if (!fd && errno != EWOULDBLOCK) {

@@ -18,7 +18,7 @@ class ClientProcesses {
   public:
     static constexpr std::size_t kMost = 256;  ///< alive at the same time
 
-    /// True: a HELLO with what it must have.
+    /// True for a HELLO with the descriptor that it must have.
     static bool is_hello(const Message& message) {
         return message.fds.size() == 1 && message.payload.empty();
     }

@@ -66,7 +66,7 @@ class EventChannel::Reading final : public Pollable {
     Reading& operator=(const Reading&) = delete;
 
     void ready(std::uint32_t /*events*/) override { channel_.came_back(); }
-    /// What it has read, the oldest first.
+    /// Returns the unread events, the oldest first.
     [[nodiscard]] std::vector<Event> finish() {
         std::uint64_t count = 0;
         std::ignore = ::read(job_->done.get(), &count, sizeof count);

@@ -23,7 +23,7 @@ class CudaLane;
 
 namespace dingo::uverbs {
 
-/// What a client's places on each GPU share. Only that other thread looks at it.
+/// State that a client's places on each GPU share. Used by the opening thread only.
 using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaLane>>;
 
 class GpuOpening {

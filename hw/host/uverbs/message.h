@@ -36,7 +36,7 @@ struct Message {
     /// QP whose last sends the request has waited for, or need not wait for.
     std::optional<std::uint32_t> ended_qpn;
     std::shared_ptr<DirectFence> fence;  ///< the fence that the request has waited for
-    std::shared_ptr<EventPause> pause;   ///< for what it destroys
+    std::shared_ptr<EventPause> pause;   ///< events of the objects that it destroys
 };
 
 enum class Received {

@@ -115,7 +115,7 @@ struct MrObject final : Object {
             mr->destroy();
         }
     }
-    /// For memory of a GPU that is mapped for it. ErrnoError(ENOMEM).
+    /// Charges the mapping of GPU memory for the region. ErrnoError(ENOMEM).
     void take_mapping(const std::shared_ptr<Account>& account) {
         mapping = Charge(account, process_quotas().mappings);
     }
@@ -249,7 +249,7 @@ class ObjectTable {
     }
     /// ErrnoError(EBUSY) when it is in use; then it stays. Returned, so that counts can be read.
     std::unique_ptr<Object> remove(Object& object);
-    /// Destroys all, users before what they use.
+    /// Destroys all objects, each before the objects that it uses.
     void clear();
 
     [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;

@@ -182,7 +182,7 @@ enum dingo_uverbs_reply_type {
 struct dingo_uverbs_reply {
     uint32_t version;
     uint32_t type;       /* enum dingo_uverbs_reply_type */
-    int32_t result;      /* as of the system call: >= 0, or -errno */
+    int32_t result;      /* result of the system call: >= 0, or -errno */
     uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
     union {
         uint64_t map_offset;  /* MMAP */

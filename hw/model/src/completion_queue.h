@@ -41,7 +41,7 @@ class CompletionQueue {
     [[nodiscard]] bool in_error() const noexcept { return error_; }
     [[nodiscard]] std::uint32_t producer() const noexcept { return producer_; }
 
-    // For CqModeration.
+    // Used by CqModeration.
     [[nodiscard]] Nanoseconds period() const noexcept { return period_; }
     /// The first entry of those that the event will tell of came at this time.
     void set_first_at(Nanoseconds time) noexcept { first_at_ = time; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes wrong in qpx: one exception with a code for programs and a text for people.
+// Errors of qpx: one exception with a code for programs and a text for people.
 #pragma once
 #include <cstdint>
 #include <stdexcept>

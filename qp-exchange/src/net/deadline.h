@@ -12,7 +12,7 @@ namespace qpx::net {
 
 using Clock = std::chrono::steady_clock;
 
-/// What another thread or a signal handler uses to end a call that waits.
+/// Ends a call that waits, from another thread or a signal handler.
 class Interrupt {
   public:
     /// @param on_signal a wait that any signal handler interrupts ends, too. @throws Error(Limit)

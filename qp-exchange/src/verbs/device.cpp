@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is asked of the device.
+// Questions to the device.
 #include <ifaddrs.h>
 #include <netinet/in.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is decided before the device is asked: pure functions of what is known.
+// Decisions before the device is asked: pure functions of known facts.
 #pragma once
 #include <infiniband/verbs.h>
 

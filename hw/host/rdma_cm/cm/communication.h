@@ -94,7 +94,7 @@ class Communication {
     bool disconnect();  ///< DREQ, or DREP where the peer was first
     bool establish();   ///< the QP has received: what a lost RTU would have said
 
-    // For the QP.
+    // What the QP needs to be connected.
     [[nodiscard]] std::uint32_t remote_qpn() const { return remote_qpn_; }
     [[nodiscard]] std::uint32_t rq_psn() const { return rq_psn_; }
     [[nodiscard]] std::uint32_t sq_psn() const { return sq_psn_; }

@@ -78,7 +78,7 @@ class Manager {
     /// A datagram from `source` to our address `destination`.
     void receive(const Gid& source, const Gid& destination, const Mad& mad);
 
-    /// Does what is due.
+    /// Does all work that is due by `now`.
     void poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const {
         return timers_.empty() ? kNever : timers_.begin()->first;

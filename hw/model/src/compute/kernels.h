@@ -29,7 +29,7 @@ struct Kernel {
     void (*words)(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 };
 
-/// All kernels, by id.
+/// All kernels, in order of their ids.
 std::span<const Kernel> kernels() noexcept;
 
 /// Configures a kernel with a parameter; SET_COMPUTE has checked both.
@@ -39,7 +39,7 @@ Config configure(std::uint32_t kernel, std::uint32_t param) noexcept;
 /// no whole number of words; the bytes behind the last whole word stay.
 void transform(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 
-// One file each.
+// The kernels; each has a file of its own.
 void add_one(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 void dlrm(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 

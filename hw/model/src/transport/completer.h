@@ -25,8 +25,8 @@ class Completer {
           retransmit_(retransmit),
           rnr_(rnr) {}
 
-    /// A response for an RC QP in RTS or SQD. One that answers nothing outstanding is dropped and
-    /// counted.
+    /// Receives a response for an RC QP in RTS or SQD. One that answers nothing outstanding is
+    /// dropped and counted.
     void receive_response(QueuePair& qp, const packet::Packet& packet);
 
     /// Forgets `qp`: it may be destroyed.

@@ -19,9 +19,9 @@ class ErrorFlow {
     /// To ERR with event QP_FATAL, for a reason that has no completion (its CQ); nothing in ERR and
     /// RESET.
     void fail(QueuePair& qp);
-    /// To ERR: nothing more is sent, taken or waited for.
+    /// Moves the QP to ERR: it sends nothing more, takes nothing and waits for nothing.
     void enter_error(QueuePair& qp);
-    /// UC, UD to SQE: the send queue stops, what comes is still taken.
+    /// Moves a UC or UD QP to SQE: the send queue stops, the QP still receives.
     void enter_send_error(QueuePair& qp);
 
   private:

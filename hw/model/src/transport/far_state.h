@@ -14,7 +14,7 @@ namespace dingo::model {
 
 /// A QP's two streams of accesses.
 enum class Half : std::uint8_t {
-    kSend,     ///< what it sends, and the data that it asked for
+    kSend,     ///< requests that it sends, and data that it asked for
     kReceive,  ///< requests of the peer
 };
 

@@ -111,7 +111,7 @@ bool Responder::finish_message(QueuePair& qp, const packet::Packet& packet, std:
     p.message = ResponderState::Message::kNone;
     p.msn = packet::psn_add(p.msn, 1);
     if (!receives_.taken())
-        return true;  // WRITE without immediate data: nobody is told
+        return true;  // WRITE without immediate data: no completion
     if (packet.op().has_ieth()) {
         const KeyVerdict verdict = memory_.invalidate(qp, packet.inv_rkey);
         if (verdict != KeyVerdict::kOk) {

@@ -63,7 +63,7 @@ QueuePair* Scheduler::take() noexcept {
         const std::uint32_t share = turns_.front();
         Context& context = contexts_[share];
         if (turns_.size() == 1) {
-            context.credit = kQuantum;  // nobody else wants anything
+            context.credit = kQuantum;  // no other context wants anything
             context.received = 0;
         } else if (context.credit <= 0) {
             visit(context);

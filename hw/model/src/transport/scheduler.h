@@ -28,7 +28,7 @@ class Scheduler {
     static constexpr std::int64_t kQuantum = 262'144;
     /// Part of a visit that received work may use up: a context that is flooded still sends.
     static constexpr std::int64_t kMostForReceived = kQuantum / 4 * 3;
-    /// What is received beyond so much that is not paid for is nobody's.
+    /// Most received work that a context can owe; more is not charged to anybody.
     static constexpr std::int64_t kMostOwed = 4 * kQuantum;
 
     Scheduler();  ///< QPs are linked by TransportState::ready
@@ -41,7 +41,7 @@ class Scheduler {
     void remove(QueuePair& qp) noexcept;
     /// The QP whose turn it is, taken out; nullptr when none is ready.
     QueuePair* take() noexcept;
-    /// The turn of the QP that was taken is over, and what it cost.
+    /// Ends the turn of the QP that was taken, at this cost.
     void charge(const QueuePair& qp, std::int64_t cost);
     /// Work that a context caused outside of a turn.
     void spend(std::uint32_t share, std::int64_t cost);
