@@ -7,10 +7,10 @@
 //
 // Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
 //
-// A ring that is full holds back senders to that peer only. A peer that takes nothing for a while is
-// given up on and its frames are dropped until it goes on, so that QPs that talk to it run into their
-// timeouts. Senders that do not say where a frame goes (Ethernet, the RTL) find the wire held for a
-// small part of the time, then frames for the full ring are dropped.
+// A ring that is full holds back senders to that peer only. A peer that takes nothing for a while
+// is given up on and its frames are dropped until it goes on, so that QPs that talk to it run into
+// their timeouts. Senders that do not say where a frame goes (Ethernet, the RTL) find the wire held
+// for a small part of the time, then frames for the full ring are dropped.
 #pragma once
 
 #include <array>
