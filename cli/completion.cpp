@@ -158,7 +158,7 @@ VALUES        VALUED) return ;;
 WORDS    esac
 )SH";
 
-/// One of these two.
+/// The script of one shell.
 struct Shell {
     const char* script;  ///< LOOK is kLook
     const char *first, *count, *item;

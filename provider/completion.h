@@ -31,8 +31,9 @@ static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
 }
 
 /*
- * ibv_wc.sl of a receive. Of a datagram it tells the network header as mlx4 and mlx5 do (bit 3: UDP
- * encapsulated, bits 2..0: 1 IPv6, 2 IPv4), which UCX goes by; of other receives it is the VLAN priority.
+ * ibv_wc.sl of a receive. For a datagram it gives the network header as mlx4 and mlx5 do (bit 3: UDP
+ * encapsulated, bits 2..0: 1 IPv6, 2 IPv4), which UCX relies on; for other receives it is the VLAN
+ * priority.
  */
 static inline uint8_t dingo_cqe_sl(const struct dingo_cqe *cqe)
 {

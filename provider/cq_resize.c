@@ -139,7 +139,10 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 		cq->direct->any = false;
 }
 
-/* Of a ring that the kernel makes for so many entries: a quarter stays unused, and it has 128 entries and a page at least. */
+/*
+ * Most bytes of a ring that the kernel makes for so many entries: a quarter stays unused, and it has at least 128
+ * entries and one page.
+ */
 static size_t most_ring_bytes(uint32_t cqe)
 {
 	size_t bytes = sizeof(struct dingo_cqe) << (dingo_log2_up(cqe) + 1);

@@ -46,7 +46,7 @@ struct dingo_push {
 };
 
 struct dingo_db_page {
-	uint64_t offset;		/* of mmap() */
+	uint64_t offset;		/* for mmap() */
 	void *map;
 	struct dingo_push push;
 	struct dingo_db_page *next;
@@ -72,7 +72,7 @@ struct dingo_context {
 	/* has DINGO_STATUS_GONE once nothing completes any more */
 	const _Atomic(uint32_t) *status;
 	void *status_page;		/* NULL: status is a word that stays 0 */
-	uint64_t status_offset;		/* of it, for mmap() */
+	uint64_t status_offset;		/* mmap() offset of the status page */
 	const struct dingo_clock_page *clock; /* NULL: real time is not known */
 	uint32_t max_inline;
 	uint8_t log_max_sq;
@@ -157,7 +157,7 @@ struct dingo_sent {
 struct dingo_sq {
 	struct dingo_lock lock;
 	struct dingo_ring ring;
-	struct dingo_sent *sent;	/* by block */
+	struct dingo_sent *sent;	/* indexed by block */
 	struct dingo_push *push;	/* NULL: the card reads the ring */
 	uint32_t rung;			/* the producer at the last doorbell; with `push` */
 	uint32_t producer;		/* blocks written */
@@ -166,7 +166,7 @@ struct dingo_sq {
 	uint32_t max_inline;
 	uint32_t small_inline;		/* of that in the first block of SEND and WRITE; 0 on UD */
 	uint32_t small_opcodes;		/* mask of enum ibv_wr_opcode: what post_small() does */
-	uint32_t max_blocks;		/* of one WQE */
+	uint32_t max_blocks;		/* most blocks of one WQE */
 	/* ibv_wr_*: between wr_start and wr_complete */
 	uint32_t start;			/* producer at wr_start */
 	uint32_t data_offset;		/* where the present WQE's data begins */
@@ -178,7 +178,7 @@ struct dingo_sq {
 struct dingo_rq {
 	struct dingo_lock lock;
 	struct dingo_ring ring;
-	uint64_t *wr_id;		/* by tag = entry */
+	uint64_t *wr_id;		/* indexed by tag, which is the entry */
 	uint32_t producer;
 	_Atomic(uint32_t) consumer;
 	uint32_t max_sge;
@@ -191,8 +191,8 @@ struct dingo_srq {
 	uint32_t srqn;
 	uint32_t producer;
 	uint32_t max_sge;
-	uint64_t *wr_id;		/* by tag */
-	uint32_t *next_free;		/* by tag */
+	uint64_t *wr_id;		/* indexed by tag */
+	uint32_t *next_free;		/* indexed by tag */
 	uint32_t free_head;		/* DINGO_INVALID_ID: none */
 	struct dingo_pd *parent_domain;
 	struct dingo_buf work;		/* wr_id and next_free */

@@ -73,7 +73,7 @@ int dingodv_set_compute(struct ibv_qp *qp, uint32_t kernel,
 
 /*
  * Puts the payload of SENDs and WRITEs that the QP receives through a compute kernel, on its way to
- * memory: whoever sends, and whatever device the sender has. READ data and atomics stay.
+ * memory, whatever device the sender has. READ data and atomics are not changed.
  * @qp: RC, UC or UD, in state RESET or INIT. RESET sets DINGODV_KERNEL_PASS again.
  * @kernel, @params: as of dingodv_set_compute(). A QP may have a kernel for each direction.
  * Returns 0; EOPNOTSUPP: not on this card or with this driver, not a Dingo card, or comp_mask or
@@ -107,16 +107,29 @@ struct dingodv_qp_init_attr {
 };
 
 /*
- * As ibv_create_cq_ex() and ibv_create_qp_ex(), with @dv_attr, which may be NULL.
- * With DEVICE_POLLS ibv_poll_cq() finds nothing in the CQ, ibv_req_notify_cq() and ibv_resize_cq() fail
- * with EINVAL. With DEVICE_POSTS ibv_post_send() fails with EINVAL, receives are posted as ever;
- * @attr->send_cq is a CQ with DEVICE_POLLS and @attr->recv_cq one without.
- * Return NULL and set errno; EOPNOTSUPP: not a Dingo card, its driver or it has no such queues,
- * unknown bits; EINVAL: the CQs are of the wrong kind, or @attr asks for ibv_wr_* operations.
+ * Creates a CQ as ibv_create_cq_ex() does. With DEVICE_POLLS ibv_poll_cq() finds nothing in it, and
+ * ibv_req_notify_cq() and ibv_resize_cq() fail with EINVAL.
+ * @context: of a Dingo card.
+ * @attr: as for ibv_create_cq_ex(); cqe in entries.
+ * @dv_attr: flags; NULL: none.
+ * Returns the CQ, for ibv_destroy_cq(); NULL and errno as ibv_create_cq_ex(), and EOPNOTSUPP: not a
+ * Dingo card, card or driver without such queues, or unknown bits.
  */
 struct ibv_cq_ex *dingodv_create_cq(struct ibv_context *context,
 				    struct ibv_cq_init_attr_ex *attr,
 				    const struct dingodv_cq_init_attr *dv_attr);
+
+/*
+ * Creates a QP as ibv_create_qp_ex() does. With DEVICE_POSTS ibv_post_send() fails with EINVAL;
+ * receives are posted as ever.
+ * @context: of a Dingo card.
+ * @attr: as for ibv_create_qp_ex(). With DEVICE_POSTS send_cq is a CQ with DEVICE_POLLS and recv_cq
+ * one without; max_send_wr in work requests of one block.
+ * @dv_attr: flags; NULL: none.
+ * Returns the QP, for ibv_destroy_qp(); NULL and errno as ibv_create_qp_ex(), and EOPNOTSUPP: not a
+ * Dingo card, card or driver without such queues, or unknown bits; EINVAL: a CQ of the wrong kind,
+ * or @attr asks for ibv_wr_* operations.
+ */
 struct ibv_qp *dingodv_create_qp(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr,
 				 const struct dingodv_qp_init_attr *dv_attr);
@@ -155,7 +168,7 @@ struct dingodv_cq {
 	void *entries;		/* of 32 bytes */
 	uint64_t *doorbell;	/* store consumer index << 32 | doorbell_word */
 	const uint32_t *status;	/* read only; bit 30 is set once the card is gone: nothing completes any more */
-	uint32_t num_entries;	/* a power of two; a quarter of it is there for who reports late */
+	uint32_t num_entries;	/* a power of two; a quarter of it is spare for consumers that report late */
 	uint32_t doorbell_word;
 	uint32_t cqn;
 	uint32_t reserved;

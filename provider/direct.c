@@ -158,7 +158,7 @@ struct here {
 	uint32_t bytes;
 };
 
-/* Of a WQE whose SGEs are at `data`. False: the card has to look at it. */
+/* Finds the local memory of a WQE whose SGEs are at `data`. False: the card has to look at it. */
 static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		      uint32_t data, uint32_t access, struct here *here)
 {
@@ -295,7 +295,7 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	    dingo_load_shared(&peer->armed))
 		return false;
 	*index = dingo_load_shared(&peer->indexes.rq_consumer);
-	/* of what was seen before the receiver's own line need not be fetched again */
+	/* what was read before the receiver's own line is recent enough */
 	if (likely(d->posted - *index - 1 <= d->peer_rq_mask))
 		return true;
 	for (looks = 0;; looks++) {
@@ -324,7 +324,10 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	return false;
 }
 
-/* False: the QP was closed during the copy, by who does not wait any longer. */
+/*
+ * False: the QP was closed during the copy; the card did not wait for this any
+ * longer.
+ */
 static bool complete_receive(struct dingo_direct *d, uint32_t index,
 			     const struct dingo_wqe_ctrl *ctrl, uint32_t opcode,
 			     uint32_t bytes)

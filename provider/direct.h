@@ -27,10 +27,10 @@ struct dingo_direct_entry {
 
 /* Completions of a CQ that no card has written: they come before the ring's. */
 struct dingo_cq_direct {
-	struct dingo_lock lock;		/* of who adds */
+	struct dingo_lock lock;		/* held by a thread that adds */
 	_Atomic(uint32_t) tail;
 	_Atomic(uint32_t) head;		/* under the CQ's lock */
-	_Atomic(uint32_t) posters;	/* who are about to add, or look at `armed` */
+	_Atomic(uint32_t) posters;	/* threads that are about to add, or look at `armed` */
 	_Atomic(bool) armed;		/* an event is asked for: only cards send them */
 	uint32_t arms;			/* under the CQ's lock: events that may come */
 	uint32_t armed_at;		/* an entry of this index has come after the last arming */
@@ -62,7 +62,7 @@ struct dingo_direct_known {
 
 #define DINGO_DIRECT_KNOWN 16
 
-/* Of a QP. Under its SQ's lock. */
+/* The direct road of one QP. Protected by its SQ's lock. */
 struct dingo_direct {
 	bool linked;
 	uint32_t tries;
@@ -89,16 +89,16 @@ struct dingo_direct {
 	uint32_t used;			/* blocks of the SQ that direct requests have taken */
 	_Atomic(uint32_t) freed;	/* of these, what was given back: a completion of them, or after them, was polled */
 	uint32_t consumer;		/* the SQ's, as last seen */
-	uint32_t waits;			/* for the card to complete, in vain: 2^n - 1 */
+	uint32_t waits;			/* requests that skip the next wait for the card; doubles when one times out */
 	uint32_t skip;			/* requests that do not wait for it */
-	bool impatient;			/* the last SEND that waited for a receive waited in vain */
+	bool impatient;			/* the last SEND found no receive in time */
 	struct dingo_direct_side *here;
 	struct dingo_direct_side *there;
-	struct dingo_cq_direct *cq;	/* of the send CQ */
+	struct dingo_cq_direct *cq;	/* the send CQ's */
 	struct dingo_direct_known local[DINGO_DIRECT_KNOWN];
 	struct dingo_direct_known remote[DINGO_DIRECT_KNOWN];
 	uint8_t claim[24];
-	char path[104];			/* of the peer's card */
+	char path[104];			/* socket of the peer's card */
 };
 
 /* direct_link.c */
@@ -107,7 +107,7 @@ void dingo_direct_start(struct dingo_context *ctx);
 void dingo_direct_stop(struct dingo_context *ctx);
 /* Before the QP leaves RTR or RTS: nothing goes the direct road any more. */
 void dingo_direct_leave(struct dingo_qp *qp);
-/* In RESET: what peers have completed is forgotten. */
+/* Called in RESET: forgets what peers have completed. */
 void dingo_direct_reset(struct dingo_qp *qp);
 /* Before and after the QP is destroyed; `destroyed` false: it was not. */
 void dingo_direct_begin_destroy(struct dingo_qp *qp);
@@ -144,7 +144,7 @@ struct dingo_direct_side {
 	struct dingo_direct_piece *pieces[256];
 	unsigned int num_pieces;
 };
-/* A connection to a card; all of a process to one card have one. With one more user. */
+/* A connection to a card, shared by the process, with one more user. */
 struct dingo_direct_card *dingo_direct_get_card(const char *path);
 void dingo_direct_put_card(struct dingo_direct_card *card);
 /* A request of protocol.h. Returns 0, or an errno; then no descriptors came. */
@@ -154,7 +154,9 @@ int dingo_direct_ask(struct dingo_direct_card *card,
 		     struct dingo_uverbs_request *head, const void *payload,
 		     struct dingo_uverbs_reply *reply, int *fds,
 		     unsigned int num_fds);
-/* Of this context itself; `directory` is its place for mmap(). NULL: it cannot be mapped. */
+/*
+ * The side of this context itself; `directory` is its offset for mmap(). NULL: it cannot be mapped.
+ */
 struct dingo_direct_side *dingo_direct_own_side(struct dingo_context *ctx,
 						const char *path,
 						uint32_t context,
@@ -217,7 +219,7 @@ static inline bool dingo_direct_has_receive(const struct dingo_qp *qp, uint32_t 
 }
 /* Receives were posted; false: the card has to hear of it. Under the RQ's lock. */
 bool dingo_direct_posted(struct dingo_qp *qp);
-/* Before the CQ is armed: who posts sees it from now on. */
+/* Called before the CQ is armed: posters see that from now on. */
 void dingo_direct_arm(struct dingo_cq *cq);
 /* An event has been read. */
 void dingo_direct_event(struct dingo_cq *cq);

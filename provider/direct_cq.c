@@ -73,7 +73,10 @@ static bool comes_later(const struct dingo_direct_entry *entry)
 	return false;
 }
 
-/* Who polls in vain gives way to the card (dingo_cq_yield()): this one does not. */
+/*
+ * A program whose polls find nothing yields to the card (dingo_cq_yield()); a poll
+ * that found something resets that.
+ */
 static inline void note_progress(struct dingo_cq *cq)
 {
 	if (atomic_load_explicit(&cq->empty_polls, memory_order_relaxed))
@@ -111,7 +114,7 @@ void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry
 	wc->qp_num = entry->qp->qpn;
 }
 
-/* Of the QP's receive `index`, if a peer has completed it. */
+/* The QP's receive `index`, if a peer has completed it, else NULL. */
 static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
 						     uint32_t index)
 {
@@ -123,7 +126,7 @@ static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
 		       done : NULL;
 }
 
-/* Of its next one. */
+/* The QP's next receive, if a peer has completed it, else NULL. */
 static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 {
 	return receipt_at(qp, atomic_load_explicit(&qp->rq.consumer,
@@ -276,7 +279,10 @@ void dingo_direct_arm(struct dingo_cq *cq)
 	dingo_unlock(&c->lock);
 	for (n = 0; n < atomic_load(&c->num_receivers); n++)
 		await_peer(c->receivers[n]);
-	/* who did not see it adds its completion before the caller polls again */
+	/*
+	 * a poster that did not see it adds its completion before the caller
+	 * polls again
+	 */
 	while (atomic_load(&c->posters))
 		sched_yield();
 }

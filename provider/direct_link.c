@@ -62,7 +62,7 @@ int dingo_direct_init_cq(struct dingo_cq *cq)
 	return 0;
 }
 
-/* Its completions are looked for with those of the receive CQ. */
+/* From now on polls of the receive CQ look for its completions. */
 static void add_receiver(struct dingo_qp *qp)
 {
 	struct dingo_cq *cq = to_dingo_cq(qp->vqp.qp.recv_cq);
@@ -198,7 +198,7 @@ void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed)
 	free_direct(qp->direct);
 }
 
-/* With `open` the card opens the page. */
+/* Asks for the QP's page; with `open` the card opens it. */
 static int ask_page(struct ibv_qp *ibqp, uint32_t open,
 		    struct dingo_qp_direct_resp *resp)
 {
@@ -289,7 +289,7 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	d->wait = state == IBV_QPS_RTS && !d->linked;
 	atomic_store(&d->told, false);
 	dingo_unlock(&qp->sq.lock);
-	/* from here on posted receives are told in the page; what was posted before is, too */
+	/* from here on posted receives are counted in the page; earlier ones are added now */
 	dingo_lock(&qp->rq.lock);
 	d->has_indexes = d->own->has_indexes;
 	d->has_rq = d->has_indexes && d->own->has_rq && qp->rq.ring.buf &&

@@ -21,7 +21,7 @@ struct dingo_direct_local {
 /* Nothing is allocated or freed under it: an allocator may unmap memory. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct dingo_direct_local *locals[256];
-/* All are within; never less than that. */
+/* Bounds of all local regions; the range never shrinks. */
 static _Atomic(uintptr_t) lowest = UINTPTR_MAX, highest;
 _Atomic(uint32_t) dingo_direct_moves;
 

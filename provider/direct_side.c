@@ -49,7 +49,7 @@ struct dingo_direct_piece {
 
 static const size_t page_mask = DINGO_DB_PAGE_SIZE - 1;
 
-/* Of the process: contexts share connections, and are peers of each other. */
+/* State of the process: its contexts share connections, and may be each other's peers. */
 static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct dingo_direct_card *all_cards;
 static struct dingo_direct_side *all_sides;
@@ -131,7 +131,7 @@ static void set_patience(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-/* The card is of this user or of root: it shows memory that we write. */
+/* True when the card belongs to this user or to root: it maps memory that we write. */
 static bool is_ours(int fd)
 {
 	struct ucred peer = { .uid = -1 };
@@ -452,7 +452,10 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 					       piece->bytes == bytes ?
 				       piece : NULL;
 		if (piece->index == index) {
-			/* nobody uses it: that region is gone since all have let go */
+			/*
+			 * no thread uses it: its region went before, and all have
+			 * released it
+			 */
 			*slot = piece->next;
 			munmap(piece->map, piece->bytes);
 			free(piece);

@@ -164,7 +164,7 @@ dingo_alloc_parent_domain(struct ibv_context *context,
 	return &domain->pd;
 }
 
-/* So that no two objects' bookkeeping shares a cache line. */
+/* Alignment that keeps two objects' bookkeeping out of one cache line. */
 #define DINGO_BUF_ALIGNMENT 64
 
 int dingo_buf_alloc(struct dingo_buf *buf, struct dingo_pd *domain, size_t size,

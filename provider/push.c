@@ -70,7 +70,7 @@ void dingo_push_ring(struct dingo_qp *qp)
 	uint64_t value;
 
 	sq->rung = sq->producer;
-	/* who waits for the page has lost more than the card gains */
+	/* waiting for the page would cost more than the card gains */
 	if (blocks > DINGO_PUSH_BLOCKS || !dingo_trylock(&push->lock)) {
 		dingo_ring_quietly(&sq->ring.db, word0, sq->producer);
 		return;

@@ -27,7 +27,7 @@ EOF
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-# Of the cards; the part direct switches it on.
+# The direct road of the cards; part `direct` switches it on.
 export DINGO_DIRECT=0
 . scripts/lib/bench_native.sh
 . scripts/lib/bench_direct.sh

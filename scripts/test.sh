@@ -112,7 +112,7 @@ for w in "${wanted[@]}"; do
 done
 
 need_packages "${build_packages[@]}" "${test_packages[@]}"
-# Warnings are errors here; not for who builds Dingo with a compiler that was not tried.
+# Warnings are errors in the tests, but not for users, whose compiler may be one that was not tried.
 export DINGO_WERROR=ON
 need_own_build "$PWD/build"
 logs=$PWD/build/test-logs

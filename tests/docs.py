@@ -6,13 +6,15 @@ usage: tests/docs.py CHECK       prints the offenders, a line each; nothing when
        tests/docs.py wrap FILE... wraps paragraphs and list items at 100 columns, in place
 
 links       relative links lead to a file of the repository, and to a heading in it
-paths       what looks like a path of the repository, in `code`, in a code block or in a manual (docs/man), exists
+paths       what looks like a path of the repository, in `code`, in a code block or in a manual (docs/man), exists; one with a
+            slash from the root on
 commands    targets (--target), programs (build/bin) and suites (scripts/test.sh) that commands name exist
 names       each `function()` of the walks and recipes (docs/*.md, docs/howto) is in a source
 recipes     each recipe of docs/howto is in its README, and ends with a proof that names a test
 columns     no line above 100 columns but tables, code blocks and what cannot be broken
 paragraphs  no paragraph or list item of docs/reference above 10 lines
-lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 140 lines
+lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 120 lines
+cells       no cell of a table above 160 characters, without the targets of its links: long ones become a list or sentences
 """
 import fnmatch
 import itertools
@@ -23,8 +25,10 @@ import sys
 
 WIDTH = 100
 MAX_PARAGRAPH = 10
+MAX_CELL = 160
 # Written by programs whose tests compare them: not wrapped. Their paths and links are checked.
 GENERATED = {"docs/testplan.md"}
+MADE_OF_THE_CONTRACT = {"docs/reference/contract.md"}
 FOLDERS = ("cli", "docs", "examples", "hw", "kmod", "provider", "qp-exchange", "rdma-bench", "scripts", "tests")
 SOURCES = "c|h|cpp|sv|py|sh|md|toml|cmake|tcl|xdc|map|rules"
 # Named in documents, and not ours: files of other projects, and what a build makes.
@@ -178,17 +182,17 @@ def check_paths(documents):
         parts = file.split("/")
         for i in range(1, len(parts)):
             known.add("/".join(parts[:i]))
-    suffixes = {"/".join(name.split("/")[i:]) for name in known for i in range(name.count("/") + 1)}
+    names = {name.split("/")[-1] for name in known}
 
     def exists(path):
         path = path.rstrip("/").split("::")[0]
-        if path in ELSEWHERE or path in suffixes or re.search(r"[A-Z]{4,}|[<>$]|\.\.\.", path.replace("README", "").replace("CMakeLists", "")):
+        if path in ELSEWHERE or path in known or path in names or re.search(r"[A-Z]{4,}|[<>$]|\.\.\.", path.replace("README", "").replace("CMakeLists", "")):
             return True
         if "{" in path:
             head, _, tail = path.partition("{")
             inner, _, tail = tail.partition("}")
             return all(exists(head + part + tail) for part in inner.split(","))
-        return any(c in path for c in "*?") and any(fnmatch.fnmatch(name, path) for name in suffixes)
+        return any(c in path for c in "*?") and any(fnmatch.fnmatch(name, path) for name in (known if "/" in path else names))
 
     ours = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w.{{}},*?:/-]+$")
     source = re.compile(rf"[\w{{}},*?/-]+\.(?:{SOURCES})$")
@@ -283,7 +287,7 @@ def check_paragraphs(documents):
 
 
 def check_lengths(_documents):
-    for path, limit in (("README.md", 80), ("docs/performance.md", 140)):
+    for path, limit in (("README.md", 80), ("docs/performance.md", 120)):
         count = len(read(path)) - 1
         if count > limit:
             yield f"{path}: {count} lines, at most {limit}"
@@ -292,11 +296,24 @@ def check_lengths(_documents):
             yield f"README.md:{number}: a table row of {len(line)} columns"
 
 
+def check_cells(documents):
+    for path in documents:
+        if path in GENERATED or path in MADE_OF_THE_CONTRACT:
+            continue
+        for number, line, kind in classify(read(path)):
+            if kind != "table":
+                continue
+            for cell in re.split(r"(?<!\\)\|", line.strip().strip("|")):
+                length = len(re.sub(r"\]\([^)]*\)", "]", cell.strip()))
+                if length > MAX_CELL:
+                    yield f"{path}:{number}: a cell of {length} characters, at most {MAX_CELL}"
+
+
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
     checks = {
         "links": check_links, "paths": check_paths, "commands": check_commands, "names": check_names, "recipes": check_recipes,
-        "columns": check_columns, "paragraphs": check_paragraphs, "lengths": check_lengths,
+        "columns": check_columns, "paragraphs": check_paragraphs, "lengths": check_lengths, "cells": check_cells,
     }
     if len(sys.argv) == 2 and sys.argv[1] in checks:
         documents = [path for path in tracked() if path.endswith(".md")]

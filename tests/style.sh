@@ -29,6 +29,7 @@ verdict "Python scripts parse" "$(sources '\.py$' | while read -r f; do python3 
 verdict "no package host in a file" "$(printf '%s\n' "${files[@]}" | grep -v '^tests/style.sh$' | xargs -r grep -lIE 'deb\.debian\.org|snapshot\.debian|registry\.npmjs|pypi\.org' || true)"
 verdict "no merge markers, no trailing blanks in sources" "$(sources "$code" | xargs -r grep -lE '^(<<<<<<<|>>>>>>>)|[[:blank:]]+$' || true)"
 verdict "what has a #! line is executable" "$(sources '\.(sh|py)$|\.ci/run$' | while read -r f; do [ "$(head -c 2 "$f")" != '#!' ] || [ -x "$f" ] || echo "$f"; done)"
+verdict "comments name their subjects (tests/comments.py --help)" "$(tests/comments.py 2>&1)"
 # Documents: tests/docs.py --help says what each check is; tests/scripts/cases/docs.sh tries them on bad ones.
 verdict "documents link to what is there" "$(tests/docs.py links 2>&1)"
 verdict "documents name files that exist" "$(tests/docs.py paths 2>&1)"
@@ -38,4 +39,5 @@ verdict "functions that documents name exist" "$(tests/docs.py names 2>&1)"
 verdict "documents are wrapped at 100 columns (tests/docs.py wrap FILE)" "$(tests/docs.py columns 2>&1)"
 verdict "no paragraph of docs/reference above 10 lines" "$(tests/docs.py paragraphs 2>&1)"
 verdict "README and performance.md stay short" "$(tests/docs.py lengths 2>&1)"
+verdict "no cell of a table above 160 characters" "$(tests/docs.py cells 2>&1)"
 verdict "docs/performance.md is what docs/performance/*.json give (scripts/lib/performance.py render --write)" "$(diff <(scripts/lib/performance.py render) docs/performance.md | head -5)"

@@ -14,12 +14,12 @@
 namespace coyote8 {
 namespace {
 
-/// As many as the example has.
+/// The same number as in Coyote's example.
 constexpr unsigned kThroughputTransfers = 64;
 constexpr unsigned kLatencyTransfers = 1;
 static_assert(kThroughputTransfers <= Transfer::kDepth);
 
-/// A side may wait so long at a barrier for the other to finish a run.
+/// Longest wait at a barrier while the other side finishes a run.
 constexpr std::chrono::minutes kLongestRun{10};
 
 void say(const std::string& line) {

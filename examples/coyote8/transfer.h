@@ -41,9 +41,9 @@ class Transfer {
     void write(std::uint32_t size, unsigned count, std::uint32_t round, bool echo);
     /// What the peer's last WRITE of a round completes.
     void post_receive();
-    /// Until the transfers posted last are done.
+    /// Waits until the transfers posted last are done.
     void wait_sent(const qpx::Connection& connection);
-    /// Until the peer's last WRITE of the round is here.
+    /// Waits until the peer's last WRITE of the round is here.
     void wait_received(const qpx::Connection& connection, std::uint32_t round);
 
     void fill_source(std::uint32_t size, std::uint32_t first);

@@ -32,7 +32,7 @@ struct dlpack_tensor {
     uint64_t byte_offset;
 };
 
-/* Whoever has it calls the deleter, once, when nobody looks at the tensor any more. */
+/* A consumer calls the deleter once, when it no longer uses the tensor. */
 struct dlpack_managed {
     struct dlpack_tensor tensor;
     void* context;

@@ -43,7 +43,7 @@ struct dlrm_batch {
     uint32_t half; /* 0 or 1: which buffer */
 };
 
-/* Columns of a batch. Of labels and categories: int32; of integers: float32. */
+/* Columns of a batch. Labels and categories are int32, integers are float32. */
 enum dlrm_columns { DLRM_LABEL = 0, DLRM_DENSE = 1, DLRM_SPARSE = 2 };
 
 /*

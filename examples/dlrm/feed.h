@@ -37,7 +37,7 @@ class Feed {
     Next next(dlrm_batch& batch);
     /// Whether the batch is here and was not released.
     [[nodiscard]] bool holds(const dlrm_batch& batch) const;
-    /// Of the oldest batch.
+    /// True for the oldest batch that is not released yet.
     [[nodiscard]] bool is_oldest(const dlrm_batch& batch) const {
         return batch.number == released_ && released_ < next_;
     }
@@ -48,7 +48,7 @@ class Feed {
 
     /// Until a storage process is connected; false: not before `deadline`.
     bool connect(Clock::time_point deadline);
-    /// Until a batch or the end is here. @throws LinkLost
+    /// Waits for a batch or the end of the data. @throws LinkLost
     std::optional<Next> receive(dlrm_batch& batch, Clock::time_point deadline);
     Next take(const ibv_wc& wc, dlrm_batch& batch);
     void send_credit();

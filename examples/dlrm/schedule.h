@@ -29,7 +29,7 @@ class Schedule {
             largest_ = size > largest_ ? size : largest_;
         }
     }
-    /// Of batch `number`, from 0.
+    /// Span of batch `number`, counted from 0.
     [[nodiscard]] Span at(std::uint64_t number) const {
         const std::size_t i = number % sizes_.size();
         const std::uint64_t rounds = number / sizes_.size() % records_;

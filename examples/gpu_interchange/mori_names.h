@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MORI's names for what dingo_gda.h does, so that kernels written for them port line by line. A Dingo card has no
-// doorbell records: those calls do nothing, and the doorbell alone says how far the queue is filled.
+// MORI's names for what dingo_gda.h does, so that kernels written for them port line by line. A
+// Dingo card has no doorbell records: those calls do nothing, and the doorbell alone says how far
+// the queue is filled.
 #pragma once
 
 #include "dingo_gda.h"
@@ -34,13 +35,14 @@ DGDA_FN void RingDoorbell(WorkQueueHandle& wq, std::uint64_t /*doorbell*/) {
     dingo_gda_ring(wq.qp);
 }
 
-/// Waits until all that was posted is done. Returns 0, a status of enum ibv_wc_status, or DINGO_GDA_GONE.
+/// Waits until all that was posted is done. Returns 0, a status of enum ibv_wc_status, or
+/// DINGO_GDA_GONE.
 template <ProviderType P>
 DGDA_FN int PollCq(CompletionQueueHandle& cq) {
     return dingo_gda_quiet(cq.qp);
 }
 
-/// The card is told of taken entries once per quarter of the queue, by who polls.
+/// The poller tells the card of taken entries, once per quarter of the queue.
 template <ProviderType P>
 DGDA_FN void UpdateCqDbrRecord(CompletionQueueHandle& /*cq*/) {}
 

@@ -13,8 +13,8 @@ namespace local_transfer {
 /// Small, large and negative words, others for each seed.
 void fill(std::span<std::byte> bytes, std::uint32_t seed);
 
-/// "" when `out` is `in` behind the kernel, else what is wrong first. Of a kernel that this program
-/// does not know nothing is checked.
+/// Returns "" when `out` is what the kernel makes of `in`, else the first difference. Accepts
+/// everything for a kernel that this program does not know.
 std::string first_error(const std::string& kernel, std::uint32_t param,
                         std::span<const std::byte> in, std::span<const std::byte> out);
 

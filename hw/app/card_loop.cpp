@@ -15,11 +15,12 @@
 namespace dingo {
 namespace {
 
-/// What cannot be watched is looked at this often.
+/// How often descriptors that epoll cannot watch are polled.
 constexpr Nanoseconds kUnwatchedEvery = 10'000;
 
-/// What two changes of threads cost where processors are free. Where they are not, the rest is the
-/// scheduler's time: counted as the visitor's, it would keep him out for far longer than he stays.
+/// Cost of two thread switches on free processors. On busy ones a switch takes longer, but that is
+/// the scheduler's time: counted as the visitor's, it would keep visitors out far longer than a
+/// visit takes.
 constexpr Nanoseconds kHandover = 20'000;
 
 static_assert(kNever == Poller::kForever);

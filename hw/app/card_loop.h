@@ -46,16 +46,16 @@ class CardLoop final : private Pollable {
     /// stop_fd, or wake_.
     void ready(std::uint32_t events) override;
     void serve();
-    /// A visitor is about to leave the gate. What goes wrong here ends run(), not the visitor.
+    /// Called when a visitor is about to leave the gate. An error here ends run(), not the visitor.
     void visited() noexcept;
     void serve_visited();
     /// Lets a visitor in when it is time to. `busy`: cards have work.
     void give_way(bool busy);
     bool round(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
-    /// All cards, or none.
+    /// Prepares all cards for sleep; false: none, one has work.
     bool prepare_sleep(Nanoseconds now);
-    /// Serves what is ready, when it is time to; waits for nothing. `busy`: cards have work.
+    /// Serves ready descriptors when it is time to, without waiting. `busy`: cards have work.
     void look(Nanoseconds now, bool busy);
     /// Waits at most `timeout` (kNever: until something happens) and serves what is ready.
     void wait(Nanoseconds timeout, bool asleep);
@@ -68,7 +68,7 @@ class CardLoop final : private Pollable {
     LoopStats stats_;
     LookPolicy look_;
     LookPolicy visits_;
-    bool waits_ = false;          ///< nobody has woken it yet
+    bool waits_ = false;          ///< the thread waits and nobody has woken it yet
     std::exception_ptr failure_;  ///< of visited(), for run() to throw
     std::atomic<bool> stop_ = false;
 };

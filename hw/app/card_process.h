@@ -46,7 +46,7 @@ class CardProcess {
     Cards cards_;  ///< outlive the loops
     ControlLoop control_;
     CardLoop data_;
-    std::exception_ptr failure_;  ///< of the data thread
+    std::exception_ptr failure_;  ///< exception that ended the data thread
     bool adopts_ = false;         ///< from the first card's options
     std::size_t stopping_ = 0;
 };

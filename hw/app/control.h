@@ -18,7 +18,8 @@
 
 namespace dingo {
 
-/// Of a handler's answer, not sent: the request that takes it back, should the client have gone.
+/// Member of a handler's answer that is not sent: the request that undoes the change if the client
+/// has gone.
 inline constexpr const char* kUndo = "undo";
 
 class ControlServer final : private Pollable {

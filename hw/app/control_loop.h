@@ -16,7 +16,7 @@ class ServedCard;
 
 /// The control thread of a process with kernel-less cards: it serves their sockets, clients and
 /// drivers, and may be slow. The data thread (CardLoop) serves engines and wires. While this thread
-/// serves something it has the turn; who holds the turn may use what it uses.
+/// serves something it has the turn; the turn's holder may use all that this thread uses.
 class ControlLoop {
   public:
     /// `stop_fd` becomes readable when run() shall return (a signalfd).

@@ -13,7 +13,7 @@ namespace dingo {
 /// that find nothing must yield; otherwise the card runs milliseconds late.
 class CpuPressure {
   public:
-    /// To be made in the card's thread.
+    /// Construct it in the card's thread.
     CpuPressure();
 
     /// Samples, but not more often than kPeriod. True: crowded() has changed.

@@ -49,8 +49,8 @@ DoorbellScanner::DoorbellScanner(std::span<std::byte> memory)
     }
 }
 
-// Sequentially consistent, as are the loads of dirty in scan_page(): of a writer that sets dirty
-// and reads need_kick, and us, who set need_kick and read dirty, at least one sees the other.
+// Sequentially consistent, as are the loads of dirty in scan_page(). A writer sets dirty and reads
+// need_kick, the card sets need_kick and reads dirty: at least one sees the other's store.
 void DoorbellScanner::set_need_kick(std::size_t page, std::uint32_t value) {
     shared<std::uint32_t>(at(page) + kNeedKick).store(value, std::memory_order_seq_cst);
 }

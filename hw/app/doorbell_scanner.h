@@ -52,11 +52,11 @@ class DoorbellScanner {
   public:
     static constexpr std::size_t kPageSize = 4096;
     static constexpr std::size_t kLineSize = 64;
-    /// An active page without doorbells for so long is not looked at any more until it kicks.
+    /// An active page without doorbells for this long is not looked at until it kicks.
     static constexpr Nanoseconds kIdleAfter = 1'000'000'000;
     /// How late the sweep after a kick that an active page explains may be.
     static constexpr Nanoseconds kSweepDelay = 2'000'000;
-    /// After a doorbell of a watched slot the card does not sleep for so long.
+    /// How long the card stays awake after a doorbell of a watched slot.
     static constexpr Nanoseconds kWatchSpin = 20'000'000;
     /// Later it looks at watched slots this often.
     static constexpr Nanoseconds kWatchEvery = 50'000;

@@ -82,7 +82,7 @@ ServedCard::Hooks driver_fault_hooks(Card& card, AdminFaults* faults, vfio_user:
         } else if (cmd == "admin" && faults != nullptr) {
             const auto spec = request.at("spec").get<std::string>();
             card.gate()->run([&] { set_admin_faults(*faults, spec); });
-            card.run_engine();  // what is not held any more
+            card.run_engine();  // the work that is no longer held back
         } else {
             throw std::invalid_argument(fmt::format(
                 "cmd is one of stats, faults, link, {}lose_interrupts", faults ? "admin, " : ""));

@@ -16,7 +16,7 @@ class AdaptiveTime {
 
     [[nodiscard]] Nanoseconds current() const { return current_; }
 
-    /// The card slept for so long.
+    /// Tells how long the card slept.
     void slept(Nanoseconds time) {
         if (time < limit_) {
             current_ = std::min(limit_, std::max(current_ * 2, kFirst));

@@ -13,7 +13,7 @@ class LookPolicy {
   public:
     [[nodiscard]] bool due(Nanoseconds now) const { return now >= next_; }
 
-    /// A look began at `now` and took so long. `busy`: cards have work.
+    /// Tells when a look began and how long it took. `busy`: cards have work.
     void looked(Nanoseconds now, Nanoseconds took, bool busy) {
         const Nanoseconds pause = busy ? std::min(took * kRest, kLongest) : 0;
         next_ = now + took + std::max(pause, kEvery);

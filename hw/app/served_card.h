@@ -20,7 +20,7 @@ namespace dingo {
 struct LoopStats {
     bool crowded = false;      ///< the thread has to wait for a processor
     std::uint64_t naps = 0;    ///< see IdlePolicy
-    std::uint64_t sleeps = 0;  ///< likewise
+    std::uint64_t sleeps = 0;  ///< sleeps in the kernel
 };
 
 /// A card with its host, its wire and its control socket, as a loop serves it.
@@ -54,7 +54,8 @@ class ServedCard final : private Pollable {
     /// its rounds would cost them time. True: it sleeps until an event is for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
-    /// A visitor, who holds the gate, is about to leave: a card that sleeps does what he gave it.
+    /// Called by a visitor that holds the gate and is about to leave: a sleeping card then does the
+    /// work that the visit brought.
     void visited();
     /// After visited() of all cards, as they may have sent to each other. True: the card is awake
     /// now, or has been, as one that was just added.
@@ -69,7 +70,7 @@ class ServedCard final : private Pollable {
     [[nodiscard]] bool before_wait(bool all);
     void after_wait();
 
-    /// Of the loop that serves it.
+    /// Counters of the loop that serves this card.
     void set_loop_stats(const LoopStats* stats) { loop_stats_ = stats; }
     void set_crowded(bool crowded) { host_.set_crowded(crowded); }
     /// Switches the card off in order.
@@ -103,7 +104,7 @@ class ServedCard final : private Pollable {
     [[nodiscard]] bool wire_is_watched() const;
     /// Something is for this card.
     void touched();
-    /// Has the control thread, or this one in its place, do what is pending.
+    /// Makes the control thread, or this one in its place, do what is pending.
     void ask_control();
     /// The control thread is about to serve its host or its control socket.
     void visit();
@@ -125,17 +126,18 @@ class ServedCard final : private Pollable {
     bool disturbed_ = false;  ///< the wire has faults
     const LoopStats* loop_stats_ = nullptr;
     bool asleep_ = false;
-    Nanoseconds due_ = kNever;  // of a card that sleeps
+    Nanoseconds due_ = kNever;  // deadline of a sleeping card
     bool idle_ = false;         // its last round found nothing, and nothing has come since
     Nanoseconds idle_since_ = 0;
 
     ControlLoop* control_loop_ = nullptr;  ///< null: the card's thread serves the host
-    std::optional<PollGroup> host_polls_;  ///< of the control thread
+    /// descriptors of the host that the control thread polls
+    std::optional<PollGroup> host_polls_;
     Poller* poller_ = nullptr;
     std::optional<PollGroup> polls_;
-    int wire_fd_ = -1;  ///< that is watched
+    int wire_fd_ = -1;  ///< the wire's descriptor that poller_ watches; -1: none
     Poller::Id wire_id_ = 0;
-    bool wire_counts_ = true;  ///< the wire's readiness is news to the card
+    bool wire_counts_ = true;  ///< a ready wire is news; false: the round polls it anyway
     Sender sender_{*this};
 };
 

@@ -33,7 +33,8 @@ struct MostThreads {
 };
 constexpr MostThreads kClosers{8, 64, 256};
 constexpr MostThreads kUnmappers{1, 1, 1};
-/// Descriptors that may wait to be closed: so many when none of them is done with for a while.
+/// Most descriptors that may wait to be closed while none is finished for a while: of one sender,
+/// of all senders of a user.
 constexpr std::size_t kMostStalled = 64;
 constexpr std::size_t kMostStalledOfUser = 256;
 constexpr auto kStall = std::chrono::seconds(1);
@@ -54,15 +55,15 @@ thread_local Sender closes_for;
 /// Unmapping this much takes no noticeable time.
 constexpr std::size_t kSmallMapping = 1 << 20;
 
-/// What is let go of: a descriptor, or a mapping.
+/// A descriptor to close, or a mapping to remove.
 struct LetGo {
     int fd = -1;
     void* at = nullptr;
     std::size_t size = 0;  ///< of the mapping, bytes; 0: none
 };
 
-/// What is to be closed may be a socket that waits until its data are sent (SO_LINGER). Setting
-/// this waits, too, while its owner is in a system call that has locked the socket.
+/// The descriptor may be a socket whose close() waits until its data are sent (SO_LINGER). Clearing
+/// that waits, too, while its owner is in a system call that has locked the socket.
 void do_not_linger(int fd) {
     const linger off{};
     ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
@@ -109,7 +110,7 @@ class Threads {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// Of one sender.
+    /// Calls that wait or run for one sender.
     struct Lane {
         std::deque<LetGo> queue;
         unsigned busy = 0;                          ///< threads
@@ -191,7 +192,7 @@ class Threads {
     Lanes lanes_;
     unsigned threads_ = 0;
     unsigned idle_ = 0;
-    unsigned starting_ = 0;    ///< of the threads
+    unsigned starting_ = 0;    ///< threads that are being started
     std::size_t waiting_ = 0;  ///< in the lanes and in the threads' hands
 };
 
@@ -201,7 +202,7 @@ Threads& closers() {
     return *instance;
 }
 
-/// Not a closer: those may all wait for hostile clients.
+/// Threads of its own: all closers may be waiting for hostile clients.
 Threads& unmapper() {
     static auto* const instance = new Threads(kUnmappers);
     return *instance;

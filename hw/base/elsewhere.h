@@ -17,13 +17,13 @@ namespace dingo {
 /// Calls `what` on a thread of its own, which gets no signals. std::system_error: there is none.
 void do_elsewhere(std::function<void()> what);
 
-/// Closes `fd` soon, on another thread. What one client sent does not wait for what another did.
+/// Closes `fd` soon, on another thread. Descriptors of one client do not wait for those of another.
 void close_on_another_thread(int fd);
 
 /// Descriptors that were given to it and are not closed yet, of the whole process.
 [[nodiscard]] std::size_t closing_elsewhere();
 
-/// Who has sent a descriptor, or had us make it.
+/// The client that sent a descriptor, or made this process create it.
 struct Sender {
     uid_t user = static_cast<uid_t>(-1);
     std::uint64_t client = 0;  ///< tells clients of a user apart
@@ -47,7 +47,8 @@ class ClosesFor {
 /// The same for all clients of a user: no more are to be admitted.
 [[nodiscard]] bool user_has_too_many_closing(uid_t user);
 
-/// Lets go of `what` in some seconds, on another thread: who may still read it has then given up.
+/// Releases `what` in some seconds, on another thread: a reader that is still busy with it has
+/// given up by then.
 void let_go_later(std::shared_ptr<const void> what);
 
 /// munmap(): here when it is short, else soon, on another thread.

@@ -53,7 +53,7 @@ ExportedMemory& exported_memory() {
     return memory;
 }
 
-// Without O_NONBLOCK open() waits for who holds a lease of the file (F_SETLEASE), 45 s.
+// Without O_NONBLOCK open() waits up to 45 s for the holder of a lease on the file (F_SETLEASE).
 UniqueFd open_for_reading(int fd) {
     return UniqueFd(
         ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

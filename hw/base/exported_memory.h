@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Memory of clients that is mapped here and that other processes of this user may map, too: which
-// file it is of. Who maps memory adds it; a wire that would show it to a peer looks it up.
+// file holds it. The code that maps memory adds it; a wire that shows it to a peer looks it up.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct ExportedPart {
     std::uint64_t id = 0;  ///< of this process, never used twice
     std::span<const std::byte> bytes;
     std::shared_ptr<const UniqueFd> file;  ///< open for reading only
-    std::uint64_t offset = 0;              ///< of `bytes` in the file
+    std::uint64_t offset = 0;              ///< where `bytes` begin in the file
     bool lent = false;
 };
 
@@ -51,10 +51,10 @@ class ExportedMemory {
     std::atomic<std::uint64_t> generation_ = 0;
 };
 
-/// Of this process. Never destroyed: threads that nobody waits for use it until the process ends.
+/// The registry of this process. Never destroyed: detached threads use it until the process ends.
 ExportedMemory& exported_memory();
 
-/// The same file, for reading only, so that whoever gets the descriptor cannot write. Empty: not
+/// Opens the same file for reading only, so that the descriptor's receiver cannot write. Empty: not
 /// possible.
 UniqueFd open_for_reading(int fd);
 

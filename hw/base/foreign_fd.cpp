@@ -29,8 +29,8 @@ class KeepErrno {
     int saved_ = errno;
 };
 
-/// Whether no descriptors wait in a UNIX socket, as the kernel says in /proc: looking into the
-/// socket would wait for whoever reads there into memory that faults.
+/// Whether no descriptors wait in a UNIX socket, as the kernel says in /proc. Looking into the
+/// socket itself would wait for any thread that reads there into memory that faults.
 bool holds_none(int fd) {
     constexpr std::string_view kNone = "scm_fds: 0\n";
     std::array<char, 32> path{};

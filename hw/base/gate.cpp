@@ -76,7 +76,7 @@ Gate::Visit Gate::do_job(std::unique_lock<std::mutex>& lock) {
 
 void Gate::run_job(Job& job) {
     std::unique_lock lock(mutex_);
-    // An offer is for a visitor who must stay.
+    // An offer is for a visitor that holds the gate itself; a job needs none.
     const auto is_open = [this] {
         return holder_.load(std::memory_order_relaxed) == std::thread::id{} && !data_waits_ &&
                !offered_;

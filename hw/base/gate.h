@@ -73,7 +73,7 @@ class Gate {
 
     /// The calling thread is the data thread: takes the gate, after a visitor that is inside.
     void close();
-    /// Gives it up, before a wait.
+    /// Gives the gate up, before the data thread waits.
     void open();
     /// A visitor waits.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
@@ -83,7 +83,7 @@ class Gate {
     };
     /// Does a visitor's job or lets one in, when one waits, and has the gate again.
     Visit give_way();
-    /// Of all visitors, until now.
+    /// Number of visits so far, of all visitors.
     [[nodiscard]] std::uint64_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
     /// Called by each visitor before it leaves. Set while nobody else knows the gate.
@@ -95,8 +95,8 @@ class Gate {
         void (*call)(void*);
         void* argument;
         int log = -1;              ///< the visitor's
-        bool done = false;         ///< by the data thread
-        std::exception_ptr error;  ///< that it threw there
+        bool done = false;         ///< the data thread has done it
+        std::exception_ptr error;  ///< what the job threw in the data thread
     };
 
     void enter();
@@ -114,16 +114,18 @@ class Gate {
     std::condition_variable changed_;
     std::atomic<std::thread::id> holder_{};  ///< only its own thread sees itself there
     std::atomic<unsigned> waiting_ = 0;      ///< visitors
-    std::deque<Job*> jobs_;                  ///< of some of them
-    bool stay_is_next_ = false;              ///< where both are wanted
+    /// jobs of waiting visitors that may run in the data thread
+    std::deque<Job*> jobs_;
+    bool stay_is_next_ = false;  ///< where both are wanted
     std::atomic<std::uint64_t> visits_ = 0;
-    unsigned depth_ = 0;         ///< of the holder
-    bool held_by_data_ = false;  ///< likewise
+    unsigned depth_ = 0;         ///< nested holds of the thread that has the gate
+    bool held_by_data_ = false;  ///< the data thread has the gate
     bool data_waits_ = false;    ///< the data thread is next, unless it gives way
     bool offered_ = false;       ///< by the data thread, which waits, to one visitor
-    std::chrono::steady_clock::time_point entered_;  ///< by who took the offer
-    std::chrono::nanoseconds inside_{};              ///< likewise, when he left
-    bool timed_ = false;                             ///< he is inside
+    /// when the visitor that took the offer entered
+    std::chrono::steady_clock::time_point entered_;
+    std::chrono::nanoseconds inside_{};  ///< how long that visitor stayed
+    bool timed_ = false;                 ///< that visitor is inside
 };
 
 }  // namespace dingo

@@ -5,7 +5,8 @@
 
 namespace dingo {
 
-/// The other end of a socket is closed, though what it has sent may still be unread. Never waits.
+/// True when the other end of a socket is closed; data that it sent may still be unread. Never
+/// waits.
 inline bool has_hung_up(int socket) {
     pollfd end{socket, 0, 0};
     return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Buffers of other processes that are mapped here for reading, and whose owners keep what is in
-// them until they are told: a copy engine may read them itself once it has pinned them. Who maps
-// them adds them; who has a copy engine looks at them.
+// Buffers of other processes that are mapped here for reading. Their owners keep the content until
+// they are told otherwise, so a copy engine may read them itself once it has pinned them. The wire
+// that maps them adds them; owners of copy engines look them up.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ class LentMemories {
     std::vector<Watcher*> watchers_;
 };
 
-/// Of this process. Never destroyed.
+/// The registry of this process. Never destroyed.
 LentMemories& lent_memories();
 
 }  // namespace dingo

@@ -17,7 +17,7 @@ struct LocalAddress {
 /// Addresses of the interfaces that are up; IPv6 link-local ones are left out.
 std::vector<LocalAddress> local_addresses();
 
-/// The same for people: "10.0.0.1 (eth0), ...".
+/// The same as text: "10.0.0.1 (eth0), ...".
 std::string local_addresses_text();
 
 /// A destination that does not leave this host.

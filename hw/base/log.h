@@ -25,7 +25,7 @@ inline int current_log() {
     return detail::log_descriptor;
 }
 
-/// From now on this thread's log lines go there.
+/// Sends this thread's log lines to this descriptor from now on.
 inline void set_log(int descriptor) {
     detail::log_descriptor = descriptor;
 }
@@ -67,8 +67,8 @@ void error(fmt::format_string<Args...> format, Args&&... args) {
     print(Level::kError, format, std::forward<Args>(args)...);
 }
 
-/// Lines that others can cause as often as they like, in one place of the code: so many at once,
-/// then one each interval. The line that is written next says how many were not.
+/// Limits lines that others can cause as often as they like, per place in the code: a burst, then
+/// one each interval. The next line that is written says how many were dropped.
 class Limit {
   public:
     using Clock = std::chrono::steady_clock;

@@ -13,11 +13,11 @@
 
 namespace dingo {
 
-/// Copies `src` (may overlap) to `to`, so that its end becomes visible last: who finds the last
-/// aligned 8-byte word of the write, or a part of it, new finds all before it new. Each naturally
-/// aligned 2, 4 or 8 bytes at the end appear at once. memmove() promises neither: glibc's copies
-/// from the end when source and destination share their place in a page.
-/// Who polls: phase bits (HostPort::dma_write), and programs that wait for the last byte of a WRITE
+/// Copies `src` (may overlap) to `to` so that its end becomes visible last: a reader that finds the
+/// last aligned 8-byte word of the write, or a part of it, new finds all before it new. Each
+/// naturally aligned 2, 4 or 8 bytes at the end appear at once. memmove() promises neither: glibc's
+/// copies from the end when source and destination have the same place in a page. Pollers that rely
+/// on it: phase bits (HostPort::dma_write), and programs that wait for the last byte of a WRITE
 /// (perftest's ib_write_lat, eager protocols of MPI).
 inline void write_in_order(std::byte* to, std::span<const std::byte> src) {
     constexpr std::size_t kWord = sizeof(std::uint64_t);

@@ -59,7 +59,7 @@ void Poller::tell(const Found& found) {
     ++waits_;
     for (int i = 0; i < found.count; ++i) {
         const epoll_event& event = found.events[static_cast<std::size_t>(i)];
-        // One that came earlier in this batch may have removed it.
+        // A member called earlier in this batch may have removed it.
         auto at = members_.find(event.data.u64);
         if (at == members_.end()) {
             continue;

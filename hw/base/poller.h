@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What one thread waits for: descriptors, each with somebody who is told when it is ready.
+// The descriptors that one thread waits for, each with an object that is called when it is ready.
 #pragma once
 
 #include <sys/epoll.h>
@@ -17,7 +17,7 @@
 
 namespace dingo {
 
-/// Who is told that a descriptor is ready.
+/// Receiver of a descriptor's readiness.
 class Pollable {
   public:
     virtual ~Pollable() = default;
@@ -31,7 +31,7 @@ class PollGroup;
 /// One poller may be a member of another one.
 class Poller {
   public:
-    /// For wait(): until something is ready.
+    /// Timeout of wait(): no limit.
     static constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 
     /// Throws std::system_error.
@@ -50,12 +50,12 @@ class Poller {
 
     /// Members that are told in one wait().
     static constexpr std::size_t kMost = 128;
-    /// Waits at most `timeout` nanoseconds until a member is ready; then tells those that are, at
-    /// most `most` (and kMost), each once. Who is left over is first the next time.
+    /// Waits at most `timeout` nanoseconds until a member is ready, then calls ready() of at most
+    /// `most` (and kMost) members, each once. Members that are left over come first the next time.
     void wait(std::uint64_t timeout, std::size_t most = kMost) { tell(collect(timeout, most)); }
 
-    /// The two halves of wait(), for who holds a lock while members are told, and not while it
-    /// waits. collect() may run while another thread adds, changes or removes members.
+    /// The two halves of wait(), for a thread that holds a lock while members are called, and not
+    /// while it waits. collect() may run while another thread adds, changes or removes members.
     struct Found {
         std::array<epoll_event, kMost> events;
         int count = 0;
@@ -78,8 +78,8 @@ class Poller {
     bool has_pwait2_ = true;
 };
 
-/// Members of a poller with one owner, who is called once in each wait() that finds some of them
-/// ready, before the first of them is told.
+/// Members of a poller with one owner. The owner is called once in each wait() that finds some of
+/// them ready, before the first of them.
 class PollGroup {
   public:
     PollGroup(Poller& poller, std::function<void()> before)

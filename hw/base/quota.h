@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the clients of a card share and there is only so much of. Nobody can take the last of it: an
-// account gets no more than is left free by all, so one that is alone has half, the next a quarter,
-// and there is always some for who comes next. Any thread may take and give back: what a client had
-// goes where it is used last.
+// A limited resource that the clients of a card share. Nobody can take the last of it: an account
+// gets no more than all leave free, so one account alone has half, the next a quarter, and some is
+// always left for a newcomer. Any thread may take and give back: what a client had is given back
+// where its last use ends.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ class Quota {
   public:
     /// Whom the fair share binds; all are bound by the limit.
     enum class Fair { kAll, kForeign };
-    /// `error`: the errno of who gets no more.
+    /// `error`: the errno for an account that gets no more.
     Quota(std::size_t limit, int error, Fair fair) : limit_(limit), error_(error), fair_(fair) {}
     Quota(const Quota&) = delete;
     Quota& operator=(const Quota&) = delete;
 
     [[nodiscard]] std::size_t limit() const { return limit_; }
     [[nodiscard]] std::size_t used() const { return used_; }
-    /// How often somebody got no more.
+    /// How often an account got no more.
     [[nodiscard]] std::size_t refused() const { return refused_; }
 
   private:
@@ -37,7 +37,7 @@ class Quota {
     std::atomic<std::size_t> refused_ = 0;
 };
 
-/// Who takes: a client, or all clients of one user who does not own the card (foreign).
+/// What one client has taken, or all clients of one user who does not own the card (foreign).
 class Account {
   public:
     explicit Account(bool foreign) : foreign_(foreign) {}
@@ -75,7 +75,7 @@ class Charge {
     std::size_t count_ = 0;
 };
 
-/// Of this process, whatever card takes them.
+/// Limits of this process, for all its cards together.
 struct ProcessQuotas {
     Quota mappings;     ///< of clients' memory; vm.max_map_count less what queues need
     Quota descriptors;  ///< that clients sent or have; the limit less a reserve
@@ -88,12 +88,14 @@ ProcessQuotas& process_quotas();
 /// the message of an innocent client if there were no room.
 inline constexpr int kReservedDescriptors = 512;
 
-/// Whether a descriptor that was just made or received is one of the reserve. The kernel gives the
-/// smallest free number, so all smaller ones are in use.
+/// True when a descriptor that was just made or received belongs to the reserve. The kernel gives
+/// the smallest free number, so all smaller ones are in use.
 [[nodiscard]] bool in_reserve(int fd);
-/// The same for a new client, for whom there is less: who is there makes objects that have some.
+/// The same for a new client, which needs more room: clients that are already there make objects
+/// with descriptors of their own.
 [[nodiscard]] bool too_full_for_clients(int fd);
-/// For a descriptor that a client's request makes: ErrnoError(EMFILE) when it is of the reserve.
+/// Checks a descriptor that a client's request made: ErrnoError(EMFILE) when it belongs to the
+/// reserve.
 void need_room(int fd);
 
 }  // namespace dingo

@@ -14,7 +14,8 @@ class SharedMemory {
   public:
     enum class Writers { kAll, kUs };
 
-    /// Throws std::system_error. kUs: nobody else can map it for writing, whoever has a descriptor.
+    /// Throws std::system_error. kUs: no other process can map it for writing, even with its
+    /// descriptor.
     SharedMemory(const char* name, std::size_t size, Writers writers = Writers::kAll);
     ~SharedMemory();
     SharedMemory(const SharedMemory&) = delete;

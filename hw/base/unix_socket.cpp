@@ -28,7 +28,7 @@ bool fits(const std::string& path) {
     return !path.empty() && path.size() < sizeof(sockaddr_un::sun_path);
 }
 
-/// A connection would be taken, now or when the queue of those who wait is shorter.
+/// Whether a connection would be accepted, now or once the queue of waiting ones is shorter.
 bool somebody_listens(const std::string& path, int type) {
     const UniqueFd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_un address = address_of(path);
@@ -105,7 +105,7 @@ UniqueFd UnixListener::accept() {
     const auto take = [this] {
         return ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     };
-    if (!spare_) {  // what it was used for is closed by now
+    if (!spare_) {  // its last user has closed it by now
         spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     }
     UniqueFd taken(take());

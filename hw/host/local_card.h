@@ -49,7 +49,7 @@ class LocalCard : public PciFunction {
     virtual void doorbell_page_kicked(std::size_t page) = 0;
     /// Writes `value` to the doorbell at this byte offset and delivers it at once.
     virtual void ring(std::uint64_t offset, std::uint64_t value) = 0;
-    /// `who` is told by the card's thread, with the gate held, when the descriptor is readable;
+    /// Calls `who` in the card's thread, with the gate held, whenever the descriptor is readable,
     /// until unwatch_kick(). 0: the card is not served yet, nobody watches. Throws ErrnoError.
     virtual Poller::Id watch_kick(int fd, Pollable& who) = 0;
     virtual void unwatch_kick(Poller::Id id) = 0;

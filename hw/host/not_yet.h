@@ -7,8 +7,8 @@
 
 namespace dingo {
 
-/// The request cannot be answered before a neighbour's address is known: do the whole of it again
-/// when Neighbours tells who waits for it. Nothing has changed.
+/// The request cannot be answered before a neighbour's address is known: repeat all of it when
+/// Neighbours calls the waiter. Nothing has changed.
 class NotYet : public std::exception {
   public:
     explicit NotYet(const std::array<std::uint8_t, 16>& neighbour) : neighbour_(neighbour) {}

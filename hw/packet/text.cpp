@@ -94,7 +94,7 @@ void payload_text(std::string& out, std::span<const std::byte> payload, bool exp
         add(out, "{:02x}", std::to_integer<unsigned>(b));
 }
 
-/// Puts the script's overrides into the path; false when the two addresses are of two IP versions.
+/// Puts the script's overrides into the path. False: one address is IPv4 and the other IPv6.
 bool override_path(NetworkPath& path, const TextPacket& packet) {
     path.smac = packet.smac.value_or(path.smac);
     path.dmac = packet.dmac.value_or(path.dmac);

@@ -12,7 +12,7 @@ module dingo_card #(
     input  logic [63:0]     now_ns_i,
     input  logic            wire_up_i,          // the wire is plugged
     output logic            idle_o,           // nothing to do until an input or a timer
-    output logic [25:0]     busy_o,           // who is not idle, for whoever looks for a hang; see the end
+    output logic [25:0]     busy_o,           // which parts are not idle, to find a hang; see the end
     output logic            ready_o,          // STATUS.READY: reset is over
     output logic            timer_valid_o,    // some timer runs
     output logic [63:0]     timer_next_o,     // and none fires before this time

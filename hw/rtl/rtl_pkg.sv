@@ -39,9 +39,6 @@ package rtl_pkg;
   localparam int unsigned REC_LOG = 6;              // send WQEs between first packet and completion, per QP
   localparam int unsigned PD_BITS = 16;
 
-  localparam int unsigned DATA_BYTES = 64;          // of a beat of every data path
-  localparam int unsigned DATA_BITS = 512;
-
   typedef logic [QP_LOG-1:0] qpi_t;                 // QP index
   typedef logic [CQ_LOG-1:0] cqi_t;
   typedef logic [MR_LOG-1:0] mri_t;
@@ -87,11 +84,11 @@ package rtl_pkg;
   // Clients of dingo_dma_lines, dingo_dma_read and dingo_dma_write
   localparam int unsigned LINE_ADMIN = 0;           // commands
   localparam int unsigned LINE_XL_TX = 1;           // page lists of payload that leaves
-  localparam int unsigned LINE_XL_RX = 2;           // of payload that arrives
-  localparam int unsigned LINE_XL_SQ = 3;           // of send queues
-  localparam int unsigned LINE_XL_RQ = 4;           // of receive queues
+  localparam int unsigned LINE_XL_RX = 2;           // page lists of payload that arrives
+  localparam int unsigned LINE_XL_SQ = 3;           // page lists of send queues
+  localparam int unsigned LINE_XL_RQ = 4;           // page lists of receive queues
   localparam int unsigned LINE_XL_CQ = 5;           // of completion and event queues
-  localparam int unsigned LINE_XL_ETX = 6;          // of Ethernet rings
+  localparam int unsigned LINE_XL_ETX = 6;          // page lists of Ethernet rings
   localparam int unsigned LINE_XL_ERX = 7;
   localparam int unsigned LINE_SQ = 8;              // WQEs
   localparam int unsigned LINE_RQ = 9;              // receive WQEs
@@ -128,7 +125,7 @@ package rtl_pkg;
 
   // A piece of payload in host memory, of any length.
   typedef struct packed {
-    logic        last;     // of its packet
+    logic        last;     // the last one of its packet
     logic [31:0] len;      // bytes, not 0
     logic [63:0] off;
     xmem_t       mem;
@@ -145,7 +142,7 @@ package rtl_pkg;
     logic [5:0]  access;           // enum acc
     logic [63:0] iova;
     logic [63:0] length;
-    qpi_t        qp;               // window of type 2: who bound it
+    qpi_t        qp;               // window of type 2: the QP that bound it
     logic [15:0] more;             // region: windows bound to it; FRWR: most pages; bound window: index of its region
     logic [47:0] place;            // of the first byte in `mem`: a window has the memory of its region
     xmem_t       mem;
@@ -164,7 +161,7 @@ package rtl_pkg;
     logic        ok;
     logic        paused;           // not ok, and nothing but a pause is in the way: once more when it is over
     logic [7:0]  verr;             // enum verr when not ok: KEY, KEY_PD, KEY_STATE, KEY_ACCESS, KEY_BOUNDS; NONE when paused
-    logic [63:0] off;              // of va in mem
+    logic [63:0] off;              // offset of va in mem
     xmem_t       mem;
   } mr_rsp_t;
 
@@ -178,7 +175,7 @@ package rtl_pkg;
   } mrw_op_t;
   typedef struct packed {
     mrw_op_t      op;
-    qpi_t         qp;              // who asks, and its PD and privilege
+    qpi_t         qp;              // the asking QP, its PD and privilege
     logic [PD_BITS-1:0] pdn;
     logic         privileged;
     logic [31:0]  key;
@@ -357,7 +354,7 @@ package rtl_pkg;
   // ------------------------------------------------------------------------------------ completions, events
   typedef struct packed {
     cqi_t        cq;
-    logic        from_rsp;         // who hears of a CQ that failed: 0 requester, 1 responder
+    logic        from_rsp;         // unit that is told when the CQ fails: 0 requester, 1 responder
     qpi_t        qp;
     // fields of struct cqe; owner and time stamp are the CQ's
     logic [31:0] wqe_index;
@@ -381,7 +378,7 @@ package rtl_pkg;
   // One RoCE packet to be made. Which headers it has follows from the opcode.
   typedef struct packed {
     logic [31:0]  offset;          // of the payload in its message, a multiple of 64: for the compute slot
-    logic         from_rsp;        // 0 requester, 1 responder: who hears of a bus error
+    logic         from_rsp;        // unit that is told of a bus error: 0 requester, 1 responder
     logic         tell;            // report (txerr_t, ok) also when the payload was read and the packet goes out
     gen_t         gen;             // goes with the report
     qpi_t         qp;
@@ -479,7 +476,7 @@ package rtl_pkg;
     logic                   bare;         // END: of an ACK without payload, which may stand between other packets
     scat_op_t               op;
     logic                   no_item;      // END: nobody waits for this packet
-    logic                   to_rsp;       // END: who gets the item back
+    logic                   to_rsp;       // END: the unit that gets the item back: 1 the responder
     logic                   has_payload;  // END: the packet has beats in the payload stream
     logic [ITEM_BITS-1:0]   item;
     seg_t                   seg;
@@ -492,7 +489,7 @@ package rtl_pkg;
   localparam int unsigned SCAT_ATOMIC_W = 129;
   typedef struct packed {
     logic                   err;          // some bytes could not be written
-    logic [63:0]            word;         // of an atomic: as it was
+    logic [63:0]            word;         // atomic: the value before
     logic [ITEM_BITS-1:0]   item;
   } commit_t;
 
@@ -543,7 +540,7 @@ package rtl_pkg;
   } cq_cfg_t;
   typedef struct packed {          // the CQ's answer to a resize
     logic        error;            // it takes no entries any more, and stays as it is
-    logic [31:0] producer;         // of the old ring
+    logic [31:0] producer;         // producer index of the old ring
   } cq_info_t;
   typedef struct packed {
     logic        on;               // 0: destroyed

@@ -96,7 +96,7 @@ struct FaultRule {
     unsigned by = 3;
     Nanoseconds time = 0;  // delay, or the limit of reorder
     Nanoseconds jitter = 0;
-    std::string text;  // of the specification
+    std::string text;  // the specification as it was given
 };
 
 /// Reads a specification; "" gives no rules. Throws WireError that quotes the offending word, says

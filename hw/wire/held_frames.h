@@ -28,7 +28,7 @@ class HeldFrames {
         return frames_.empty() ? kNever : frames_.begin()->first.first;
     }
 
-    /// Until `due`, or until `mark` frames have passed.
+    /// Holds a frame until `due`, or until `mark` frames have passed.
     void add(std::span<const std::byte> frame, Nanoseconds due, std::uint64_t mark) {
         const Key key{due, sequence_++};
         frames_.emplace(key, Held{{frame.begin(), frame.end()}, mark});
@@ -37,7 +37,7 @@ class HeldFrames {
             marks_.emplace(Mark{mark, key.second}, key);
     }
 
-    /// The next frame to let go, empty if none. Its place is kept until pop().
+    /// The next frame to release, empty if none. Its place is kept until pop().
     [[nodiscard]] std::span<const std::byte> ready(Nanoseconds now, std::uint64_t passed) {
         if (!marks_.empty() && marks_.begin()->first.first <= passed)
             ready_ = marks_.begin()->second;

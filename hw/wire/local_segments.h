@@ -17,10 +17,10 @@ namespace dingo {
 class LocalMember {
   public:
     virtual ~LocalMember() = default;
-    /// Its socket in the segment's directory.
+    /// The card's socket in the segment's directory.
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
     [[nodiscard]] virtual const ShmCard& card() const = 0;
-    /// Another card of this process has joined the segment. With the gate held.
+    /// Another card of this process has joined the segment. Called with the gate held.
     virtual void meet(std::unique_ptr<ShmPeer> peer) = 0;
 };
 

@@ -32,10 +32,11 @@ constexpr std::size_t kPacketRxStride = kVlanBytes + 65'536 + 60;  // a frame le
 constexpr int kPacketSocketBuffer = 8 * 1024 * 1024;
 constexpr const char* kPrivilege = "; it needs CAP_NET_RAW (run as root, or in a user namespace)";
 
-class PacketWire final : public BatchWire {
+class PacketWire final : public SocketWire {
   public:
     explicit PacketWire(std::string_view args)
-        : BatchWire(kPacketTxCapacity, sizeof(VnetHeader)), name_(checked_ifname("packet", args)) {
+        : SocketWire(kPacketTxCapacity, kPacketAutoFlush, sizeof(VnetHeader)),
+          name_(checked_ifname("packet", args)) {
         open();
         rx_buffer_ = make_buffer(kPacketMessages * kPacketRxStride);
         for (std::size_t i = 0; i < kPacketMessages; i++) {
@@ -46,21 +47,6 @@ class PacketWire final : public BatchWire {
             rx_msg_[i].msg_hdr.msg_iov = rx_iov_[i].data();
             rx_msg_[i].msg_hdr.msg_iovlen = rx_iov_[i].size();
         }
-    }
-
-    void end_frame(std::size_t len) override {
-        tx_.end(len);
-        if (tx_.bytes() >= kPacketAutoFlush && !blocked_)
-            flush();
-    }
-
-    int fd() const override { return socket_.get(); }
-    int tx_blocked_fd() const override { return blocked_ ? socket_.get() : -1; }
-
-    void flush() override {
-        blocked_ = false;
-        while (!tx_.empty() && !blocked_)
-            send_some();
     }
 
     unsigned receive(FrameSink& sink, unsigned budget) override {
@@ -143,7 +129,7 @@ class PacketWire final : public BatchWire {
                         errno);
     }
 
-    void send_some() {
+    void send_some() override {
         if (send_batch(socket_.get()))
             return;
         if (errno == EINTR)
@@ -230,10 +216,7 @@ class PacketWire final : public BatchWire {
     }
 
     const std::string name_;
-    UniqueFd socket_;
     mutable std::uint64_t overruns_ = 0;
-
-    bool blocked_ = false;
 
     Buffer rx_buffer_;
     std::array<mmsghdr, kPacketMessages> rx_msg_;

@@ -227,7 +227,7 @@ class RoceWire final : public BatchWire {
     const std::string args_;
     RoceGroups groups_;
     std::vector<RoceBind> binds_;
-    std::vector<std::unique_ptr<RoceSocket>> sockets_;  // of these
+    std::vector<std::unique_ptr<RoceSocket>> sockets_;  // sockets of the addresses above
     std::optional<RoceGuard> guard_;                    // where they are not of all addresses
     UniqueFd epoll_;
     bool groups_polled_ = false;

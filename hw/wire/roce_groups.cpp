@@ -43,7 +43,8 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
             std::array<char, IF_NAMESIZE> name{};
             if (::if_indextoname(interface, name.data()) == nullptr)
                 throw WireError("no interface has the address of the wire");
-            // An IPv6 socket that has joined at one interface gets what comes at any.
+            // Linux gives an IPv6 socket that joined at one interface the group's datagrams of any
+            // interface.
             if (bind.family == AF_INET6)
                 at.interface = name.data();
             auto socket =

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Keeps UDP port 4791 of this host's other addresses from other users. Who has a socket there may
-// send with any source address of the host (IP_PKTINFO), so also in the name of a card.
+// Keeps UDP port 4791 of this host's other addresses from other users. A socket there can send with
+// any source address of the host (IP_PKTINFO), so also in the name of a card.
 #pragma once
 
 #include "base/unique_fd.h"
 
 namespace dingo {
 
-/// While it lives, nobody but our own user binds to the port, of any address of the family.
+/// While it lives, no other user can bind to the port, at any address of the family.
 class RoceGuard {
   public:
-    /// Says on stderr when somebody else has the port already.
+    /// Prints to stderr when another user has the port already.
     explicit RoceGuard(int family);
 
   private:

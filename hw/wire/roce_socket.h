@@ -69,8 +69,8 @@ class RoceSocket {
     [[nodiscard]] bool blocked() const { return blocked_; }
     [[nodiscard]] std::uint64_t overruns() const { return socket_overruns(socket_.get()); }
 
-    /// Sends the oldest frames of `batch` that are of this family and returns how many are done
-    /// with, sent or lost; 0: blocked(), or the first is of the other family.
+    /// Sends the oldest frames of `batch` as long as they have this address family. Returns how
+    /// many are sent or lost; 0: blocked(), or the first has the other family.
     std::size_t send(TxBatch& batch);
     void unblock() { blocked_ = false; }
     /// While true, a socket of a group may use the port too, though this one has all addresses.

@@ -123,7 +123,7 @@ std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& op
         else if (option.starts_with("refs="))
             own.references = !is_other(option, "refs", "off");
         else
-            break;  // of the net's name
+            break;  // the first byte that is not of the net's name
     }
     return std::make_unique<ShmWire>(args.empty() ? "default" : args, own, options.local);
 }

@@ -42,7 +42,7 @@ bool ShmHolds::let_go(std::uint64_t tail, std::uint64_t& position) {
     std::erase_if(recent_, [](const Recent& r) { return r.lent.use_count() == 1; });
     while (!kept_.empty() && kept_.front().lent.expired())
         kept_.pop_front();
-    // Who let go of the last one has read it before.
+    // Pairs with the release of the last holder: its reads come before this.
     std::atomic_thread_fence(std::memory_order_acquire);
     said_all_ = kept_.empty();
     position = kept_.empty() ? tail : kept_.front().position;

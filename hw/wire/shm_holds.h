@@ -18,9 +18,9 @@ namespace dingo {
 
 class ShmHolds {
   public:
-    /// One keeps payloads that follow each other and begin in so many bytes: they become one copy.
+    /// Bytes up to which payloads that follow each other are held together: they become one copy.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
-    /// Of so many messages that come at once.
+    /// Messages of which payloads may be joined at the same time.
     static constexpr std::size_t kMostRecent = 16;
 
     /// Keeps the payload at `at`, of the frame of `bytes` at `position` of the ring, while the
@@ -28,8 +28,8 @@ class ShmHolds {
     Held hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at, std::size_t bytes,
               std::uint64_t position);
 
-    /// Whether there is something to say since the last time, and what: the lent payloads of all
-    /// frames before `position` are let go of. `tail`: the first frame that was not received.
+    /// Whether there is news since the last call: the lent payloads of all frames before `position`
+    /// are released. `tail`: the first frame that was not received.
     bool let_go(std::uint64_t tail, std::uint64_t& position);
 
   private:
@@ -39,7 +39,7 @@ class ShmHolds {
         const std::shared_ptr<LentMemory> memory;
     };
     struct Kept {
-        std::uint64_t position;  ///< of the first frame
+        std::uint64_t position;  ///< ring position of the first frame
         std::weak_ptr<const Lent> lent;
     };
 
@@ -48,13 +48,13 @@ class ShmHolds {
         std::shared_ptr<const Lent> lent;
         const std::byte* first;  ///< payload that it keeps
         const std::byte* last;
-        std::size_t bytes;  ///< of the last one, or more
+        std::size_t bytes;  ///< bytes of the last frame, or more
     };
 
     /// The one whose payloads this one follows, as the newest; nullptr: none.
     const Recent* find(const LentMemory& memory, const std::byte* at, std::size_t bytes);
 
-    std::deque<Kept> kept_;       ///< by position
+    std::deque<Kept> kept_;       ///< in order of position
     std::vector<Recent> recent_;  ///< newest last
     bool said_all_ = true;
     std::uint64_t said_ = 0;

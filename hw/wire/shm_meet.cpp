@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who is there: how cards of a segment meet, what they say to each other by their sockets, and how
-// they part.
+// How cards of a segment meet, what they say to each other through their sockets, and how they
+// part.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,9 +20,10 @@
 namespace dingo {
 namespace {
 
-// What is said at once, in kicks: who talks without end has a small part of this thread's time.
+// Budget for peers' messages in one pass, in kicks: a peer that talks without end gets a small part
+// of this thread's time.
 constexpr unsigned kServiceBudget = 32;
-constexpr unsigned kServiceShare = 8;    // of one peer
+constexpr unsigned kServiceShare = 8;    // part of the budget that one peer may use
 constexpr unsigned kCostOfNewcomer = 2;  // beside what it says
 constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 
@@ -119,12 +120,12 @@ void ShmWire::service() {
         service_one(events[(first + i) % static_cast<unsigned>(n)].data.fd, budget);
     for (const auto& peer : peers_) {
         peer->tell();
-        // What is held goes though nothing more is sent to it.
+        // Forgets held payloads although nothing more is sent to the peer.
         if (peer->ready())
             peer->tx().forget_received();
     }
     for (const auto& peer : peers_) {
-        // From before there was a time.
+        // The peer was accepted before the clock was set.
         if (peer->accepted == 0 && !peer->met())
             peer->accepted = now_;
         if (peer->silent() && now_ - peer->accepted >= kShmHelloTime)

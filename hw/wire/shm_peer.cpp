@@ -41,8 +41,8 @@ UniqueFd make_memory() {
     return fd;
 }
 
-/// From now on nobody can take pages away from under the ring: whose fault would wait for that.
-/// Both have mapped it, as nobody can do that for writing any more.
+/// From now on no process can take pages away from under the ring, which would make readers fault.
+/// Both sides have mapped it: no other can map it for writing any more.
 bool seal(int memory) {
     const int seals = ::fcntl(memory, F_GET_SEALS);
     return seals >= 0 && ((seals & F_SEAL_FUTURE_WRITE) != 0 ||
@@ -106,7 +106,7 @@ ShmPeer::ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(s
     if (!socket_ || ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
         return;
     process_ = peer.pid;
-    // Memory of clients goes to cards of this user only, who could read it with ptrace, too.
+    // Clients' memory goes only to cards of this user, which could read it with ptrace anyway.
     same_user_ = peer.uid == ::geteuid();
 }
 
@@ -279,7 +279,7 @@ unsigned ShmPeer::service(unsigned budget) {
             continue;  // it did not read all, but may have said something before it closed
         bool many = false;
         const ForeignFd memory = got > 0 ? descriptor_of(msg, many) : ForeignFd();
-        // Descriptors that nobody asked for cost us two system calls each.
+        // Descriptors that were not asked for cost two system calls each.
         const bool uncalled = many || (got == 1 && memory);
         if (got <= 0)
             gone_ = true;

@@ -60,26 +60,27 @@ class ShmPeer {
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
     /// It has said a hello of another version.
     [[nodiscard]] bool speaks_otherwise() const { return other_version_ != 0; }
-    /// Of one that is gone: text for the log when it is likely to be of another build, else "".
+    /// Text for the log when a peer that has gone probably runs another build, else "".
     [[nodiscard]] std::string stranger() const;
     /// Where connect() has found it; "": it came by itself.
     [[nodiscard]] const std::string& address() const { return address_; }
-    /// Whose socket it is, not at a local end.
+    /// PID of the peer's process. Not at a local end.
     [[nodiscard]] pid_t process() const { return process_; }
     /// 0 until it is known.
     [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
     /// It wants an ICRC in all frames, or has not yet said that it does not.
     [[nodiscard]] bool wants_icrc() const { return mac() == 0 || card_.wants_icrc; }
 
-    /// Payloads may stay in memory: where the peer is in this thread, or takes what it is handed.
+    /// Whether payloads may stay in memory: the peer is in this thread, or takes memory that it is
+    /// handed.
     [[nodiscard]] bool takes_references() const {
         return tx_->local() || (own_.references && card_.references && same_user_);
     }
-    /// How the peer finds `payload` in memory that it was handed; empty: it cannot. Not local.
+    /// Where the peer finds `payload` in memory that it was handed; empty: it cannot. Not local.
     std::optional<ShmReference> reference(std::span<const std::byte> payload) {
         return offers_->find(payload, [this](const auto& m, int fd) { return send(m, fd); });
     }
-    /// The payload of a received frame; nullptr: it is nowhere. Not local.
+    /// The payload of a received frame; nullptr: the reference is wrong. Not local.
     [[nodiscard]] const std::byte* referred(std::uint64_t word) const {
         return takings_->at(ShmReference::of(word));
     }
@@ -88,12 +89,13 @@ class ShmPeer {
     /// There is no place for it.
     void turn_away() { turned_away_ = true; }
     [[nodiscard]] bool turned_away() const { return turned_away_; }
-    /// Takes back what is referred to and not held, or `all`. Who stays at a frame for all of
-    /// `patience` is cut off.
+    /// Takes back payloads that are referred to and not held, or `all`. A peer that reads one frame
+    /// for all of `patience` is cut off.
     void gather(std::chrono::nanoseconds patience, bool all = false) {
         bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(socket_.get()); }) || bad_;
     }
-    /// The same of what is not held and the peer does not read, without waiting. True: that is all.
+    /// The same without waiting, for payloads that are not held and that the peer is not reading.
+    /// True: none is left.
     [[nodiscard]] bool gather_unread() { return tx_->gather_unread(); }
     /// What holds the payload of the frame that was received: of a local end.
     [[nodiscard]] Held holder() const {
@@ -114,7 +116,7 @@ class ShmPeer {
         if (tx_->publish())
             kick();
     }
-    /// Gives back the room of frames that were taken, and what was lent and is not held any more.
+    /// Gives back the room of frames that were taken, and lent memory that is not held any more.
     void release() {
         bool waits = false;
         if (std::uint64_t position = 0; holds_.let_go(rx_->tail(), position))
@@ -125,23 +127,24 @@ class ShmPeer {
 
     /// The socket is readable: hellos, kicks, memory, until `budget` is used up. Returns the rest.
     unsigned service(unsigned budget);
-    /// Tells the peer what memory is gone, and what it could not be told before.
+    /// Tells the peer which memory is gone, and all that it could not be told before.
     void tell();
 
     /// Kicked by a card of this thread since the last clear_kick().
     [[nodiscard]] bool kicked() const { return kicked_; }
     void clear_kick() { kicked_ = false; }
 
-    /// Its hello has come: it cannot take pages of the rings away.
+    /// Its hello has come: so it cannot take pages of the rings away.
     [[nodiscard]] bool met() const { return mac() != 0; }
     /// It has not said a hello.
     [[nodiscard]] bool silent() const { return !ready() && !gone(); }
     Nanoseconds accepted = 0;  ///< when it has connected to us, or we to it
 
     Nanoseconds lent_since = kNever;  ///< when enough was lent to it, and senders told to wait
-    bool keeps_lent = false;          ///< for too long: nobody waits
+    /// it keeps lent memory for too long: senders do not wait for it
+    bool keeps_lent = false;
 
-    // Of the sender: since when the ring is full, and whether the peer is given up on.
+    // As a sender: since when the ring is full, and whether the peer is given up on.
     Nanoseconds full_since = kNever;
     bool stuck = false;
     std::uint64_t stuck_at = 0;  ///< where it was then; it takes something again when it moves

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxSilent = 16;
 constexpr Nanoseconds kAtLeast = 20'000'000;
-constexpr Nanoseconds kShare = 20;  // of the time, a part in so many
+constexpr Nanoseconds kShare = 20;  // part of the time (1/N)
 constexpr Nanoseconds kCareful = 60'000'000'000;
 
 ShmPeer* least_wanted(std::span<const std::unique_ptr<ShmPeer>> peers, pid_t newcomer,

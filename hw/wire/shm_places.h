@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who has a place at a card of a shm segment, and for how long the card waits for its peers: so
-// that none of them keeps others out or stops the thread that serves the card.
+// Which peers have a place at a card of a shm segment, and how long the card waits for them: no
+// peer may keep others out or stop the thread that serves the card.
 #pragma once
 
 #include <chrono>
@@ -14,17 +14,17 @@
 namespace dingo {
 
 inline constexpr std::size_t kMaxShmPeers = 128;
-/// Who connects says its hello at once. Who does not has a place for so long.
+/// How long a peer that has connected keeps its place without saying hello. Peers do so at once.
 inline constexpr Nanoseconds kShmHelloTime = 1'000'000'000;
 
-/// Whether there is a place for a newcomer, and who has to go for that: null: nobody.
+/// Whether there is a place for a newcomer, and which peer loses its own for that (null: none).
 struct ShmPlace {
     bool there = false;
     ShmPeer* loser = nullptr;
 };
-/// Of those that are silent, of whom the oldest loses its own, or of all. There one of the process
-/// that has most places goes, if it keeps as many as the newcomer's then, else one that has never
-/// sent a frame; of several the one that came first.
+/// Chooses the place for `newcomer`. If there are peers that have not said hello, the oldest of
+/// them loses its place. Else the process with the most places loses one, if it then keeps as many
+/// as the newcomer's; else a peer that has never sent a frame. Among several the oldest goes.
 ShmPlace shm_place(std::span<const std::unique_ptr<ShmPeer>> peers, const ShmPeer& newcomer,
                    Nanoseconds now);
 
@@ -34,7 +34,7 @@ class ShmPatience {
   public:
     [[nodiscard]] std::chrono::nanoseconds most(Nanoseconds now);
     void waited(std::chrono::nanoseconds time);
-    /// One stayed there: newcomers have payloads copied for a while.
+    /// A peer did not move on in time: newcomers get copies of payloads for a while.
     void cut_one_off(Nanoseconds now);
     [[nodiscard]] bool trusts(const ShmPeer& peer, Nanoseconds now) const {
         return now >= careful_until_ || peer.fd() < 0 || now - peer.accepted >= kNewcomer;

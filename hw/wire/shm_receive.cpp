@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Frames that have come, in turns of the peers.
+// Receives frames, from each peer in turn.
 #include <algorithm>
 #include <cstring>
 #include <utility>

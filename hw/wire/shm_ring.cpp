@@ -27,7 +27,7 @@ void ShmProducer::forget_received() {
     if (references_.empty())
         return;
     const std::uint64_t tail = received();
-    // A consumer that lies here reads what is not its own any more, and harms itself alone.
+    // A consumer that lies here reads memory that is no longer its own, and harms only itself.
     const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
     while (!references_.empty() &&
            references_.front().at < (references_.front().lent ? let_go : tail)) {

@@ -31,7 +31,7 @@ struct ShmRingHeader {
     alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
     /// Kick it when tail or let_go moves.
     alignas(64) std::atomic<std::uint32_t> producer_waits;
-    /// Consumer: of frames before this it has let go of the lent payloads, too.
+    /// Consumer: it has released the lent payloads of all frames before this, too.
     alignas(64) std::atomic<std::uint64_t> let_go;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -45,13 +45,14 @@ inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes
 
 /// Flags of a record.
 inline constexpr std::uint32_t kShmNoIcrc = 1;  ///< a RoCE frame without ICRC
-/// Its payload is not in it, but at an address of this process. In thread-local rings only.
+/// The payload is not in the record, but at an address of this process. In thread-local rings only.
 inline constexpr std::uint32_t kShmElsewhere = 2;
-/// Its payload is not in it, but in memory that the producer's card has handed over
+/// The payload is not in the record, but in memory that the producer's card has handed over
 /// (shm_segments.h). In rings between processes only.
 inline constexpr std::uint32_t kShmHandedOver = 4;
-/// Of one with kShmHandedOver: the consumer reads it, until it has read it; the producer takes the
-/// payload into it. Who finds kShmHandedOver alone and sets the other bit has it.
+/// States of a record with kShmHandedOver: the consumer reads its payload, has read it, or the
+/// producer copies the payload into it. The side that finds kShmHandedOver alone and sets another
+/// of these bits owns the payload.
 inline constexpr std::uint32_t kShmReading = 8;
 inline constexpr std::uint32_t kShmRead = 16;
 inline constexpr std::uint32_t kShmGathering = 32;
@@ -119,7 +120,7 @@ class ShmProducer : public ShmRing {
     /// `local`: the consumer is in this thread.
     explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
 
-    /// What the consumer may still read of held memory is let go of later.
+    /// Memory that the consumer may still read is released later.
     ~ShmProducer();
     ShmProducer(const ShmProducer&) = delete;
     ShmProducer& operator=(const ShmProducer&) = delete;
@@ -169,17 +170,18 @@ class ShmProducer : public ShmRing {
         lent_bytes_ += reference.lent ? payload.size() : 0;
         commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Lets go of payloads of frames that were received, and of lent ones that the consumer has
-    /// let go of.
+    /// Releases payloads of frames that were received, and lent ones that the consumer has
+    /// released.
     void forget_received();
-    /// So much is lent that more should wait.
+    /// True when so much is lent that further payloads should wait.
     [[nodiscard]] bool lends_enough() {
         if (lent_bytes_ < kMostLent)
             return false;
         forget_received();
         return lent_bytes_ >= kMostLent;
     }
-    /// So much is in the ring or not let go of that payloads are to be copied.
+    /// True when so many payloads are in the ring, or not released yet, that further ones are
+    /// copied.
     [[nodiscard]] bool refers_enough() const {
         return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
     }
@@ -188,7 +190,7 @@ class ShmProducer : public ShmRing {
     /// is `gone` is not waited for.
     [[nodiscard]] bool gather(bool all, std::chrono::nanoseconds patience,
                               const std::function<bool()>& gone);
-    /// For how long it has waited since the last call.
+    /// Time waited since the last call.
     [[nodiscard]] std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
     /// The same of what the peer does not read, as it can be done without waiting. True: it reads
     /// none.
@@ -225,7 +227,8 @@ class ShmProducer : public ShmRing {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
-    /// Asks to be kicked when it lets go of something. False: so little is lent that nobody waits.
+    /// Asks to be kicked when the consumer releases something. False: so little is lent that
+    /// nothing waits.
     [[nodiscard]] bool arm_lent() {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -248,18 +251,18 @@ class ShmProducer : public ShmRing {
     const bool local_;
 
     struct Reference {
-        std::uint64_t at;     // of its record
-        std::size_t len;      // of the frame
+        std::uint64_t at;     // ring position of its record
+        std::size_t len;      // bytes of the frame
         std::uint32_t flags;  // of the frame when it has its payload
         std::size_t offset;   // in the frame
         std::span<const std::byte> payload;
         Held held;
         bool lent;  // the consumer may have it after it has received the frame
     };
-    /// Of one side that lets go of nothing.
+    /// Limits for a consumer that does not release what it holds.
     static constexpr std::size_t kMostReferences = 8192;
     static constexpr std::size_t kMostLent = std::size_t{8} << 20;
-    /// From so many on it is worth to look which are done.
+    /// Number of references from which on it pays to look which are done.
     static constexpr std::size_t kManyReferences = 64;
     /// False: the peer reads it, or has read it.
     bool take_into_frame(const Reference& reference);
@@ -272,7 +275,7 @@ class ShmProducer : public ShmRing {
         return std::max(tail_, header_.tail.load(std::memory_order_acquire));
     }
     std::deque<Reference> references_;  // a part of them may be received already
-    std::size_t lent_bytes_ = 0;        // of them
+    std::size_t lent_bytes_ = 0;        // bytes of those that are lent
     std::chrono::nanoseconds waited_{0};
 };
 
@@ -321,7 +324,7 @@ class ShmConsumer : public ShmRing {
         return {data_ + (tail_ & kMask) + kAlign, mark.length};
     }
 
-    /// Of the frame that front() gave, but for packets().
+    /// Flags of the frame that front() gave, without its number of packets.
     [[nodiscard]] std::uint32_t flags() const { return flags_ & ~kShmTrainMask; }
     /// That it stands for.
     [[nodiscard]] unsigned packets() const {
@@ -334,9 +337,9 @@ class ShmConsumer : public ShmRing {
                                              : 0;
     }
 
-    /// Of the frame that front() gave: for ShmProducer::held_at().
+    /// Position of the frame that front() gave, for ShmProducer::held_at().
     [[nodiscard]] std::uint64_t position() const { return tail_; }
-    /// Is done with the oldest frame.
+    /// Removes the oldest frame.
     void pop() {
         if (reading_)
             store_mark(tail_, {length_, flags_ | kShmRead});
@@ -353,7 +356,7 @@ class ShmConsumer : public ShmRing {
         return producer_waits();
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
-    /// Where the next frame begins, or what is skipped before it.
+    /// Where the next frame begins, or the padding before it.
     [[nodiscard]] std::uint64_t tail() const { return tail_; }
     /// Lent payloads of frames before `position` are not read any more. True: as of release().
     [[nodiscard]] bool let_go(std::uint64_t position) {

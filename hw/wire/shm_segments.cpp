@@ -81,7 +81,7 @@ void ShmOffers::withdraw_gone(const SendSlotMessage& send) {
         return;
     bool all_told = true;
     for (Slot& slot : slots_) {
-        // What is offered is withdrawn when the peer has answered.
+        // A pending offer is withdrawn when the peer has answered.
         if (slot.state == State::kFree || slot.state == State::kOffered)
             continue;
         if (slot.state != State::kWithdrawn && exported_memory().has(slot.part.id))

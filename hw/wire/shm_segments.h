@@ -27,12 +27,12 @@ inline constexpr std::size_t kShmSlots = 128;
 
 /// What the cards tell each other; a datagram of its own.
 struct ShmSlotMessage {
-    /// kLend is an offer of buffers whose bytes stay until the taker has let go of them.
+    /// kLend offers buffers whose content stays until the taker has released them.
     enum Kind : std::uint32_t { kOffer = 1, kTaken, kRefused, kWithdraw, kReturned, kLend };
     std::uint32_t kind = 0;
     std::uint32_t slot = 0;
     std::uint64_t offset = 0;  ///< of an offer: in the file, whole pages
-    std::uint64_t length = 0;  ///< of an offer: whole pages
+    std::uint64_t length = 0;  ///< bytes of an offer: whole pages
 };
 
 /// Sends a message, with a descriptor when it is not -1. False: not now.
@@ -59,7 +59,7 @@ class ShmOffers {
     /// by.
     std::optional<ShmReference> find(std::span<const std::byte> payload,
                                      const SendSlotMessage& send);
-    /// Takes back what is not there any more. No frame in the ring may name it.
+    /// Takes back slots whose memory is gone. No frame in the ring may name it.
     void withdraw_gone(const SendSlotMessage& send);
     /// False: the peer may not say this now.
     [[nodiscard]] bool answer(const ShmSlotMessage& message);

@@ -13,13 +13,13 @@ constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we b
 // A peer may be descheduled for a few time slices. The only peer may be slow, too.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
-// Senders that do not say where they send may be held again when so many times as much has passed.
+// Senders that do not say where they send may be held again after N times as long.
 constexpr Nanoseconds kHoldShare = 10;
 constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
-/// Of a frame of at least kMinFrame bytes.
+/// Destination MAC of a frame of at least kMinFrame bytes.
 std::uint64_t destination_of(std::span<const std::byte> frame) {
     std::uint64_t octets = 0;
     std::memcpy(&octets, frame.data(), sizeof octets);
@@ -38,7 +38,7 @@ std::span<std::byte> ShmWire::begin_frame(std::size_t max_len) {
         return {};
     }
     ShmPeer* const peer = guess();
-    // Where there is one peer only, nobody else is held up.
+    // With only one peer no other sender is held up.
     return begin_at(peer, max_len, ready_peers() == 1);
 }
 
@@ -191,7 +191,7 @@ void ShmWire::sent(std::size_t len, unsigned packets) {
 }
 
 std::span<std::byte> ShmWire::reserve(ShmPeer& peer, std::size_t len) {
-    // One that takes nothing may have room for this frame: still nobody waits for it.
+    // A stuck peer may have room for this frame: no sender waits for it.
     const std::span<std::byte> room =
         peer.is_stuck() ? std::span<std::byte>() : peer.tx().reserve(len);
     if (!room.empty()) {

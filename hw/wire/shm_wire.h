@@ -7,10 +7,10 @@
 //
 // Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
 //
-// A ring that is full holds back who sends to that peer, and nobody else. A peer that takes nothing
-// for a while is given up on and its frames are dropped until it goes on: the QPs that talk to it
-// shall run into their timeouts. Who does not say where a frame goes (Ethernet, the RTL) finds the
-// wire held for a small part of the time, then frames for the full ring are dropped.
+// A ring that is full holds back senders to that peer only. A peer that takes nothing for a while
+// is given up on and its frames are dropped until it goes on, so that QPs that talk to it run into
+// their timeouts. Senders that do not say where a frame goes (Ethernet, the RTL) find the wire held
+// for a small part of the time, then frames for the full ring are dropped.
 #pragma once
 
 #include <array>
@@ -82,7 +82,7 @@ class ShmWire final : public Wire, private LocalMember {
     /// A peer that has been lent enough lets go of some within this, or it is lent no more.
     static constexpr Nanoseconds kLentPatience = 20'000'000;
 
-    // Who is there (shm_meet.cpp).
+    // Meeting peers (shm_meet.cpp).
     void join(const std::filesystem::path& dir);
 
     /// The others may be served meanwhile, so nothing that takes long happens with the gate held,
@@ -92,8 +92,8 @@ class ShmWire final : public Wire, private LocalMember {
     const ShmCard& card() const override { return own_; }
     void meet(std::unique_ptr<ShmPeer> peer) override;
 
-    /// Gets frames that are for all. Who takes our connection and says no hello does so for a
-    /// while.
+    /// Whether the peer gets frames that go to all. A card that took our connection and has not
+    /// said hello gets them for a while.
     bool hears(const ShmPeer& peer) const;
 
     /// Any frame may go to any peer.
@@ -107,7 +107,8 @@ class ShmWire final : public Wire, private LocalMember {
     void service();
     void service_one(int fd, unsigned& budget);
 
-    /// A card that was cut off, as it had stopped, may be back. Who connected does so again.
+    /// Connects again to a card that was cut off while it stood still. Only if this side had
+    /// connected; else the peer does.
     void reconnect();
     void accept_some(unsigned& budget);
     bool make_place(const ShmPeer& newcomer);

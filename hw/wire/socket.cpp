@@ -129,4 +129,16 @@ bool BatchWire::send_batch(int fd) {
     return true;
 }
 
+void SocketWire::end_frame(std::size_t len) {
+    tx_.end(len);
+    if (tx_.bytes() >= auto_flush_ && !blocked_)
+        flush();
+}
+
+void SocketWire::flush() {
+    blocked_ = false;
+    while (!tx_.empty() && !blocked_)
+        send_some();
+}
+
 }  // namespace dingo

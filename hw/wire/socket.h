@@ -92,4 +92,27 @@ class BatchWire : public Wire {
     TxBatch tx_;
 };
 
+/// A batch wire on one non-blocking socket, which the subclass opens.
+class SocketWire : public BatchWire {
+  public:
+    void end_frame(std::size_t len) final;
+    void flush() final;
+    int fd() const final { return socket_.get(); }
+    int tx_blocked_fd() const final { return blocked_ ? socket_.get() : -1; }
+
+  protected:
+    /// From `auto_flush` waiting bytes on end_frame() sends by itself.
+    SocketWire(std::size_t capacity, std::size_t auto_flush, std::size_t prefix = 0)
+        : BatchWire(capacity, prefix), auto_flush_(auto_flush) {}
+
+    /// Sends some of the waiting frames, or drops one; sets blocked_ when the kernel takes none.
+    virtual void send_some() = 0;
+
+    UniqueFd socket_;
+    bool blocked_ = false;
+
+  private:
+    const std::size_t auto_flush_;
+};
+
 }  // namespace dingo

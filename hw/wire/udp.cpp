@@ -78,9 +78,10 @@ Address parse_address(std::string_view text, std::string_view which) {
     return out;
 }
 
-class UdpWire final : public BatchWire {
+class UdpWire final : public SocketWire {
   public:
-    explicit UdpWire(std::string_view args) : BatchWire(kUdpTxCapacity), args_(args) {
+    explicit UdpWire(std::string_view args)
+        : SocketWire(kUdpTxCapacity, kUdpAutoFlush), args_(args) {
         const std::size_t comma = args.find(',');
         if (comma == std::string_view::npos)
             throw WireError(fmt::format(
@@ -92,21 +93,6 @@ class UdpWire final : public BatchWire {
                 fmt::format("udp wire '{}': both addresses must be IPv4 or IPv6", args));
         open(local, peer);
         prepare_receive();
-    }
-
-    void end_frame(std::size_t len) override {
-        tx_.end(len);
-        if (tx_.bytes() >= kUdpAutoFlush && !blocked_)
-            flush();
-    }
-
-    int fd() const override { return socket_.get(); }
-    int tx_blocked_fd() const override { return blocked_ ? socket_.get() : -1; }
-
-    void flush() override {
-        blocked_ = false;
-        while (!tx_.empty() && !blocked_)
-            send_some();
     }
 
     unsigned receive(FrameSink& sink, unsigned budget) override {
@@ -198,7 +184,7 @@ class UdpWire final : public BatchWire {
         return run;
     }
 
-    void send_some() {
+    void send_some() override {
         std::array<mmsghdr, kTxMessages> msg;
         std::array<iovec, kTxMessages> iov;
         std::array<Control, kTxMessages> control;
@@ -337,11 +323,9 @@ class UdpWire final : public BatchWire {
     }
 
     const std::string args_;
-    UniqueFd socket_;
     bool gso_ = false;
     bool gro_ = false;
 
-    bool blocked_ = false;
     bool refused_ = false;
 
     Buffer rx_buffer_;

@@ -81,7 +81,7 @@ void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const El
     std::array<std::byte, kMaxFrame> room;
     const std::span<std::byte> copy = std::span(room).first(std::min(frame.size(), room.size()));
     std::copy_n(frame.begin(), copy.size(), copy.begin());
-    // Of the copy: its sender may write to the frame at any time.
+    // Parses the copy: the sender may change the frame at any time.
     packet::Packet packet;
     if (packet::parse(copy, packet) == packet::ParseResult::kRoce) {
         if (payload.at != nullptr)

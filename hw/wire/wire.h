@@ -33,7 +33,7 @@ namespace dingo {
 inline constexpr std::size_t kMaxFrame = 9'728;
 /// Largest frame of a packet train (dingo/packet/train.h).
 inline constexpr std::size_t kMaxTrain = 33UL * 1024;
-/// Smallest frame that is one: two MAC addresses and a type. Shorter ones are dropped and counted.
+/// Bytes of the shortest frame: two MAC addresses and a type. Shorter ones are dropped and counted.
 inline constexpr std::size_t kMinFrame = 14;
 
 /// A wire cannot be made as asked; what() tells the user what is wrong and what to do.
@@ -191,7 +191,8 @@ struct WireOptions {
     std::string faults;                       ///< fault rules, see faults_help(); "" = none
     std::uint64_t seed = 1;                   ///< of the fault injector's random choices
     std::uint64_t mac = 0x02'44'49'00'00'01;  ///< of the card
-    /// Of cards that one thread serves: those on the same shm segment meet here. It outlives them.
+    /// Meeting place of the cards that one thread serves, for those on the same shm segment. It
+    /// outlives them.
     LocalSegments* local = nullptr;
 };
 

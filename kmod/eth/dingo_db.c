@@ -14,7 +14,7 @@
 
 #define DINGO_DB_LINE 64 /* bytes per dirty byte */
 
-/* Of the pages, one user gets at most this part; and at least so many. */
+/* One user's part of the pages, at most; and at least so many pages. */
 #define DINGO_DB_USER_SHARE 4
 #define DINGO_DB_USER_MIN 4
 
@@ -80,7 +80,7 @@ void dingo_db_cleanup(struct dingo_dev *dev)
  * @space: the space
  * @kernel: the kernel rings its doorbells; else a process does
  *
- * Of processes, the user who opens it is charged, unless he may have more.
+ * A process's space is charged to the user who opens it, unless privileged.
  */
 void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 			 bool kernel)
@@ -207,7 +207,7 @@ err_page:
  * @db: the result
  *
  * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page, or the user has
- * his share.
+ * used up their share.
  */
 int dingo_db_alloc(struct dingo_db_space *space, struct dingo_db *db)
 {
@@ -246,7 +246,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_db_alloc, DINGO_NS);
  *
  * For queue pairs, whose two queues are rung from the same page.
  * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page, or the user has
- * his share.
+ * used up their share.
  */
 int dingo_db_alloc_pair(struct dingo_db_space *space, struct dingo_db *first,
 			struct dingo_db *second)
@@ -291,7 +291,7 @@ static void dingo_db_mark_dirty(struct dingo_dev *dev,
 	/* The card must find the value when it sees the dirty byte. */
 	wmb();
 	WRITE_ONCE(dirty[db->slot * sizeof(u64) / DINGO_DB_LINE], 1);
-	/* Of us and a card that falls asleep, one must see the other. */
+	/* Either we see that the card falls asleep, or it sees the value. */
 	mb();
 	if (READ_ONCE(*need_kick))
 		dingo_write32(dev, DINGO_KICK_PAGE_OFFSET, 1);

@@ -120,7 +120,7 @@ static int __maybe_unused dingo_get_rxnfc(struct net_device *ndev,
 	return 0;
 }
 
-/* Of each channel, as the driver counts them. */
+/* Counters of each channel, kept by the driver. */
 #define DINGO_CHANNEL_COUNTERS 6
 
 static int dingo_get_sset_count(struct net_device *ndev, int set)

@@ -146,7 +146,7 @@ static int dingo_p2p_on(struct dingo_dev *dev)
 	return 0;
 }
 
-/* Who holds any of it can be seen by taking all of it. */
+/* Taking all of it shows whether anybody holds a part. */
 static int dingo_p2p_off(struct dingo_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
@@ -193,7 +193,7 @@ static int dingo_p2p_switch(struct dingo_dev *dev, bool on)
 }
 
 /* A resizable BAR is small until an administrator makes it as large as the
- * memory: that is his consent, which lasts as long as the size.
+ * memory: that is the consent, which lasts as long as the size.
  */
 static bool dingo_p2p_is_whole(struct dingo_dev *dev)
 {

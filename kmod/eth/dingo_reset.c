@@ -53,7 +53,7 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 
 	spin_lock_irqsave(&dev->state_lock, flags);
 	was = dev->state;
-	/* Who finds the card failed frees memory that the card knows. */
+	/* Once the card counts as failed, memory that it knows is freed. */
 	if (was != DINGO_STATE_FAILED) {
 		pci_clear_master(dev->pdev);
 		dev->fail_reason = why;

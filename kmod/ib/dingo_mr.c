@@ -78,8 +78,8 @@ int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
 				    get_random_u32_inclusive(0, last), last,
 				    GFP_KERNEL);
 
-	/* Of a window's tag 8 bits are its owner's: the index is the rest of
-	 * what must be guessed.
+	/* 8 bits of a window's tag belong to its owner: the index is what else
+	 * must be guessed.
 	 */
 	if (index == -ENOSPC)
 		index = ida_alloc_max(&ib->mr_ids, last, GFP_KERNEL);

@@ -181,9 +181,9 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		dingo_db_clear(dev, &qp->rq_db);
 	}
 	err = dingo_cmd_modify_qp(dev, &cmd);
-	/* A card that failed works on no QP: for the owner, who may drain it
-	 * now, that is the error state. No event of the card tells him that
-	 * the QP takes nothing more from its SRQ.
+	/* A failed card works on no QP: to the owner, who may be draining it,
+	 * the QP is in the error state. No event of the card says that the QP
+	 * takes nothing more from its SRQ.
 	 */
 	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev)) {
 		err = 0;

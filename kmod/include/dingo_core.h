@@ -56,7 +56,7 @@ struct dingo_db_space {
 	struct mutex lock; /* protects pages and their bitmaps */
 	struct list_head pages;
 	bool kernel; /* the kernel itself rings: pages are mapped */
-	bool limited; /* @user gets no more than his share of the pages */
+	bool limited; /* @user gets no more than a share of the pages */
 	u32 user; /* uid */
 };
 
@@ -367,7 +367,7 @@ static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
 }
 
 /*
- * Who hears of events: of any but COMPLETION and CQ_ERR (those go to struct
+ * Receiver of events: of all but COMPLETION and CQ_ERR (those go to struct
  * dingo_cq_core), also of DEVICE_FATAL when dingo.ko itself gave up on the
  * card. Atomic context. Carrier has been handled already.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* CUDA, compute capability 7.0 or later: the memory model of the PTX ISA, chapter 8. */
+/* dingo_gda_port.h for CUDA, compute capability 7.0 or later: the memory model of the PTX ISA, chapter 8. */
 #ifndef DINGO_GDA_PORT_CUDA_H
 #define DINGO_GDA_PORT_CUDA_H
 
@@ -66,7 +66,6 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	asm volatile("st.release.gpu.u32 [%0], 0;" :: "l"(p) : "memory");
 }
 
-/* Both after all that was stored before, by one fence. */
 DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
 {
 	asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -90,14 +89,12 @@ DGDA_FN uint32_t dgda_load_system32(const void *p)
 	return v;
 }
 
-/* All that was stored before, by whom this thread has acquired it, is seen before the value. */
 DGDA_FN void dgda_store_release_system(uint64_t *p, uint64_t v)
 {
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 	asm volatile("st.relaxed.sys.u64 [%0], %1;" :: "l"(p), "l"(v) : "memory");
 }
 
-/* 16 bytes of a WQE, aligned; ordered by what follows. */
 DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	asm volatile("st.v2.u64 [%0], {%1, %2};" :: "l"(p), "l"(a), "l"(b) : "memory");
@@ -117,7 +114,6 @@ DGDA_FN unsigned int dgda_lane(void)
 	return lane;
 }
 
-/* Lanes that run this together and have the same `key`; each of them gets the same answer. */
 DGDA_FN dgda_lanes dgda_together(const void *key)
 {
 	return __match_any_sync(__activemask(), (unsigned long long)key);
@@ -128,7 +124,6 @@ DGDA_FN uint64_t dgda_from_lane(dgda_lanes lanes, uint64_t v, unsigned int lane)
 	return __shfl_sync((unsigned int)lanes, (unsigned long long)v, (int)lane);
 }
 
-/* Waits for the lanes; what they stored before is ordered before what each of them does later. */
 DGDA_FN void dgda_join(dgda_lanes lanes)
 {
 	__syncwarp((unsigned int)lanes);

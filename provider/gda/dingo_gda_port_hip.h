@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* HIP, by Clang's scoped atomics. Compiled only: no AMD GPU has run it. */
+/* dingo_gda_port.h for HIP, by Clang's scoped atomics. Compiled only: no AMD GPU has run it. */
 #ifndef DINGO_GDA_PORT_HIP_H
 #define DINGO_GDA_PORT_HIP_H
 
@@ -58,7 +58,6 @@ DGDA_FN void dgda_unlock(uint32_t *p)
 	__hip_atomic_store(p, 0, __ATOMIC_RELEASE, DGDA_DEVICE);
 }
 
-/* Both after all that was stored before, by one fence. */
 DGDA_FN void dgda_store_and_unlock(uint64_t *p, uint64_t v, uint32_t *lock)
 {
 	__threadfence();
@@ -76,14 +75,12 @@ DGDA_FN uint32_t dgda_load_system32(const void *p)
 	return __hip_atomic_load((const uint32_t *)p, __ATOMIC_RELAXED, DGDA_SYSTEM);
 }
 
-/* All that was stored before, by whom this thread has acquired it, is seen before the value. */
 DGDA_FN void dgda_store_release_system(uint64_t *p, uint64_t v)
 {
 	__threadfence_system();
 	__hip_atomic_store(p, v, __ATOMIC_RELAXED, DGDA_SYSTEM);
 }
 
-/* 16 bytes of a WQE, aligned; ordered by what follows. */
 DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	__hip_atomic_store(p, a, __ATOMIC_RELAXED, DGDA_SYSTEM);
@@ -101,9 +98,7 @@ DGDA_FN unsigned int dgda_lane(void)
 	return __lane_id();
 }
 
-/* Lanes that run this together and have the same `key`; each of them gets the same answer. HIP of ROCm 5 has no
- * match_any: one key after the other is chosen, and who has it leaves.
- */
+/* HIP of ROCm 5 has no match_any: one key after the other is chosen, and the lanes that have it leave. */
 DGDA_FN dgda_lanes dgda_together(const void *key)
 {
 	const uint64_t mine = (uint64_t)key;
@@ -123,7 +118,7 @@ DGDA_FN uint64_t dgda_from_lane(dgda_lanes lanes, uint64_t v, unsigned int lane)
 	return (uint64_t)__shfl((unsigned long long)v, (int)lane);
 }
 
-/* Lanes of a wavefront run in step; what is left is that the compiler keeps the order. */
+/* Lanes of a wavefront run in step: only the compiler has to keep the order. */
 DGDA_FN void dgda_join(dgda_lanes lanes)
 {
 	(void)lanes;

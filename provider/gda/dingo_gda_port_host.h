@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Threads of a processor: each is a warp of its own. For tests and machines without a GPU; GCC and Clang. */
+/*
+ * dingo_gda_port.h for threads of a processor: each is a warp of its own. For tests and machines without a GPU; GCC
+ * and Clang.
+ */
 #ifndef DINGO_GDA_PORT_HOST_H
 #define DINGO_GDA_PORT_HOST_H
 
@@ -74,7 +77,6 @@ DGDA_FN void dgda_store_release_system(uint64_t *p, uint64_t v)
 	__atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 
-/* 16 bytes of a WQE, aligned; ordered by what follows. */
 DGDA_FN void dgda_store_pair(uint64_t *p, uint64_t a, uint64_t b)
 {
 	__atomic_store_n(p, a, __ATOMIC_RELAXED);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Inside of dingo_gda.h: room, order and completion. A post takes blocks (taken), waits until they are free,
- * writes its WQE and makes it ready after all earlier ones. The doorbell follows `ready`, under ring_lock, so that
- * it never goes back; completions move `done`, under poll_lock. Who has no room polls and rings himself, so
- * that threads which only post go on.
+ * Inside of dingo_gda.h: room, order and completion. A post takes blocks (taken), waits until they are free, writes
+ * its WQE and makes it ready after all earlier ones. The doorbell follows `ready`, under ring_lock, so that it never
+ * goes back; completions move `done`, under poll_lock. A thread without room polls and rings by itself, so threads
+ * that only post make progress.
  *
- * Of a GPU's time each load that nothing overlaps costs 0.13 us, a fence 0.34 for the device and 0.74 for the
- * system, a load of the host's memory 1.03 (an H100). So what is constant is loaded before the first ordered access.
+ * Times on an H100: a load that nothing overlaps 0.13 us, a fence for the device 0.34 us and for the system 0.74 us,
+ * a load of the host's memory 1.03 us. So constants are loaded before the first ordered access.
  */
 #ifndef DINGO_GDA_QUEUE_H
 #define DINGO_GDA_QUEUE_H
@@ -20,7 +20,7 @@
 #define DGDA_POLL_MOST 64			/* entries in one call */
 #define DGDA_STATUS_GONE 0x40000000U		/* DINGO_STATUS_GONE of dingo-abi.h */
 #define DGDA_LOOK_AT_STATUS 256			/* polls without result between two looks */
-#define DGDA_LOOKS 16				/* at an entry that is not there, by who waits for it */
+#define DGDA_LOOKS 16				/* looks at a missing entry, by the thread that waits for it */
 #define DGDA_SHARE_SHIFT 16			/* sizes[]: above it the blocks of all lanes, at their first */
 
 /* The words below are put together by hand; this is what they are. */
@@ -101,7 +101,10 @@ DGDA_FN int dgda_poll_entries(struct dingo_gda_qp *qp, uint64_t target, unsigned
 
 	if (!dgda_trylock(&qp->poll_lock))
 		return 0;
-	/* Who had the lock before may not have been seen to store `done`, but `polled`. */
+	/*
+	 * The store to `done` by the lock's previous holder may not be visible yet; its
+	 * `polled` is.
+	 */
 	seen = dgda_load_device(&qp->done);
 	done = seen + (uint32_t)(qp->polled - (uint32_t)seen);
 	consumer = qp->consumer;
@@ -154,7 +157,7 @@ DGDA_SLOW uint64_t dgda_poll_until(struct dingo_gda_qp *qp, uint64_t target)
 	return dgda_poll_entries(qp, target, DGDA_LOOKS, &now) ? now : dgda_load_acquire_device(&qp->done);
 }
 
-/* Of a ticket that is done. */
+/* Result of a ticket that is done. */
 DGDA_FN int dgda_result(const struct dingo_gda_qp *qp, uint64_t ticket)
 {
 	if (ticket <= dgda_load_device(&qp->failed_at))

@@ -74,7 +74,7 @@ DGDA_FN uint64_t dingo_gda_slot_doorbell(uint32_t number, uint32_t doorbell_word
 	return (uint64_t)number << 32 | doorbell_word;
 }
 
-/* After what this thread has stored or acquired. Of a send queue: begins the WQEs; of a CQ: gives its entries back. */
+/* Rings after all that this thread has stored or acquired. Send queue: starts the WQEs. CQ: gives its entries back. */
 DGDA_FN void dingo_gda_slot_ring(void *doorbell, uint64_t value)
 {
 	dgda_store_release_system((uint64_t *)doorbell, value);

@@ -34,12 +34,12 @@ struct dingo_gda_qp {
 	uint64_t ready;
 	uint64_t pad1[7];
 
-	/* Changed by who has ring_lock. */
+	/* Changed by the holder of ring_lock. */
 	uint64_t rung;			/* blocks that the card was told of */
 	uint32_t ring_lock;
 	uint32_t pad2[13];
 
-	/* Changed by who has poll_lock. */
+	/* Changed by the holder of poll_lock. */
 	uint64_t done;			/* blocks completed */
 	uint64_t failed_at;		/* first block of the first WQE that failed, or NEVER */
 	uint64_t failed_end;		/* the block after it */
@@ -48,7 +48,7 @@ struct dingo_gda_qp {
 	uint32_t failed_status;		/* enum ibv_wc_status */
 	uint32_t failed_vendor;		/* vendor_err */
 	uint32_t poll_lock;
-	uint32_t polled;		/* blocks completed, for who has the lock */
+	uint32_t polled;		/* blocks completed, for the lock's holder */
 	uint32_t pad3[2];
 };
 

@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One for each kind of device. */
+/* The calls for one kind of device. */
 struct dingo_gda_memory {
 	const char *name;
 	int (*open)(int ordinal);
 	/* Shows memory of this process, whole pages, to the device. */
 	int (*show)(void *at, size_t bytes, bool read_only);
 	void (*hide)(void *at);
-	/* Where the device finds what is shown. */
+	/* Finds the device's address of memory that it was shown. */
 	int (*address)(void *at, void **device);
 	/* Memory of the device's own. */
 	int (*alloc)(size_t bytes, void **device);

@@ -11,7 +11,7 @@
 #include "dingo_hw.h"
 #include "memory.h"
 
-/* Lanes of the widest wavefront: what they post together fits the ring. */
+/* Lanes of the widest wavefront: their posts together must fit the ring. */
 #define MOST_LANES 64
 
 struct dingo_gda {

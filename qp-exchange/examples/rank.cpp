@@ -195,7 +195,7 @@ class Mesh {
     std::vector<qpx::RankEndpoint> remotes_;
 };
 
-// The exchange alone, with endpoints that say who made them for whom.
+// The exchange alone, with endpoints that name their maker and their receiver.
 uint32_t exchange_only(qpx::Group& group) {
     const uint32_t me = group.rank();
     std::vector<qpx::RankEndpoint> mine;

@@ -16,7 +16,7 @@ static void fail(const char* what, const char* why) {
     exit(1);
 }
 
-/* Of a call of qpx: it says itself what happened and what to do. */
+/* Checks the status of a qpx call. qpx's own text says what happened and what to do. */
 static void good(int status) {
     if (status < 0)
         fail(qpx_strerror(status), qpx_last_error());

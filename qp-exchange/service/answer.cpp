@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes from the registry to a client.
+// Messages from the registry to a client.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who may join which job: lines "IDENTITY JOB", both with * and ? as in file names.
+// Which identity may join which job: lines "IDENTITY JOB", both with * and ? as in file names.
 #pragma once
 #include <string>
 #include <string_view>

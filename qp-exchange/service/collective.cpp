@@ -75,7 +75,7 @@ void Registry::gather(Client& client, const Message& m) {
     }
 }
 
-/// Its number of entries has changed, from `before`.
+/// Accounts for a change in its number of entries, which was `before`.
 void Registry::count_entries(Job& job, Collectives::iterator at, size_t before) {
     if (const auto old = job.entered_by.find(before); old != job.entered_by.end()) {
         old->second.erase(&*at);
@@ -88,7 +88,7 @@ void Registry::count_entries(Job& job, Collectives::iterator at, size_t before) 
     }
 }
 
-/// Somebody has gone: what only waited for it is complete, or all of them break.
+/// A member has gone: collectives that waited only for it are complete, or all of them break.
 void Registry::evaluate_collectives(Job& job) {
     std::vector<std::string> labels;
     if (is_broken(job)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tells members who joined, left and failed: failures at once, the rest in batches.
+// Tells members which ranks joined, left and failed: failures at once, the rest in batches.
 #include <algorithm>
 
 #include "service/job.h"
@@ -65,7 +65,7 @@ void Registry::flush_events(Job& job) {
         oldest = std::min(oldest, client.events_seen);
     }
     if (job.events_end() - oldest > limits_.event_log) {
-        // Members that do not read lose what was due before this round.
+        // Members that do not read lose the events that were due before this round.
         oldest = std::max(oldest, job.events_told);
     }
     job.events_told = job.events_end();

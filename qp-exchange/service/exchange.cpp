@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t largest_part = 256 << 10;
 
-// What is wrong with a part, before anything of it counts.
+// Checks all of a part before anything of it counts.
 void check_items(const Job& job, const RankSet& wanted, View items, size_t max_item) {
     RankSet now;
     Items each(items);
@@ -170,7 +170,7 @@ void Registry::deliver_if_complete(Client& client) {
     ex->wanted.for_each([&](uint32_t rank) {
         if (!taken.has(rank)) {
             delivery->gone.push_back(rank);
-            // One that gave up and asks again must not find this side's half.
+            // A peer that gave up and asks again must not find this side's half.
             std::erase_if(client.job->seat(rank)->inbox, [&](const Parcel& parcel) {
                 return parcel.contribution->exchange == ex->number;
             });

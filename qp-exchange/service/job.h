@@ -131,7 +131,7 @@ struct Exchanging {
     RankSet wanted;
     RankSet here;  ///< an item has come, or none can come
     std::vector<std::weak_ptr<Contribution>> sent;
-    std::unordered_map<uint32_t, HalfPair> half_done;  ///< by the peer's rank
+    std::unordered_map<uint32_t, HalfPair> half_done;  ///< key: the peer's rank
     /// For whom the items are: incarnations of ranks, where it is not the first.
     std::unordered_map<uint32_t, uint32_t> meant;
 
@@ -166,10 +166,10 @@ struct Collective {
     };
     bool barrier = false;
     RankSet entered;
-    std::unordered_map<uint32_t, Entry> entries;  ///< by rank
+    std::unordered_map<uint32_t, Entry> entries;  ///< key: rank
     size_t bytes = 0;                             ///< what it costs, values and all
 };
-using Collectives = std::map<std::string, Collective, std::less<>>;  // by label
+using Collectives = std::map<std::string, Collective, std::less<>>;  // key: label
 
 enum class SeatState : uint8_t { Empty, Here, Left, Failed };
 
@@ -206,7 +206,8 @@ struct Client {
     Registry::Peer peer;
     Outbox outbox;
     std::vector<std::shared_ptr<KeyWait>> key_waits;
-    std::unordered_map<uint32_t, Collectives::iterator> collectives;  ///< by request
+    /// key: number of the request
+    std::unordered_map<uint32_t, Collectives::iterator> collectives;
     std::unique_ptr<Exchanging> exchanging;
     std::vector<std::weak_ptr<Contribution>> sent;  ///< in completed exchanges
     uint32_t abandoned_exchange = 0;                ///< request whose further parts are ignored
@@ -223,7 +224,7 @@ struct Job {
     uint32_t ever = 0;  ///< ranks that were taken at least once
     RankSet here_ranks, failed_ranks, ever_ranks;
     std::unordered_set<ClientId> exchanging;  ///< members with an exchange that is not complete
-    // Of what clients name: names that collide in a hash would be quadratic.
+    // Names given by clients. Not hashed: names that collide would make it quadratic.
     std::map<std::string, uint32_t> names;
 
     std::map<std::string, std::shared_ptr<Shared>> store;
@@ -232,7 +233,7 @@ struct Job {
     Tally wait_bytes;
 
     Collectives collectives;
-    /// Those that so many have entered.
+    /// Collectives by the number of members that have entered them.
     std::unordered_map<size_t, std::unordered_set<Collectives::value_type*>> entered_by;
     Tally exchange_bytes;
     Tally seat_bytes;

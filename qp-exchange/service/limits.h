@@ -13,8 +13,8 @@ struct ServiceLimits {
     uint32_t max_clients = 65536;
     uint32_t max_clients_per_address = 65536;
     uint32_t max_jobs = 4096;
-    uint32_t max_ranks = 65536;  ///< of one job
-    uint32_t max_keys = 65536;   ///< of one job
+    uint32_t max_ranks = 65536;  ///< ranks of one job
+    uint32_t max_keys = 65536;   ///< keys of one job
     uint32_t max_waits = 64;     ///< requests of one client that wait at a time
     size_t max_key = 1024;       ///< bytes; also job names and labels
     size_t max_name = 255;       ///< bytes of a member's name

@@ -127,7 +127,7 @@ Link::State Link::shake(Time now) {
         throw Error(ErrorCode::Limit, "a member must take frames of " + std::to_string(least) +
                                           " bytes, for the largest values of this service");
     }
-    // What came right behind the HELLO is in the reader already.
+    // Frames right behind the HELLO are in the reader already.
     return read_frames(now) ? receive(now) : State::Closed;
 }
 

@@ -10,7 +10,7 @@ namespace qpx::service {
 
 class Outbox {
   public:
-    /// @param total of all outboxes, without what they share
+    /// @param total bytes of all outboxes, without what they share
     Outbox(uint32_t first_sequence, size_t& total) : total_(total), sequence_(first_sequence) {}
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;

@@ -333,7 +333,7 @@ void Registry::members(Client& client, const Message& m) {
                member_list(job));
 }
 
-// All who ask before somebody joins or leaves have one copy.
+// All requests before the next join or leave share one copy.
 std::vector<std::shared_ptr<const Bytes>> Registry::member_list(Job& job) {
     std::vector<std::shared_ptr<const Bytes>> parts;
     if (job.member_list_at == job.events_end()) {

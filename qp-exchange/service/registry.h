@@ -60,10 +60,11 @@ class Registry {
     void output(ClientId client, Bytes& out, size_t wanted);
     bool has_output(ClientId client) const;
 
-    /// Of what output() gave, so much is not sent: it counts on.
+    /// Bytes that output() gave and that are not sent yet; they still count against the
+    /// limits.
     void set_unsent(ClientId client, size_t bytes);
-    /// What has come of a message that is not complete; it counts in --total.
-    /// @throws Error(Limit) when it is long and there is no room
+    /// Bytes received of an incomplete message; they count in --total. @throws Error(Limit) when it
+    /// is long and there is no room
     void set_begun(ClientId client, size_t bytes);
     /// The longest message that the client may send now: before JOIN, what that needs.
     uint32_t longest_message(ClientId client) const;
@@ -86,7 +87,7 @@ class Registry {
     uint32_t clients() const { return clients_open_; }
     uint32_t jobs() const { return static_cast<uint32_t>(jobs_.size()); }
     uint32_t members() const { return members_; }
-    /// Of all jobs: values, endpoints on their way, ranks.
+    /// Bytes that all jobs hold: values, endpoints on their way, ranks.
     size_t bytes() const { return bytes_; }
     /// Answers that clients have not read; what several get counts once.
     size_t unread_bytes() const { return outputs_; }

@@ -37,11 +37,11 @@ class Server {
 
     /// Serves until stop(). Members that are there then see the connection end.
     void run();
-    /// From any thread and from signal handlers.
+    /// Ends run(). From any thread and from signal handlers.
     void stop() noexcept;
 
     uint16_t port() const;
-    /// Of the metrics, 0 with a unix socket or without.
+    /// TCP port of the metrics; 0 with a UNIX socket or without metrics.
     uint16_t metrics_port() const;
 
     class Impl;

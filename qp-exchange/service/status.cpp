@@ -8,7 +8,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t most_labels = 64;  // of one job
+constexpr size_t most_labels = 64;  // labels shown of one job
 
 }  // namespace
 

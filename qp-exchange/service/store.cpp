@@ -9,7 +9,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t wait_overhead = 160;  // of a key in two tables
+constexpr size_t wait_overhead = 160;  // bytes that a waited-for key takes in two tables
 constexpr size_t beside_names = 1024;  // fields of JOIN and those of later versions
 
 }  // namespace
@@ -30,7 +30,7 @@ void Registry::check_total(size_t more) const {
 }
 
 void Registry::set_begun(ClientId id, size_t bytes) {
-    constexpr size_t small = 64 << 10;  // who sends that is served also when all is full
+    constexpr size_t small = 64 << 10;  // requests up to this are served also when all is full
     Client& client = at(id);
     bytes_ = bytes_ - client.begun_bytes + bytes;
     client.begun_bytes = bytes;

@@ -5,7 +5,7 @@
 # shellcheck source=scripts/lib/build.sh
 . "$dingo_root/scripts/lib/build.sh"
 
-# The build directory of the release preset, also that of a person who follows the README.
+# The build directory of the release preset, the same as in the README.
 dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
 
 # build_dingo TARGET...: configure once, or with DINGO_CMAKE_OPTIONS, and build those targets; one builder at a time.

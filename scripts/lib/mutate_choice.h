@@ -15,8 +15,8 @@
 
 namespace {
 
-// Who runs a test without a mutant gives a file, in which each mutant's byte then says whether the
-// test came by.
+// A run of a test without a mutant gives a file; each mutant's byte in it then says whether the
+// test reached it.
 unsigned char g_dingo_unseen[1 << 16];
 unsigned char* g_dingo_seen = g_dingo_unseen;
 int g_dingo_chosen = -1;

@@ -20,7 +20,7 @@ package_source() {
     rm "$dir.files"
     cp -a "$rdma_core" "$dir/rdma-core"
     cp -a scripts/packaging/debian "$dir/debian"
-    # Who builds them is their maintainer, where he says who he is.
+    # The builder is the maintainer, if the environment names one.
     [ -z "${DEBEMAIL:-}" ] || sed -i "s/^Maintainer: .*/Maintainer: ${DEBFULLNAME:-The Dingo authors} <$DEBEMAIL>/" "$dir/debian/control"
     printf 'dingo (%s-%s~deb%su1) %s; urgency=medium\n\n  * Built from this tree.\n\n -- %s  %s\n' "$version" "$revision" \
         "${debian_numbers[$release]}" "$release" "$(sed -n 's/^Maintainer: //p' "$dir/debian/control")" "$when" >"$dir/debian/changelog"

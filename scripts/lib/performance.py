@@ -6,9 +6,10 @@ usage: performance.py render [--write]       prints the page, or writes docs/per
        performance.py record PART            reads what `scripts/bench.sh PART` printed from stdin, puts the figures, this machine,
                                              commit and date into docs/performance/PART.json, and prints that file
 
-A file is one table: title, order, command, machine, commit, date, limit (what holds the figures down) and rows. A row has what,
-measured, unit, goal and limit ("": none); match is a regular expression whose groups are the figures in the benchmark's output, and
-format and scale how they become text. record fails, and changes nothing, when a row's match is not found.
+A file has one part: title, order, command, machine, commit, date and rows. A part with `with` continues the table of that part. A
+row has what, measured, unit, goal and limit (what holds the figure down; "": none); match is a regular expression whose groups are
+the figures in the benchmark's output, and format and scale how they become text. record fails, and changes nothing, when a row's
+match is not found.
 """
 import datetime
 import glob
@@ -26,9 +27,8 @@ INTRO = """\
 # Performance
 
 Made by `scripts/lib/performance.py render --write` from `docs/performance/*.json`: do not edit.
-`scripts/bench.sh --json PART` measures a part on this machine and writes its file. Machines are
-shared: trust ratios, which were taken side by side in one run, and instruction and cycle counts,
-which are exact. Where a ratio has a number behind +-, that is its standard error.
+`scripts/bench.sh --json PART` measures a part and writes its file. Machines are shared: trust
+ratios, which come from one run, and instruction and cycle counts, which are exact.
 """
 
 
@@ -41,18 +41,23 @@ def load(path):
         return json.load(file)
 
 
-def section(table):
-    meta = f"`{table['command']}`. {table['machine']}. Commit {table['commit']}, {table['date']}. What limits: {table['limit']}"
-    out = ["", f"## {table['title']}", *textwrap.wrap(meta, 100, break_long_words=False, break_on_hyphens=False), "",
-           "| what | measured | goal | limit |", "| --- | --- | --- | --- |"]
-    for row in table["rows"]:
+def section(parts):
+    out = ["", f"## {parts[0]['title']}"]
+    for part in parts:
+        meta = f"`{part['command']}`: {part['machine']}. Commit {part['commit']}, {part['date']}."
+        out += textwrap.wrap(("- " if len(parts) > 1 else "") + meta, 100, subsequent_indent="  " if len(parts) > 1 else "",
+                             break_long_words=False, break_on_hyphens=False)
+    out += ["", "| what | measured | goal | limit |", "| --- | --- | --- | --- |"]
+    for row in (row for part in parts for row in part["rows"]):
         out.append(f"| {row['what']} | {row['measured']} {row['unit']} | {row['goal']} | {row['limit']} |".replace("  ", " "))
     return out
 
 
 def render():
-    tables = sorted((load(path) for path in glob.glob(os.path.join(FOLDER, "*.json"))), key=lambda table: table["order"])
-    return INTRO + "\n".join(line for table in tables for line in section(table)) + "\n"
+    named = {os.path.basename(path)[:-5]: load(path) for path in glob.glob(os.path.join(FOLDER, "*.json"))}
+    first = sorted((name for name, part in named.items() if "with" not in part), key=lambda name: named[name]["order"])
+    tables = [[named[name], *(part for part in named.values() if part.get("with") == name)] for name in first]
+    return INTRO + "\n".join(line for parts in tables for line in section(parts)) + "\n"
 
 
 def machine():

@@ -75,7 +75,7 @@ make_session_cpio() {
     cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     mkdir -p "$tree/session/usr/lib/udev/rules.d"
-    # Of two cards of one guest the first has the addresses.
+    # The first of two cards in one guest has the addresses.
     sed "s/0000:01:00.0/$(nic_pci)/" "$dingo_root/scripts/guest/90-dingo-guest.rules" \
         >"$tree/session/usr/lib/udev/rules.d/90-dingo-guest.rules"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
@@ -285,7 +285,7 @@ supervise() {
             supervisor_command $command
         fi
         if [ -n "$parent" ] && [ "$(process_start "$parent")" != "$parent_start" ]; then
-            # The logs are of no use any more.
+            # The logs are no longer needed.
             end_children
             rm -rf "$session"
             exit 0

@@ -34,8 +34,8 @@ std::uint64_t hash(std::span<const std::byte> bytes) {
         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// Of requests and READ responses, what is the same whenever acknowledgements were sent: not the
-/// ACK request bit, not the AETH. Of each PSN its first packet.
+/// The part of requests and READ responses that does not depend on when acknowledgements were sent:
+/// not the ACK request bit, not the AETH. For each PSN its first packet counts.
 class PacketLog {
   public:
     explicit PacketLog(test::TwoCards& cards) {

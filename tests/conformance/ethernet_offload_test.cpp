@@ -95,7 +95,7 @@ class EthernetOffload : public Conformance {
         EXPECT_EQ(entry->byte_len, whole.size());
         EXPECT_FALSE(d.poll_cq(cq)) << "one completion a frame";
     }
-    /// Of four segments, so many may wait for a busy wire: the RTL has a buffer there.
+    /// The number of four-segment sends that may wait for a busy wire: the RTL has a buffer there.
     std::size_t most_on_their_way() { return engine() == "rtl" ? 3 : 0; }
     /// The completion of `frame`, received.
     dingo_cqe received(const FrameBytes& frame) {

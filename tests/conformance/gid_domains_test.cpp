@@ -26,7 +26,7 @@ void gid_of(Octets& gid, unsigned card, unsigned entry) {
     std::ranges::copy(made, gid + 12);
 }
 
-/// Two cards with UD QPs that have the entries above; their QPs are of `domain[card]`.
+/// Two cards with UD QPs that have the entries above; their QPs belong to `domain[card]`.
 struct Cards {
     Cards(const std::string& engine, std::array<std::uint16_t, 2> domain) : cards(engine, engine) {
         for (unsigned i = 0; i < 2; ++i) {

@@ -11,7 +11,7 @@ constexpr std::uint32_t kLength = 1u << 31;
 constexpr unsigned kPageShift = 21;
 constexpr std::uint64_t kPage = 1u << kPageShift;
 constexpr std::size_t kPages = kLength >> kPageShift;
-/// Of real time a simulated engine needs too much: half a million packets.
+/// A simulated engine would need too much real time: half a million packets.
 const char* const kOnlyFast = "half a million packets: on the model only";
 
 struct LongRegion {

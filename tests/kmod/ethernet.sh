@@ -45,7 +45,7 @@ offloads_are_on() {
         feature "$name" on || return 1
     done
 }
-# Of what is sent the card makes more frames than the stack gave it, and both count the same.
+# The card makes more frames than the stack gave it, and both count the same.
 segments() {
     local packets bytes_sent was_packets was_bytes n
     was_packets=$(counter eth_tx_packets) was_bytes=$(counter eth_tx_bytes)

@@ -165,7 +165,7 @@ right_order() {
     rmmod dingo && [ "$(aux)" = 0 ] || { echo "the auxiliary device is there without dingo"; return 1; }
     modprobe dingo && udevadm settle && loaded dingo_ib || { echo "dingo_ib was not loaded for the card"; return 1; }
 }
-# Whoever uses ib_core goes, in as many rounds as it takes; then it goes itself.
+# Unloads the users of ib_core first, in as many rounds as it takes, then ib_core itself.
 unload_rdma() {
     local users
     while users=$(lsmod | awk '$1 == "ib_core" { gsub(",", " ", $4); print $4 }') && [ -n "$users" ]; do

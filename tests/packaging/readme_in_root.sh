@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# README.md's quick start without a kernel module, each line of its block a case. Started by cases/readme.sh in a clean root,
-# with LOGS and RELEASE. A user owns the tree, as if he had cloned it; what README asks of root is done as root.
+# README.md's quick start without a kernel module, each line of its block a case. Started by cases/readme.sh in a clean
+# root, with LOGS and RELEASE. A user owns the tree, as after a clone; what README asks of root is done as root.
 set -uo pipefail
 apt-get -qq -o Dpkg::Use-Pty=0 update
 apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends git ca-certificates >/dev/null

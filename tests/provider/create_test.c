@@ -393,7 +393,7 @@ static void an_srq_that_cannot_be_used_is_given_back(void)
 	drop_host(host);
 }
 
-/* The first slot and the last one, and a ring that fills what there is of it. */
+/* The first slot and the last one of a page. */
 static void the_first_and_the_last_doorbell_of_a_page(void)
 {
 	static const uint32_t slots[] = { DINGO_DB_FIRST_SLOT, DINGO_DB_SLOTS - 1 };
@@ -603,7 +603,7 @@ static void take_back(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 	lent = 0;
 }
 
-/* Of a parent domain: its allocator, its promise of one thread, and its life. */
+/* Parent domain: its allocator, its promise of one thread, and its lifetime. */
 static void an_srq_of_a_parent_domain(void)
 {
 	static uint64_t memory[1024];

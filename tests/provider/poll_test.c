@@ -157,7 +157,7 @@ static void a_polled_receive_makes_room(void)
 	}
 }
 
-/* Of a send there is its request's identity and opcode, and no flag of a receive. */
+/* A send completion has its request's wr_id and opcode, and no flag of a receive. */
 static void sends(void)
 {
 	enum road road;
@@ -470,8 +470,9 @@ int nanosleep(const struct timespec *time, struct timespec *rest)
 	return 0;
 }
 
-/* Polls that find nothing give way while the card waits for a processor: first to who waits for this one, then by sleeping,
- * longer and longer up to a third of a millisecond. What was polled begins it anew.
+/*
+ * Polls that find nothing yield while the card waits for a processor: first to the thread that waits for this one, then
+ * by sleeping, longer and longer up to a third of a millisecond. A poll that finds something starts over.
  */
 static void empty_polls_give_way_to_a_crowded_card(void)
 {

@@ -428,7 +428,7 @@ static void bind_window(void)
 	wr.bind_mw.bind_info.length = 0;
 	CHECK(dingo_post_send(qp, &wr, &bad) == 0);
 	CHECK(((struct dingo_wqe_bind *)((struct dingo_wqe_ctrl *)dingo_ring_entry(&fake->qp.sq.ring, 2) + 1))->mr_key == 0);
-	/* region, window and QP are of one PD */
+	/* region, window and QP belong to one PD */
 	mr.pd = &other;
 	wr.bind_mw.bind_info = info;
 	CHECK(dingo_post_send(qp, &wr, &bad) == EPERM);

@@ -68,7 +68,7 @@ class TestWire final : public WirePort {
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override;
     void gather() override { ++gathers; }
-    /// Enough is held; `let_go`: and then was let go of.
+    /// Answers of holds_enough() and has_let_go().
     bool enough = false;
     bool let_go = false;
     bool holds_enough() override { return enough; }

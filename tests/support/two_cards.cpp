@@ -43,7 +43,7 @@ TwoCards::TwoCards(const std::string& engine0, const std::string& engine1, Engin
     const std::string names[2] = {engine0, engine1};
     for (unsigned i = 0; i < 2; ++i) {
         cards_[i] = std::make_unique<OneCard>(names[i], config_of(config, i));
-        // Who looks at what is on the link wants packets.
+        // A test that looks at the link wants packets.
         cards_[i]->wire.trains = [this] { return !link.hook && !link.tap; };
         cards_[i]->wire.sink = [this, i](std::span<const std::byte> frame) {
             link.send(i, frame, now_);

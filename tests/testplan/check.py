@@ -63,7 +63,7 @@ def table(plan):
              f"{len(plan)} behaviours: {covered} covered, {partly} covered in part, {len(plan) - covered - partly} not covered.", "",
              "| id | behaviour | criterion | tests | not covered |", "| --- | --- | --- | --- | --- |"]
     for entry in plan:
-        tests = ", ".join(f"`{test}`" for test in entry["tests"])
+        tests = ", ".join(f"`{'tests/' * ('::' in test)}{test}`" for test in entry["tests"])
         cells = [entry["id"], entry["behaviour"], entry["criterion"], tests, entry.get("gap", "")]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

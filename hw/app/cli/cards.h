@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The cards of the run directory: what is known of each, and talking to one that runs.
+// The cards of the run directory: their data, and how to talk to a running one.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +34,7 @@ void check_name(const std::string& name);
 /// Looks at the card `name`, whether it exists or not.
 CardEntry look_at(const std::string& name);
 
-/// All that have a directory, by name.
+/// All cards that have a directory, sorted by name.
 std::vector<CardEntry> all_cards();
 
 /// The card, which runs. Throws Error(kNoSuchCard).

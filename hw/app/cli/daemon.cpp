@@ -33,7 +33,7 @@ constexpr milliseconds kStartTime{15'000};
 constexpr milliseconds kStopTime{10'000};
 constexpr milliseconds kLook{5};
 
-/// The smallest uverbs number that no running card has.
+/// Returns the smallest uverbs number that no running card has.
 int free_number() {
     std::vector<int> used;
     for (const CardEntry& card : all_cards())

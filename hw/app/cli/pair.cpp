@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
 
-constexpr int kTimeOut = 124;  ///< as of timeout(1)
+constexpr int kTimeOut = 124;  ///< exit status as of timeout(1)
 
 struct PairOptions {
     std::string server = "alice";
@@ -97,7 +97,7 @@ Commands commands_of(const PairOptions& o, const Words& words, const CardEntry& 
     return out;
 }
 
-/// What the server has written so far.
+/// The server's output so far.
 class Output {
   public:
     Output() : fd_(::memfd_create("dingo-pair", MFD_CLOEXEC)) {}

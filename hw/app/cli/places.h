@@ -25,7 +25,7 @@ Path find_card_program();
 Path find_preload();
 /// The provider's full file name, e.g. .../libdingo-rdmav34.so.
 Path find_provider();
-/// As RDMAV_DRIVERS wants it: without "-rdmav34.so".
+/// Name of the provider for RDMAV_DRIVERS: without "-rdmav34.so".
 std::string driver_name(const Path& provider);
 
 }  // namespace dingo::cli

@@ -91,7 +91,7 @@ int shell_status(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// In the child.
+/// Runs in the child: becomes the program.
 [[noreturn]] void become_program(const std::vector<std::string>& command,
                                  const Family::Start& how) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // should this one be killed, no orphan keeps a port

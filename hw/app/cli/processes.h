@@ -39,7 +39,7 @@ class Family {
     [[nodiscard]] std::optional<int> status(pid_t child) const;
     /// Whether a process of the family listens at a TCP port.
     [[nodiscard]] bool listens() const;
-    /// Until `done` or for so long at most; whether it was `done`. Throws Interrupted.
+    /// Waits until `done`, at most `at_most`; returns whether it was `done`. Throws Interrupted.
     bool wait_for(const std::function<bool()>& done, std::chrono::milliseconds at_most);
     /// Ends all that are left: SIGTERM, two seconds later SIGKILL.
     void end_all();

@@ -56,7 +56,7 @@ Json json_of(const std::vector<Sample>& samples) {
     return out;
 }
 
-/// As the terminal is now, which may change its size.
+/// The view for the terminal's present size.
 StatsView view_of(const StatsOptions& options, bool screen) {
     StatsView out;
     out.width = output_width();

@@ -26,7 +26,7 @@ constexpr std::size_t kHistoryBars = 24;
 #define DINGO_COUNTER_NAME(id, text) text,
 constexpr const char* kQpCounters[] = {DINGO_FOR_EACH_QP_COUNTER(DINGO_COUNTER_NAME)};
 #undef DINGO_COUNTER_NAME
-/// Of them, those that have a column with a title of its own.
+/// QP counters that have a column of their own; the others share one.
 constexpr const char* kWithColumn[] = {"tx_bytes", "rx_bytes", "send_cqes", "recv_cqes",
                                        "retransmits"};
 

@@ -29,7 +29,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }
 
 struct Candidate {
-    std::string name;   ///< what was to be typed
+    std::string name;   ///< the name that may have been meant
     std::string whole;  ///< what to type
 };
 

@@ -15,7 +15,7 @@ namespace dingo::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 4;  ///< of a column that is cut
+constexpr std::size_t kNarrowest = 4;  ///< columns that a cut column keeps
 
 bool is_number(const std::string& text) {
     return text == "-" || (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) &&
@@ -53,7 +53,7 @@ std::size_t total(const std::vector<Shown>& shown) {
 void fit(std::vector<Shown>& shown, const std::vector<Column>& head, std::size_t width) {
     const auto loss = [&](const Shown& s) { return head[s.column].loss; };
     while (total(shown) > width) {
-        // Of equal ones the last.
+        // Among equal losses the last one counts.
         const auto worst = std::max_element(shown.rbegin(), shown.rend(),
                                             [&](auto& a, auto& b) { return loss(a) < loss(b); });
         if (loss(*worst) != 0) {

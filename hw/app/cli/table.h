@@ -17,7 +17,7 @@ struct Column {
         0;  ///< where lines are too wide, the columns of the greatest loss go first; 0: stays
 };
 
-/// What a cell says, and by what it is sorted.
+/// Text of a cell, and the value that it is sorted by.
 struct Cell {
     Cell(std::string words) : text(std::move(words)) {}  // NOLINT: a text is a cell
     Cell(std::string words, double number) : text(std::move(words)), value(number) {}

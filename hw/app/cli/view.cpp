@@ -38,7 +38,8 @@ void link_part(const CardEntry& card, const Path& view, const char* part) {
     }
 }
 
-/// rdma_cm is of all cards: the preload library finds their sockets as rdma_cm/0, 1, ...
+/// One rdma_cm device serves all cards: the preload library finds their sockets as rdma_cm/0, 1,
+/// ...
 void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
     const char* const misc = "sys/class/misc";
     unsigned number = 0;
@@ -92,7 +93,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
     std::string name;
     for (const CardEntry& card : cards)
         name += (name.empty() ? "" : "+") + card.name;
-    std::replace(name.begin(), name.end(), '/', '_');  // of another user
+    std::replace(name.begin(), name.end(), '/', '_');  // USER/CARD: a card of another user
     const Path views = run_dir() / "views";
     Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());

@@ -19,7 +19,7 @@ constexpr std::uint32_t kDepth = 1U << kLogDepth;
 /// Engine rounds between two looks at the clock.
 constexpr unsigned kRounds = 1024;
 
-/// By status: enum st.
+/// Index: enum st.
 constexpr std::array<int, 10> kErrno{0,     EOPNOTSUPP, EINVAL, ENOENT, EEXIST,
                                      EBUSY, ENOMEM,     EINVAL, EIO,    EOPNOTSUPP};
 static_assert(DINGO_ST_BAD_OPCODE == 1 && DINGO_ST_BAD_FIELD == 2 && DINGO_ST_BAD_ID == 3 &&

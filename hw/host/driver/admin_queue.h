@@ -30,7 +30,8 @@ class AdminQueue {
         return execute_raw(std::as_bytes(std::span(&command, 1)), opcode);
     }
 
-    /// DESTROY_* and QUERY_SRQ. Of a failed card, destroying succeeds: it has lost the object.
+    /// Executes DESTROY_* and QUERY_SRQ. On a failed card destroying succeeds: the card has lost
+    /// the object.
     Results destroy(std::uint16_t opcode, std::uint32_t id);
 
     /// Where queries put their answer: a page, zeroed by this call. Valid until the next one.
@@ -43,7 +44,7 @@ class AdminQueue {
 
   private:
     Results execute_raw(std::span<const std::byte> command, std::uint16_t opcode);
-    /// With the gate held.
+    /// Call it with the gate held.
     Results execute_here(std::span<const std::byte> command, std::uint16_t opcode);
     const dingo_admin_cpl* wait();
 

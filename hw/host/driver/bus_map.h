@@ -32,7 +32,7 @@ class BusMap {
     explicit BusMap(std::size_t max_windows = kMaxWindows)
         : max_windows_(max_windows), windows_(1) {}
 
-    /// Windows change only while `gate` is held, from now on; who reads holds it.
+    /// From now on windows change only while `gate` is held; readers hold it, too.
     void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
 
     /// A window over memory of this process. Returns its bus address. Throws ErrnoError(ENOMEM)
@@ -65,7 +65,7 @@ class BusMap {
         return slow_read(addr, dst);
     }
     bool write(std::uint64_t addr, std::span<const std::byte> src);
-    /// On 8 bytes; `before` = what they were.
+    /// An atomic on 8 bytes; `before` = their value before.
     bool atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before);
 
     /// nullptr where the range is not wholly in one mapped part.
@@ -89,7 +89,7 @@ class BusMap {
         std::uint64_t offset = 0;       ///< in the window
         std::uint64_t window = 0;       ///< which of those that had this address
 
-        /// Who makes it; nullptr: the caller.
+        /// The mover that makes accesses to this place; nullptr: the caller makes them.
         [[nodiscard]] const Mover* mover() const {
             return far != nullptr ? far->mover().get() : nullptr;
         }
@@ -99,7 +99,7 @@ class BusMap {
     [[nodiscard]] bool is_there(std::uint64_t addr, const Place& place);
     /// Whether a part of the range is neither mapped nor in a file.
     [[nodiscard]] bool is_far(std::uint64_t addr, std::uint64_t len);
-    /// Whether what is fetched there is in buffers that other cards may use.
+    /// Whether reads from there are fetched into buffers that other cards may use.
     [[nodiscard]] bool lends(std::uint64_t addr);
 
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
@@ -118,7 +118,7 @@ class BusMap {
         WindowMemory memory;
         std::shared_ptr<FarPlace> far;  ///< a part of it is far memory
 
-        /// All of it is: no client's memory is behind it.
+        /// True when all of it lies in the far place: no client's memory is behind it.
         [[nodiscard]] bool is_a_place() const { return far != nullptr && !memory.client; }
     };
 

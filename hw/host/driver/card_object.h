@@ -13,7 +13,7 @@ namespace dingo::uverbs {
 /// lets go of an object before its memory, its doorbell and its number are free.
 class CardObject {
   public:
-    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called when the card would not let go of it.
+    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called when the card fails to destroy it.
     CardObject(AdminQueue& admin, std::uint16_t opcode, std::uint32_t id,
                std::function<void()> kept = {})
         : admin_(admin), opcode_(opcode), id_(id), kept_(std::move(kept)) {}

@@ -34,7 +34,7 @@ class ClientFile {
     void hide();
 
     Charge descriptor_;
-    Charge mapping_;  ///< of the view
+    Charge mapping_;  ///< for the mapping of the view
     ForeignFd fd_;
     std::mutex mutex_;           ///< the data thread and a mover write
     std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel

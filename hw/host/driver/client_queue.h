@@ -27,7 +27,7 @@ class ClientQueue {
     /// In one visit with what tells the card of the queue, or that it is gone. ErrnoError(ENOMEM).
     void attach();
     void detach();
-    /// For the card, once attached.
+    /// The ring as the card's commands describe it, once attached.
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = address_;
@@ -39,7 +39,7 @@ class ClientQueue {
     /// Where it is: of a file that stays the context's.
     [[nodiscard]] int fd() const { return memory_.fd(); }
     [[nodiscard]] std::uint64_t file_offset() const { return memory_.offset(); }
-    /// Nobody maps it from now on; who has mapped it keeps it.
+    /// From now on nobody can map it; existing mappings stay.
     void withdraw() { context_.withdraw(std::exchange(offset_, 0)); }
 
   private:

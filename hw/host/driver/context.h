@@ -41,13 +41,13 @@ class Context {
 
     /// Readable when the client kicked.
     [[nodiscard]] int kick_fd() const { return kick_.fd(); }
-    /// As the card's thread does when kick_fd() is readable.
+    /// Called by the card's thread when kick_fd() is readable.
     void kicked() { kick_.kicked(); }
 
     // For the objects that are made in it.
 
     [[nodiscard]] Driver& driver() const { return driver_; }
-    /// For CREATE_QP.
+    /// The share of CREATE_QP.
     [[nodiscard]] std::uint32_t share() const { return share_ ? share_->get() : 0; }
     /// `watched`: pages of their own for slots that the card watches, as a GPU gets them whole.
     [[nodiscard]] DoorbellSpace& doorbells(bool watched = false) {
@@ -57,7 +57,7 @@ class Context {
     /// Lets the client map `length` bytes of `fd`, which stays the caller's, from file_offset on.
     /// Returns an offset for mmap() that nobody had before.
     std::uint64_t publish(int fd, std::uint64_t length, std::uint64_t file_offset = 0);
-    /// Nobody maps it from now on; who has mapped it keeps it.
+    /// From now on nobody can map it; existing mappings stay.
     void withdraw(std::uint64_t offset) { mappings_.erase(offset); }
     /// Offsets that can be mapped now.
     [[nodiscard]] std::size_t published() const { return mappings_.size(); }
@@ -79,7 +79,7 @@ class Context {
     QueueSlabs queues_;
     std::map<std::uint64_t, Entry> mappings_;
     std::uint64_t next_offset_;
-    std::uint64_t status_offset_ = 0;  ///< of the status page
+    std::uint64_t status_offset_ = 0;  ///< mmap() offset of the status page
 };
 
 }  // namespace dingo::uverbs

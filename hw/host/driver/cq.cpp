@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kMinLogCq = 2;
-/// The smallest ring fills the page that it takes anyway, so that the client reports every 16th
+/// The smallest ring fills one page, which it takes anyway. So the client reports every 16th
 /// completion instead of each.
 constexpr unsigned kMinLogRing = 7;
 constexpr unsigned kLogEntry = 5;
@@ -109,7 +109,7 @@ Cq::~Cq() {
 void Cq::resize(std::uint32_t cqe, Udata& udata) {
     driver_.capabilities().need(DINGO_CAP_RESIZE_CQ);
     udata_none(udata);
-    if (size_.watched) {  // who polls it would not hear of the new ring
+    if (size_.watched) {  // a poller of the CQ would not learn of the new ring
         throw ErrnoError(EINVAL);
     }
     const Size size = size_for(driver_, cqe);

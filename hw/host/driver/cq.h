@@ -28,7 +28,7 @@ class Cq {
 
     [[nodiscard]] std::uint32_t entries() const { return size_.promised; }
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
-    /// Who is told of this CQ's events.
+    /// Receiver of this CQ's events.
     [[nodiscard]] CqListener& listener() const { return listener_; }
     void resize(std::uint32_t cqe, Udata& udata);  ///< dingo_resize_cq_resp
     /// When an event is due, the card waits for `count` completions (0: for no number), `period`
@@ -41,7 +41,7 @@ class Cq {
         std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
         bool watched = false;    ///< its doorbell is
     };
-    /// ErrnoError(EINVAL): no ring holds so many.
+    /// ErrnoError(EINVAL): no ring holds so many entries.
     static Size size_for(const Driver& driver, std::uint32_t cqe);
     static Size checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
                              std::uint32_t flags, const Udata& udata);

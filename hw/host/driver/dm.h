@@ -23,7 +23,7 @@ class DmBudget {
     /// A share, in whole pages.
     class Share {
       public:
-        /// ErrnoError(ENOMEM) when so much is not free.
+        /// ErrnoError(ENOMEM) when `bytes` are not free.
         Share(DmBudget& budget, std::uint64_t bytes);
         ~Share() { budget_.used_ -= taken_; }
         Share(const Share&) = delete;

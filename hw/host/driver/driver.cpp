@@ -277,7 +277,7 @@ std::shared_ptr<FarWatch> Driver::watch_far() {
 }
 
 void Driver::raise_msix(unsigned vector) {
-    // Who takes the bit sees the entry that it is for.
+    // A thread that reads the bit also sees the event queue entry behind it.
     vectors_.fetch_or(std::uint64_t{1} << (vector % 64), std::memory_order_release);
 }
 

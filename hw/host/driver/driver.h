@@ -163,8 +163,8 @@ class Driver final : public HostPort {
     [[nodiscard]] CqTable& cqs() { return cqs_; }
     [[nodiscard]] QpTable& qps() { return qps_; }
     [[nodiscard]] SrqTable& srqs() { return srqs_; }
-    /// Memory of an object that the card would not let go of: as long as the driver is there, no
-    /// other object gets its place on the bus.
+    /// Keeps memory of an object that the card failed to destroy: as long as the driver lives no
+    /// other object gets its bus addresses.
     void keep(std::shared_ptr<const void> memory) {
         if (memory) {
             kept_.push_back(std::move(memory));

@@ -15,12 +15,12 @@ namespace dingo::uverbs {
 class FarBufferPool {
   public:
     virtual ~FarBufferPool() = default;
-    /// By any thread.
+    /// Called by any thread.
     virtual void give_back(std::byte* at) noexcept = 0;
 };
 
-/// Data of an access: of the heap, of a pool, or memory that something holds. New bytes are not
-/// cleared: who makes room writes it.
+/// Data of an access: on the heap, in a pool, or memory that something else holds. New bytes are
+/// not cleared: the caller that makes room writes them.
 class FarBuffer {
   public:
     FarBuffer() = default;
@@ -28,7 +28,8 @@ class FarBuffer {
         : at_(new std::byte[capacity], Return{nullptr, nullptr, false}), capacity_(capacity) {}
     FarBuffer(std::byte* at, std::size_t capacity, std::shared_ptr<FarBufferPool> pool)
         : at_(at, Return{std::move(pool), nullptr, false}), capacity_(capacity) {}
-    /// Of `bytes`, which `held` keeps. `pinned`: they are of a pool.
+    /// Refers to `bytes`, which `held` keeps alive. `pinned`: they lie in a pool that a copy engine
+    /// may read.
     FarBuffer(std::span<const std::byte> bytes, Held held, bool pinned)
         : at_(const_cast<std::byte*>(bytes.data()), Return{nullptr, std::move(held), pinned}),
           size_(bytes.size()),
@@ -52,12 +53,12 @@ class FarBuffer {
     }
     /// What keeps it; null: it is this buffer's own.
     [[nodiscard]] const Held& held() const { return at_.get_deleter().held; }
-    /// Of memory that is held: the bytes behind it are its, too.
+    /// Adds the `bytes` that follow in the held memory.
     void extend(std::size_t bytes) { capacity_ = size_ += bytes; }
     [[nodiscard]] std::span<std::byte> bytes() { return {at_.get(), size_}; }
     [[nodiscard]] std::span<const std::byte> bytes() const { return {at_.get(), size_}; }
 
-    /// Not beyond the capacity.
+    /// Sets the size; at most the capacity.
     void resize(std::size_t size) { size_ = size; }
     void append(std::span<const std::byte> src) {
         std::memcpy(at_.get() + size_, src.data(), src.size());

@@ -10,7 +10,7 @@
 namespace dingo::uverbs {
 namespace {
 
-/// One for each process, so that a slow one waits for itself.
+/// One mutex for each process, so that a slow process delays only itself.
 std::shared_ptr<std::mutex> atomics_of(pid_t pid) {
     static std::mutex mutex;
     static std::map<pid_t, std::weak_ptr<std::mutex>> processes;
@@ -102,7 +102,7 @@ void FarPlace::close() {
     room.waited(begin, clock_now());
 }
 
-// The client's descriptor reaches what is mapped here as well.
+// The client's descriptor also reaches memory that is mapped here.
 FarWindow::FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory)
     : FarPlace(std::move(mover)),
       atomics_(atomics_of(memory.client->pid())),

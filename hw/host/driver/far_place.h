@@ -21,7 +21,7 @@ struct FarAccess;
 
 class FarPlace {
   public:
-    /// `fetcher` makes what is fetched; null: `mover` does.
+    /// `fetcher` makes the accesses that fetch ahead; null: `mover` does.
     explicit FarPlace(std::shared_ptr<Mover> mover, std::shared_ptr<Mover> fetcher = nullptr)
         : mover_(std::move(mover)), fetcher_(fetcher != nullptr ? std::move(fetcher) : mover_) {}
     virtual ~FarPlace() = default;
@@ -29,7 +29,7 @@ class FarPlace {
     FarPlace& operator=(const FarPlace&) = delete;
 
     [[nodiscard]] const std::shared_ptr<Mover>& mover() const { return mover_; }
-    /// Of reads that nothing is ordered with.
+    /// The mover of reads that need no order with other accesses.
     [[nodiscard]] const std::shared_ptr<Mover>& fetcher() const { return fetcher_; }
 
     // By the mover's thread, or the fetcher's. `offset` in the window; false: bus error.
@@ -38,9 +38,10 @@ class FarPlace {
     /// `before` = what the 8 bytes were.
     bool atomic(std::uint64_t offset, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// For the data of an access of so many bytes, or more. By any thread.
+    /// Returns a buffer for an access of `bytes`, or a larger one. Any thread.
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
-    /// Buffers of that size are left for what nobody waits for yet. By any thread.
+    /// Whether enough buffers of this size are left to fetch data that nobody waits for yet. Any
+    /// thread.
     [[nodiscard]] virtual bool has_buffers(std::size_t /*bytes*/) const { return true; }
     /// Those buffers may be lent to other cards.
     [[nodiscard]] virtual bool lends() const { return false; }

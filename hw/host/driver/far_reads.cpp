@@ -48,7 +48,7 @@ void FarReads::begin(std::uint64_t message) {
     message_ = message;
     pieces_.clear();
     bytes_ = 0;
-    // A repetition is of a message that came before all of these.
+    // A retransmission belongs to a message older than all that are expected.
     if (std::ranges::find(coming_, message, &Coming::message) == coming_.end()) {
         return;
     }

@@ -32,8 +32,8 @@ struct FetchedPiece final : HeldMemory {
     std::atomic<State> state = State::kFetching;
 };
 
-/// What one stream has fetched for its present message, and for some that come. By the engine's
-/// thread only.
+/// Data that one stream has fetched for its present message, and for some later ones. Used by the
+/// engine's thread only.
 class FarReads {
   public:
     static constexpr std::uint64_t kFirst = 128 << 10;  ///< bytes of a message's first piece
@@ -51,17 +51,17 @@ class FarReads {
     using Fetch =
         std::function<bool(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least)>;
 
-    /// As FarMemory::read(): what is missing is fetched by `fetch`.
+    /// As FarMemory::read(); `fetch` fetches what is missing.
     FarMemory::Access read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                            std::uint64_t ahead, const Fetch& fetch);
     /// Where bytes are that read() would copy, all of one piece. False: read() is to be asked.
     bool refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead,
                Elsewhere& where, const Fetch& fetch);
-    /// As FarMemory::prefetch(). Of a long message only its first piece is fetched.
+    /// As FarMemory::prefetch(). Of a long message it fetches the first piece only.
     bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes,
                   const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;
-    /// What is being fetched, of these, will not come.
+    /// Ends the fetches under way for which `which` is true: their data will not come.
     void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
@@ -76,12 +76,12 @@ class FarReads {
     void begin(std::uint64_t message);
     /// The oldest message that comes is not one any more.
     std::vector<std::shared_ptr<FetchedPiece>> take_coming();
-    /// Has the next pieces fetched, of [at, all).
+    /// Fetches the next pieces of [at, all).
     void fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch);
     /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
     const std::shared_ptr<FetchedPiece>* start(std::uint64_t addr, std::uint64_t ahead,
                                                std::uint64_t least, const Fetch& fetch);
-    /// A repetition fetches again what was sent. Small pieces stay: a packet may have many.
+    /// A retransmission fetches again what was sent. Small pieces stay: a packet may have many.
     void drop_used();
 
     std::uint64_t message_ = 0;

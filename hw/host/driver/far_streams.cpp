@@ -18,10 +18,10 @@ namespace {
 
 /// Bytes of one stream that may wait for other movers.
 constexpr std::size_t kMostHeld = std::size_t{8} << 20;
-/// Bytes that go to near memory in one look at a stream, or one access: nobody waits for all that
-/// was held.
+/// Bytes that go to near memory in one look at a stream, or one access: the data thread does not
+/// stop for all that was held.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
-/// Who waits is looked at this often though nothing moves: an access may take too long.
+/// How often QPs that wait are run although no access ended: one access may take too long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
@@ -41,7 +41,7 @@ struct FarStreams::Shared final : FarAccessSink {
 
     bool wanted(const FarAccess& access) override {
         if (access.kind == FarAccess::Kind::kRead) {
-            return access.of.use_count() > 1;  // somebody still has the piece
+            return access.of.use_count() > 1;  // an access still waits for the piece
         }
         Made& made = *static_cast<Made*>(access.of.get());
         const std::scoped_lock lock(made.mutex);
@@ -57,7 +57,7 @@ struct FarStreams::Shared final : FarAccessSink {
                 expected, ok ? FetchedPiece::State::kHere : FetchedPiece::State::kFailed,
                 std::memory_order_acq_rel);
         } else {
-            access.data = {};  // what it holds is let go of before anybody is told
+            access.data = {};  // releases what it holds before the sink is called
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
             // Some that are behind one that fails were on their way with it.
@@ -71,7 +71,7 @@ struct FarStreams::Shared final : FarAccessSink {
         tell();
     }
 
-    // Not by `moved`: nobody takes it while nothing waits, and the next to wait may sleep.
+    // `moved` does not decide: nobody clears it while nothing waits, and the next waiter may sleep.
     void tell() {
         moved.store(true);
         if (!is_awake.exchange(true)) {
@@ -127,7 +127,7 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
         error = true;
         return false;
     }
-    // What is near is read without this port: it is not fetched ahead.
+    // Near memory is read without this port: it is not fetched ahead.
     if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
         return false;
     }
@@ -174,7 +174,7 @@ FarMemory::Access FarStreams::read(Stream stream, std::uint64_t message, std::ui
 
 bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                        std::uint64_t ahead, Elsewhere& where) {
-    bool error = false;  // who is told is the one that asks for the piece itself
+    bool error = false;  // the error is reported to the access that asks for the piece itself
     return state(stream).reads.refer(
         message, addr, bytes, ahead, where,
         [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
@@ -182,7 +182,7 @@ bool FarStreams::refer(Stream stream, std::uint64_t message, std::uint64_t addr,
 
 bool FarStreams::prefetch(Stream stream, std::uint64_t message, std::uint64_t addr,
                           std::uint64_t bytes) {
-    bool error = false;  // who is told is the one that asks for the piece itself
+    bool error = false;  // the error is reported to the access that asks for the piece itself
     return state(stream).reads.prefetch(
         message, addr, bytes,
         [&](const auto& piece, std::uint64_t least) { return fetch(piece, least, error); });
@@ -261,7 +261,8 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     if (!place.ok) {
         return Access::kError;
     }
-    // Who makes one copy at a time may be slow, and what is held is another client's.
+    // A place that makes one copy at a time may be slow, and held memory belongs to another client:
+    // such a place gets a copy of the data.
     const Held none;
     const Held& held = place.far == nullptr || place.far->depth() > 1 ? whose : none;
     if (extend(s, place, src, held)) {
@@ -301,7 +302,7 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
         return false;
     }
-    // For what is likely to come as well: the room is shared with movers.
+    // Room for later writes that probably join, too: movers share the room.
     const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
     RoomShare& share = s.open->room;
     if (!share.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
@@ -488,7 +489,7 @@ void FarStreams::end(Stream stream) {
     }
     {
         const std::scoped_lock lock(found->second.made->mutex);
-        found->second.made->failed = true;  // what has not begun is not made
+        found->second.made->failed = true;  // accesses that have not begun are not made
     }
     streams_.erase(found);
 }

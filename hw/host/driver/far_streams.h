@@ -30,7 +30,7 @@ class FarStreams final : public FarMemory {
 
     /// An eventfd that becomes readable when moved() does: for a card's thread that sleeps.
     [[nodiscard]] int fd() const { return wake_->get(); }
-    /// What it says is taken.
+    /// Clears the wake-up.
     void woke();
 
     /// Something is not made yet.
@@ -75,14 +75,14 @@ class FarStreams final : public FarMemory {
         bool is_listed = false;         ///< in open_
         std::uint64_t given = 0;        ///< to movers, or made at once
         std::shared_ptr<Mover> mover;   ///< of the newest; null: none
-        std::weak_ptr<Mover> refused;   ///< had no room for what came last
+        std::weak_ptr<Mover> refused;   ///< mover without room for the last access
         std::deque<HeldAccess> held;
         std::size_t held_bytes = 0;
         FarReads reads;
     };
 
     State& state(Stream stream);
-    /// Has a piece fetched; `error`: it cannot be.
+    /// Starts fetching a piece; `error`: it cannot be fetched.
     bool fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least, bool& error);
     /// Everything given is done.
     static bool is_idle(const State& s);
@@ -92,14 +92,14 @@ class FarStreams final : public FarMemory {
     /// The write may wait for what belongs to it, and there is room for it.
     [[nodiscard]] static bool may_open(const State& s, HeldAccess& write);
     static void fill_in(const State& s, HeldAccess& write);
-    /// Gives or holds the open write.
+    /// Gives the open write to its mover, or holds it.
     void flush(State& s);
     /// The same if its mover has begun all that it was given before; else it may grow. False: it
     /// may.
     bool flush_if_idle(State& s);
-    /// Of all streams.
+    /// flush_if_idle() for all streams that have an open write.
     void flush_idle();
-    /// Gives it to its mover, or makes it at once. False: not now.
+    /// Gives an access to its mover, or makes it at once. False: not possible now.
     bool give(State& s, HeldAccess& held);
     /// An access of `length` bytes: gives or holds it.
     Access take(State& s, HeldAccess held, std::size_t length);

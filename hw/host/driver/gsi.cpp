@@ -41,7 +41,7 @@ struct Gsi::Rings {
     void create();
     void start();
     void ring(std::uint32_t type, std::uint32_t object, std::uint32_t index);
-    /// Reports what was consumed and asks for an event.
+    /// Tells the card what was consumed and asks for an event.
     void arm();
     void post_receive(std::uint32_t slot);
     void post_send(const AddressVector& av, const MadBytes& mad);

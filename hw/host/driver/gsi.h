@@ -29,11 +29,11 @@ struct GsiStats {
     std::uint64_t unsent = 0;        ///< the peer has no address, or too many wait for one
 };
 
-/// A received datagram: who sent it, and to which address of ours.
+/// A received datagram: its sender, and our address that it was sent to.
 struct GsiReceived {
     Gid source{};
     Gid destination{};
-    std::uint32_t qpn = 0;  ///< of the sender
+    std::uint32_t qpn = 0;  ///< the sender's QPN
     MadBytes mad{};
 };
 
@@ -50,7 +50,7 @@ class Gsi {
     /// cannot be sent is lost, as on a wire, and counted.
     void send(const AhAttr& to, const MadBytes& mad);
 
-    /// Hands out what was received and sends what waited. True: something was done.
+    /// Hands out received datagrams and sends waiting ones. True: something was done.
     bool poll(const std::function<void(const GsiReceived&)>& receive);
 
     [[nodiscard]] const GsiStats& stats() const { return stats_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What was posted to a QP before it goes to ERR. Programs post their last message and disconnect at
-// once: a real card has sent it by then, while this one may be fetching its payload from a client.
+// Messages that were posted to a QP before it goes to ERR. Programs post their last message and
+// disconnect at once: a real card has sent it by then, while this one may be fetching its payload
+// from far memory.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace dingo::uverbs {
 
-/// What was posted to the QP is about to leave: move it to ERR when LastSends tells who waits.
-/// Nothing has changed.
+/// What was posted to the QP is about to leave: repeat the change to ERR when LastSends calls the
+/// waiter. Nothing has changed.
 class NotSent : public std::exception {
   public:
     explicit NotSent(std::uint32_t qpn) : qpn_(qpn) {}
@@ -36,14 +37,14 @@ class LastSends {
 
     explicit LastSends(LocalCard& card) : card_(card) {}
 
-    /// Has the QP send. Throws NotSent when more of it would leave soon, and there is room for one
-    /// who waits.
+    /// Makes the QP send. Throws NotSent when more would leave soon and there is room for another
+    /// waiter.
     void send(std::uint32_t qpn);
     /// `waiter` is told once, in a poll(), that all that can leave has left, or that it takes too
     /// long.
     void await(const NotSent& what, Waiter& waiter);
 
-    /// True: somebody was told.
+    /// True: a waiter was called.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const { return qps_.empty() ? kNever : look_; }
 

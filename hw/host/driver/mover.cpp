@@ -47,10 +47,11 @@ struct Mover::State {
     std::condition_variable changed;
     std::deque<Posted> posted;
     std::atomic<std::uint64_t> given = 0;
-    std::atomic<std::uint64_t> begun = 0;  ///< of them; the others are posted
-    std::atomic<std::uint64_t> made = 0;   ///< of them
-    std::atomic<unsigned> writing = 0;     ///< writes on their way
-    std::atomic<bool> news = false;        ///< posted, or it ends
+    /// how many of the given accesses are begun; the others are posted
+    std::atomic<std::uint64_t> begun = 0;
+    std::atomic<std::uint64_t> made = 0;  ///< how many of the given accesses are done
+    std::atomic<unsigned> writing = 0;    ///< writes on their way
+    std::atomic<bool> news = false;       ///< posted, or it ends
     bool started = false;
     bool ends = false;
     std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
@@ -138,7 +139,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
 
 void FarAccess::append(std::span<const std::byte> src) {
     if (const std::size_t size = data.size() + src.size(); data.capacity() < size) {
-        // No more than twice of what it costs.
+        // A buffer of at most twice the size that is needed.
         FarBuffer larger =
             place->buffer(std::max(size, std::min(Mover::kMostJoined, 2 * data.size())));
         larger.append(data.bytes());
@@ -222,7 +223,7 @@ bool Mover::Thread::may_start() const {
 }
 
 void Mover::Thread::report(State::Posted one, bool ok) {
-    state_->room->give_back(price(one.access));  // who is told finds it
+    state_->room->give_back(price(one.access));  // before made(): the sink sees the room
     state_->made.fetch_add(1, std::memory_order_relaxed);
     one.sink->made(std::move(one.access), ok);
     one = {};  // may end a place, and with it the mover
@@ -230,7 +231,7 @@ void Mover::Thread::report(State::Posted one, bool ok) {
 }
 
 bool Mover::Thread::oldest_is_done() const {
-    // Who does not spin waits in finish().
+    // A mover that does not spin waits in finish().
     while (state_->spin != 0 && !started_.front().access.place->is_done(started_.front().access)) {
         if (state_->news.load(std::memory_order_relaxed)) {
             return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A thread that makes accesses to far memory in their order. Of places that take several at once
-// some are on their way together. Whoever's memory is slow waits for itself: each client has its
-// own.
+// A thread that makes accesses to far memory in order. Places that can take several accesses at
+// once have some under way together. Each client has a mover of its own, so slow memory delays only
+// its owner.
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,10 @@ struct FarAccess {
     FarMemory::Atomic request{};  ///< atomic
     std::uint64_t before = 0;     ///< atomic: the result
     std::uint32_t count = 1;      ///< write: calls that it was made of
-    std::shared_ptr<void> of;     ///< whose it is; accesses of others are never joined with it
+    /// the write's owner; accesses of others are never joined with it
+    std::shared_ptr<void> of;
 
-    /// Of a write whose data are not held.
+    /// Appends to a write whose data are not held.
     void append(std::span<const std::byte> src);
 };
 
@@ -44,15 +45,16 @@ class FarAccessSink {
     virtual void made(FarAccess access, bool ok) = 0;
 };
 
-/// What the movers of one client, or of all clients of a user who does not own the card, have
-/// together. Any thread.
+/// Limits that the movers of one client share, or those of all clients of a user who does not own
+/// the card. Any thread.
 class FarRoom {
   public:
     /// Bytes that may wait, with what each access takes besides. More is refused.
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
     /// Bytes fetched ahead and not read yet.
     static constexpr std::size_t kMostFetched = std::size_t{64} << 20;
-    /// Others wait for the end of an access so long at most, and no more than a part of the time.
+    /// Longest wait for the end of an access, and the part of the time (1/N) that such waits may
+    /// take.
     static constexpr Nanoseconds kLongestWait = 100'000'000;
     static constexpr Nanoseconds kWaitShare = 10;
 
@@ -61,7 +63,7 @@ class FarRoom {
     void give_back(std::size_t bytes) { bytes_ -= bytes; }
     bool take_fetched(std::size_t bytes) { return add(fetched_, bytes, kMostFetched); }
     void give_back_fetched(std::size_t bytes) { fetched_ -= bytes; }
-    /// So little waits that what was refused is worth another attempt.
+    /// True when so few bytes wait that a refused access is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
     /// How long others may wait from `now` on.
@@ -92,7 +94,7 @@ class RoomShare {
         return *this;
     }
 
-    /// Has so many bytes of it, or more, from now on. False: there are not so many.
+    /// Makes the share at least `bytes`. False: the room has not so many.
     bool take(const std::shared_ptr<FarRoom>& room, std::size_t bytes) {
         if (bytes > bytes_) {
             if (!room->take(bytes - bytes_)) {
@@ -122,7 +124,7 @@ class Mover {
     static constexpr std::size_t kAccessBytes = 256;
     /// A write grows up to this by its neighbours while it waits.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
-    /// From so many bytes on it does not wait for them.
+    /// Size from which on a write does not wait for more.
     static constexpr std::size_t kFull = std::size_t{192} << 10;
     /// Writes on their way that are enough for smaller ones to wait.
     static constexpr unsigned kBusy = 2;
@@ -131,11 +133,10 @@ class Mover {
     /// What takes longer has failed.
     static constexpr Nanoseconds kTooLong = 2'000'000'000;
 
-    /// `spin`: after its last access the thread looks for so long whether there is another one
-    /// before it sleeps.
+    /// `spin`: how long the thread looks for the next access after its last one before it sleeps.
     explicit Mover(Nanoseconds spin = 0,
                    std::shared_ptr<FarRoom> room = std::make_shared<FarRoom>());
-    /// Waits for nobody: a thread that is stuck ends when its access does.
+    /// Waits for nothing: a thread that is stuck ends when its access does.
     ~Mover();
     Mover(const Mover&) = delete;
     Mover& operator=(const Mover&) = delete;
@@ -146,7 +147,7 @@ class Mover {
     /// with it, if it is short, or held and behind it in the same memory. False: it is to be
     /// posted.
     bool join(const FarAccess& write);
-    /// What waits for accesses of this mover, and what was fetched until it is read, takes of it.
+    /// The room for waiting accesses of this mover, and for data that was fetched and not read yet.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
     /// Accesses that it was given.
     [[nodiscard]] std::uint64_t given() const;

@@ -14,7 +14,7 @@ class MrKeys {
     explicit MrKeys(std::uint32_t limit = 0) : indexes_(limit), tags_(limit) {}
 
     [[nodiscard]] IdPool& indexes() { return indexes_; }
-    /// For this index: a tag that differs from its last one.
+    /// Makes a key for this index with a tag other than its last one.
     std::uint32_t make_key(std::uint32_t index);
 
   private:

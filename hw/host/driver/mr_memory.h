@@ -32,7 +32,7 @@ class MrMemory {
 
     /// In one visit with what tells the card of the region. ErrnoError(ENOMEM).
     void attach();
-    /// For the card, once attached.
+    /// The memory as the card's commands describe it, once attached.
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = window_ + in_page_;

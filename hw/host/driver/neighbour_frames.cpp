@@ -39,7 +39,7 @@ std::uint16_t fold(std::uint64_t sum) {
     return static_cast<std::uint16_t>(sum);
 }
 
-/// Of an ICMPv6 message with the pseudo header that its IPv6 header stands for.
+/// Sum of an ICMPv6 message and its IPv6 pseudo header.
 std::uint64_t icmp6_sum(const packet::Ipv6Header& ip, std::span<const std::byte> message) {
     return sum_of(std::as_bytes(std::span(ip.src.bytes))) +
            sum_of(std::as_bytes(std::span(ip.dst.bytes))) + message.size() + kIcmp6 +

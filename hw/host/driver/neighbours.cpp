@@ -191,7 +191,7 @@ void Neighbours::retry(Nanoseconds now) {
         auto& [gid, entry] = *at;
         if (entry.tries != 0 && now >= entry.retry_at) {
             if (entry.tries == kTries) {
-                // Who calls later asks again, as the host may be up then.
+                // A later caller asks again: the host may be up by then.
                 settle(gid, failed_);
                 at = table_.erase(at);
                 continue;

@@ -52,7 +52,7 @@ class Neighbours final : public FrameTap {
     /// is known or that nobody answered. What a waiter does costs nobody before.
     void await(const packet::Gid& gid, Waiter& waiter) { waiting_[gid].add(waiter); }
 
-    /// Asks again where it is time and tells a few who waited. True: something was done.
+    /// Repeats requests that are due and tells some waiters. True: something was done.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const {
         return known_.empty() && failed_.empty() && unset_.empty() ? due_ : 0;

@@ -63,7 +63,7 @@ class OwnedId {
     OwnedId(const OwnedId&) = delete;
     OwnedId& operator=(const OwnedId&) = delete;
     [[nodiscard]] std::uint32_t get() const { return id_; }
-    /// The card would not let go of it: nobody else may have it.
+    /// The card failed to destroy the object: its number is never given again.
     void lose() { lost_ = true; }
 
   private:

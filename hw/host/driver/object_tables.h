@@ -41,7 +41,7 @@ class CqTable {
 /// random. QP0 and QP1 are not given out.
 class QpTable {
   public:
-    /// As many as `max_qp`, if the indexes of QPNs reach so far.
+    /// Room for `max_qp` QPs, or as many as QPNs have indexes.
     explicit QpTable(std::uint32_t max_qp = 0);
 
     /// The QPN. ErrnoError(ENOMEM): all indexes are in use.
@@ -67,7 +67,7 @@ class SrqTable {
     /// ErrnoError(ENOMEM): all are in use.
     std::uint32_t take(Srq& srq);
     void give_back(std::uint32_t number);
-    /// The card would not let go of it: nobody has this number again.
+    /// The card failed to destroy the SRQ: its number is never given again.
     void lose(std::uint32_t number) { srqs_[number] = nullptr; }
     [[nodiscard]] Srq* find(std::uint32_t number) const {
         return number < srqs_.size() ? srqs_[number] : nullptr;

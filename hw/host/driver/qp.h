@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <rdma/ib_user_ioctl_verbs.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,7 +26,7 @@ namespace dingo::uverbs {
 class Driver;
 
 struct QpInit {
-    std::uint8_t type = 2;  ///< enum ibv_qp_type: RC 2, UC 3, UD 4; others EOPNOTSUPP
+    std::uint8_t type = IB_UVERBS_QPT_RC;  ///< RC, UC or UD; others EOPNOTSUPP
     bool sq_sig_all = false;
     std::uint32_t create_flags = 0;
     QpCap cap;
@@ -62,7 +64,7 @@ class Qp {
     /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
     /// there; EINVAL unknown kernel, its parameter, or the QP's state.
     void set_compute(const dingo_set_compute_req& req);
-    /// One has been chosen.
+    /// A compute kernel has been chosen.
     [[nodiscard]] bool computes() const { return computes_; }
     QpAttr query();
     /// What query() asks the card, and more.
@@ -76,14 +78,14 @@ class Qp {
     [[nodiscard]] const QpInit& init() const { return init_; }
     [[nodiscard]] const QpFacts& facts() const { return facts_; }
     [[nodiscard]] std::uint32_t pdn() const { return pdn_; }
-    /// Its own receive queue; null with an SRQ.
+    /// The QP's own receive queue; null with an SRQ.
     [[nodiscard]] const ClientQueue* rq() const { return rq_.get(); }
     [[nodiscard]] std::uint8_t log_rq() const { return sizes_.log_rq; }
     [[nodiscard]] std::uint8_t log_rq_stride() const { return sizes_.log_rq_stride; }
     /// Indexes of its queues are at `address` of the bus from now on, until the QP is reset
     /// (SHARE_INDEXES). ErrnoError.
     void share_indexes(std::uint64_t address);
-    /// Who is told of this QP's events.
+    /// Receiver of this QP's events.
     [[nodiscard]] EventListener& listener() const { return listener_; }
 
   private:
@@ -105,7 +107,7 @@ class Qp {
     bool computes_ = false;
     EventListener& listener_;
     Sizes sizes_;
-    std::pair<Doorbell, Doorbell> doorbells_;  ///< of SQ and RQ
+    std::pair<Doorbell, Doorbell> doorbells_;  ///< SQ's, RQ's
     ClientQueue sq_;
     std::unique_ptr<ClientQueue> rq_;  ///< none with an SRQ
     TableEntry<QpTable> number_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Queue pairs: states and attributes.
+#include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include <algorithm>
@@ -20,8 +21,6 @@ static_assert(DINGO_QP_ACCESS == (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCES
                                   IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC));
 static_assert(DINGO_QP_ACCESS_IGNORED ==
               (IB_UVERBS_ACCESS_OPTIONAL_RANGE | IB_UVERBS_ACCESS_MW_BIND | kAccessFlush));
-
-constexpr std::uint8_t kMigrated = 0;  // enum ibv_mig_state
 
 void check(bool ok, int error = EINVAL) {
     if (!ok) {
@@ -186,7 +185,7 @@ QpAttr Qp::query(QpProgress& progress) {
     attr.qp_state = info.state;
     attr.cur_qp_state = info.state;
     attr.path_mtu = from.path_mtu;
-    attr.path_mig_state = kMigrated;
+    attr.path_mig_state = IBV_MIG_MIGRATED;
     attr.qkey = from.qkey;
     attr.rq_psn = from.rq_psn;
     attr.sq_psn = from.sq_psn;

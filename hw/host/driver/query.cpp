@@ -8,9 +8,9 @@
 #include <climits>
 #include <cstring>
 
+#include "base/link_rate.h"
 #include "dingo/packet/bytes.h"
 #include "host/driver/driver.h"
-#include "host/driver/link_rate.h"
 #include "host/driver/neighbours.h"
 
 namespace dingo::uverbs {

@@ -47,7 +47,8 @@ class SharedMapping {
     bool writable_;
 };
 
-/// What of a window is mapped, the mappings that keep it so, and what is in files that are not.
+/// The mapped parts of a window, the mappings that keep them, and the parts in files that are not
+/// mapped.
 struct MappedRange {
     std::vector<MappedPart> parts;
     std::vector<FilePart> files;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whose turns the card's QPs have: all contexts and doorbell pages of one owner are one share.
+// Owners that share the card's turns: all contexts and doorbell pages of one owner are one share.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@
 
 namespace dingo::uverbs {
 
-/// Who owns contexts: a process, or a user whose programs share an account.
+/// Owner of contexts: a process, or a user whose programs share an account.
 struct ShareOwner {
     enum class Kind : std::uint8_t { kNobody, kProcess, kUser };
     Kind kind = Kind::kNobody;  ///< kNobody: the context is alone

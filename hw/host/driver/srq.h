@@ -33,7 +33,7 @@ class Srq {
     };
     Attr query();
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
-    /// Who is told of this SRQ's events.
+    /// Receiver of this SRQ's events.
     [[nodiscard]] EventListener& listener() const { return listener_; }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the uverbs front end and the driver of a kernel-less card give each other. Numbers mean
+// The values that the uverbs front end and the driver of a kernel-less card exchange. Numbers mean
 // what they mean in <infiniband/verbs.h> and <rdma/ib_user_verbs.h> (ibv_qp_state, IBV_QP_*, ...).
 #pragma once
 

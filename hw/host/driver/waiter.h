@@ -3,7 +3,7 @@
 
 namespace dingo::uverbs {
 
-/// Somebody who waits for what another one finds out in its poll(). Its end ends the wait.
+/// Waits for a result that another object finds in its poll(). Destroying it ends the wait.
 class Waiter {
   public:
     Waiter() = default;
@@ -11,7 +11,7 @@ class Waiter {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    /// The wait is over: what was waited for is there (0), or will not come (ETIMEDOUT). May wait
+    /// Ends the wait: the result is there (0), or will not come (ETIMEDOUT). The receiver may wait
     /// again, or destroy this.
     virtual void settled(int error) = 0;
 
@@ -28,7 +28,7 @@ class Waiter {
     Waiter* prev_ = this;
 };
 
-/// Those who wait for the same, first come first. Members may leave at any time.
+/// Waiters for the same result, in order of arrival. Members may leave at any time.
 class Waiters final : private Waiter {
   public:
     [[nodiscard]] bool empty() const { return !waits(); }
@@ -42,7 +42,7 @@ class Waiters final : private Waiter {
         prev_ = &waiter;
     }
 
-    /// All of `others` come to the end of these.
+    /// Moves all of `others` to the end of these.
     void take_all(Waiters& others) noexcept {
         if (others.empty()) {
             return;

@@ -21,10 +21,12 @@ struct MappedPart {
 };
 
 struct WindowMemory {
-    std::shared_ptr<ClientMemory> client;  ///< null: what is elsewhere is a bus error
-    std::uint64_t va = 0;                  ///< of the window's first byte, in the client
-    std::vector<MappedPart> parts;         ///< sorted, without overlap
-    std::vector<FilePart> files;           ///< likewise, and apart from the parts
+    /// null: accesses outside parts and files are bus errors
+    std::shared_ptr<ClientMemory> client;
+    std::uint64_t va = 0;           ///< of the window's first byte, in the client
+    std::vector<MappedPart> parts;  ///< sorted, without overlap
+    /// sorted, without overlap with each other or with parts
+    std::vector<FilePart> files;
 
     /// Copies between [offset, offset + size) and `dst` or `src`. The caller knows that this is in
     /// the window. False: bus error.

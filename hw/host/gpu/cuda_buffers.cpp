@@ -13,7 +13,7 @@
 namespace dingo::gpu {
 namespace {
 
-/// The class of the smallest buffers that hold so many bytes.
+/// Index of the smallest class whose buffers hold `bytes`.
 std::size_t class_for(std::size_t bytes) {
     std::size_t i = 0;
     while (i + 1 < CudaBuffers::kClasses.size() && CudaBuffers::kClasses[i].bytes < bytes) {
@@ -22,7 +22,7 @@ std::size_t class_for(std::size_t bytes) {
     return i;
 }
 
-/// Of the buffer that begins `offset` bytes behind the first one.
+/// Class of the buffer that begins `offset` bytes into the pool.
 std::size_t class_at(std::size_t offset) {
     std::size_t i = 0;
     for (; offset >= CudaBuffers::kClasses[i].bytes * CudaBuffers::kClasses[i].count; ++i) {

@@ -47,9 +47,10 @@ class CudaBuffers final : public uverbs::FarBufferPool,
     CudaBuffers(const CudaBuffers&) = delete;
     CudaBuffers& operator=(const CudaBuffers&) = delete;
 
-    /// Of the heap where none is free, or so large. By any thread.
+    /// Takes a buffer of the pool, or of the heap when none is free or `bytes` is above kLarge. Any
+    /// thread.
     uverbs::FarBuffer take(std::size_t bytes);
-    /// Half of those that fit best are free. By any thread.
+    /// True when half of the buffers that fit best are free. Any thread.
     [[nodiscard]] bool has_many(std::size_t bytes) const;
     void give_back(std::byte* at) noexcept override;
 

@@ -74,7 +74,7 @@ CudaCalls load() {
     return calls;
 }
 
-/// The driver, and who uses which GPU. What failed is tried again the next time.
+/// The driver, and which lanes use which GPU. A call that failed is tried again the next time.
 struct Driver {
     std::mutex mutex;
     std::optional<CudaCalls> calls;

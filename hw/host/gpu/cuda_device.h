@@ -63,7 +63,7 @@ struct CudaCalls {
 /// A GPU and this process's primary context on it, for as long as this lives.
 class CudaDevice {
   public:
-    /// The GPU with this UUID; the same object for all who want it. CudaError: ENODEV.
+    /// The GPU with this UUID; every caller gets the same object. CudaError: ENODEV.
     static std::shared_ptr<CudaDevice> open(const cuda::Uuid& uuid);
     ~CudaDevice();
     CudaDevice(const CudaDevice&) = delete;
@@ -71,7 +71,7 @@ class CudaDevice {
 
     [[nodiscard]] const CudaCalls& calls() const { return calls_; }
     [[nodiscard]] cuda::Device number() const { return device_; }
-    /// Held by whoever makes an atomic: clients, and a client's lanes, may share memory.
+    /// Locked during an atomic: clients, and lanes of one client, may share memory.
     [[nodiscard]] std::mutex& atomics() { return atomics_; }
     /// Before any call, on the thread that makes it. False: the context is gone.
     [[nodiscard]] bool use() const;

@@ -12,8 +12,9 @@
 namespace dingo::gpu {
 namespace {
 
-/// What follows a copy mostly comes soon, and to wake a thread takes longer than to copy. Not where
-/// it would take the processor from a card.
+/// How long a thread spins for the next copy: it mostly comes soon, and waking a thread takes
+/// longer than copying. Zero on machines where a spinning thread would take the processor from a
+/// card.
 constexpr Nanoseconds kSpin = 100'000;
 constexpr unsigned kSpinProcessors = 6;  // two threads of a card, two here
 
@@ -22,7 +23,7 @@ constexpr unsigned kSpinProcessors = 6;  // two threads of a card, two here
 /// the copy engine.
 constexpr std::size_t kRows = std::size_t{64} << 10;
 
-// What the mover joins, and what is fetched ahead, fits a pinned buffer.
+// A joined write and a piece fetched ahead each fit a pinned buffer.
 static_assert(CudaBuffers::kLarge >= uverbs::Mover::kMostJoined &&
               CudaBuffers::kLarge >= uverbs::FarReads::kPiece);
 

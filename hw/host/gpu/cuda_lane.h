@@ -37,7 +37,7 @@ class CudaLane {
 
     // False, and `why`: bus error.
 
-    /// Of any size, by any thread. The data are there when it returns.
+    /// Copy any number of bytes and return when they are there. Any thread.
     bool read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
 
@@ -53,8 +53,8 @@ class CudaLane {
     /// Copies of one direction.
     struct Way {
         cuda::Stream stream = nullptr;
-        std::array<cuda::Event, kDepth> ends{};  ///< of copies on their way
-        unsigned next = 0;                       ///< of the next copy
+        std::array<cuda::Event, kDepth> ends{};  ///< ends of the copies under way
+        unsigned next = 0;                       ///< index of the next copy's event
         unsigned oldest = 0;
     };
 
@@ -66,14 +66,15 @@ class CudaLane {
     bool copy_in(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why) const;
     bool copy_rows(cuda::DevicePointer to, const std::byte* from, std::size_t width,
                    std::string& why) const;
-    /// All of it at once, for who looks at it meanwhile.
+    /// Writes the word as a whole: a reader never sees a part of it.
     template <typename Word>
     bool write_word(cuda::DevicePointer to, std::span<const std::byte> from,
                     std::string& why) const;
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
     bool record(cuda::Event event, const Way& way, std::string& why) const;
-    /// Of a copy that was given to the stream: of one that failed no part is on its way any more.
+    /// Ends a copy that was given to the stream (`ok`: without error). After a failure it waits
+    /// until no part of the copy is under way.
     bool settled(bool ok, const Way& way) const;
     bool wait(cuda::Event event, std::string& why) const;
     /// Records the end of a copy that was given to the stream. Whether it is on its way; `ok`: it
@@ -89,7 +90,7 @@ class CudaLane {
     Way in_;
     Way out_;
     std::shared_ptr<CudaBuffers> buffers_;
-    uverbs::FarBuffer direct_;  ///< of read() and write()
+    uverbs::FarBuffer direct_;  ///< staging for read() and write()
     cuda::Event direct_end_ = nullptr;
     std::mutex direct_mutex_;  ///< an engine that does not know far memory comes itself
 };

@@ -53,8 +53,8 @@ class CudaLent::Pinned {
     }
 
   private:
-    /// Of all GPUs. Pinning takes all of the host's memory that it names: other cards say how much
-    /// that is.
+    /// Limit for all GPUs together. Pinning makes the memory that it names resident, and other
+    /// cards decide how much they name.
     static constexpr std::size_t kMostPinned = std::size_t{1} << 30;
 
     bool try_to_pin(const std::shared_ptr<LentMemory>& memory) {

@@ -26,7 +26,7 @@ struct CudaMemory {
         int descriptor = -1;
     };
     cuda::Uuid uuid;            ///< of the GPU
-    std::uint64_t size = 0;     ///< of all of it
+    std::uint64_t size = 0;     ///< bytes of the whole allocation
     cuda::IpcHandle ipc;        ///< of one allocation of cuMemAlloc; used without pieces
     std::vector<Piece> pieces;  ///< allocations of cuMemCreate, one behind the other
 };

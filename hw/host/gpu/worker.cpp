@@ -37,8 +37,8 @@ struct Worker {
     }
 };
 
-// The process ends, and the driver with it: no call begins any more, and the present one has a
-// moment. What is left goes with the process.
+// When the process ends the driver goes with it: no further call begins, and the present one gets a
+// moment. The rest goes with the process.
 struct Ender {
     ~Ender();
 };

@@ -42,7 +42,7 @@ static bool same_file(const struct stat* st, const struct dingo_map* map) {
            major(st->st_dev) == map->dev_major && minor(st->st_dev) == map->dev_minor;
 }
 
-/* Gives `fd` back when it is a descriptor of the file that serves. */
+/* Returns `fd` when it is a descriptor of the file that the mapping needs, else -1. */
 static int checked(int fd, const struct dingo_map* map, bool writable) {
     struct stat st;
     struct statfs fs;

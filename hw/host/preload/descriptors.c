@@ -10,7 +10,7 @@
 
 _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
 static _Atomic pid_t hello_pids[DINGO_FD_LIMIT];
-static atomic_int highest = -1; /* that was ever ours */
+static atomic_int highest = -1; /* highest descriptor that was ever a card's */
 static _Atomic pid_t owner;
 
 bool dingo_fd_table_is_ours(void) {

@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include <fcntl.h>
+#include <infiniband/verbs.h>
 #include <limits.h>
 #include <poll.h>
 #include <rdma/ib_user_verbs.h>
@@ -338,7 +339,7 @@ DINGO_BIND(dingo_mmap64, mmap64);
 
 /* Called when `real` has returned 0 or ECONNRESET: the other end is gone, so the card has died. */
 static ssize_t event_channel_ended(int fd, uint32_t entry, void* data) {
-    const struct ib_uverbs_async_event_desc fatal = {.event_type = 8 /* IBV_EVENT_DEVICE_FATAL */};
+    const struct ib_uverbs_async_event_desc fatal = {.event_type = IBV_EVENT_DEVICE_FATAL};
     int type = 0;
     socklen_t length = sizeof(type);
 

@@ -18,7 +18,9 @@ enum dingo_owner {
     DINGO_OWNER_UNKNOWN, /* another user, or nobody that the kernel names */
 };
 
-/* Who serves the connection (enum dingo_owner); *user: its number. -errno: `fd` is no connection.
+/*
+ * Returns who serves the connection (enum dingo_owner) and sets *user to that UID; -errno when `fd`
+ * is no connection.
  */
 int dingo_owner_of(int fd, uid_t* user);
 

@@ -156,7 +156,7 @@ static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     return true;
 }
 
-/* Whether the address is of memory of cuMemCreate. */
+/* Whether the address lies in memory that cuMemCreate() made. */
 static bool is_made_by_create(uint64_t va) {
     uint64_t allocation = 0;
     bool made = cu.retain(&allocation, (void*)(uintptr_t)va) == CU_SUCCESS;
@@ -341,8 +341,10 @@ enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va
     if (answer != DINGO_GPU_FOUND) {
         return answer;
     }
-    /* The descriptor does not say whose memory it is. So much of it before and behind the region
-     * as the descriptor has must be memory of the GPU, by pages. */
+    /*
+     * The descriptor does not say which memory it is. As much as the descriptor has before and
+     * behind the region must be memory of the GPU, by pages.
+     */
     if (!is_allocated(va, offset, (uint64_t)size - offset)) {
         dingo_gpu_close(memory);
         return DINGO_GPU_NONE;

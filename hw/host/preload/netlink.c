@@ -109,7 +109,7 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
     return result;
 }
 
-/* The view's device with the smallest number from `device` on, or -1. */
+/* Returns the smallest device number of the view from `device` on, or -1. */
 static long device_from(uint32_t device) {
     char path[PATH_MAX];
     struct dirent* entry;
@@ -209,7 +209,7 @@ static long pass_bookmark(int fd) {
     return got < 0 ? got : 1;
 }
 
-/* What was sent: one request or several. Returns the bytes taken or -errno. */
+/* Takes what was sent: one request or several. Returns the bytes taken or -errno. */
 static long take(int fd, const struct iovec* parts, size_t num_parts) {
     _Alignas(struct nlmsghdr) char bytes[MAX_REQUEST];
     size_t length = 0;
@@ -227,7 +227,7 @@ static long take(int fd, const struct iovec* parts, size_t num_parts) {
 
         if (length - at < sizeof(*request) || request->nlmsg_len < sizeof(*request) ||
             request->nlmsg_len > length - at) {
-            break; /* as the kernel: what is no message is passed over */
+            break; /* as the kernel: anything but a message is ignored */
         }
         result = serve(fd, request);
         if (result < 0) {

@@ -16,7 +16,10 @@ const char* dingo_view(void);
 /* libibverbs only finds no device where the view cannot be reached: says why, once, on stderr. */
 void dingo_explain_view(void);
 
-/* `path` itself, or what it stands for, in `buffer`. NULL with errno ENAMETOOLONG. */
+/*
+ * Returns `path` itself, or, in `buffer`, the path that it stands for. NULL with errno
+ * ENAMETOOLONG.
+ */
 const char* dingo_rewrite(const char* path, char buffer[PATH_MAX]);
 
 /* As openat() and its like see it: `path` is relative to `dirfd`. */

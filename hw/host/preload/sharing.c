@@ -83,7 +83,7 @@ void dingo_shared_close(struct dingo_shared_range* range) {
     range->num_opened = 0;
 }
 
-/* Is all of it there, what is shared, and what could be? */
+/* Whether all of the range is mapped, which parts are shared, and which could be. */
 static bool check(const struct dingo_map* map, void* arg) {
     struct walk* walk = arg;
 

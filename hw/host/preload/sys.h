@@ -30,7 +30,7 @@ static inline void dingo_sys_close(int fd) {
     (void)DINGO_SYS(SYS_close, fd);
 }
 
-/* For a wrapper: the answer of a system call as libc gives it. */
+/* Turns the answer of a system call into the one that libc gives, for a wrapper. */
 static inline long dingo_sys_result(long answer) {
     if (answer >= 0) {
         return answer;

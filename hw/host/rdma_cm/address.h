@@ -38,7 +38,7 @@ struct Address {
     static Address any(sa_family_t family);
     /// 127.0.0.1 or ::1.
     static Gid loopback(bool ipv4);
-    /// Of family AF_IB.
+    /// Makes an address of family AF_IB.
     static Address of_ib(const Gid& gid);
     static Address of_gid(const Gid& gid, std::uint16_t port, bool ipv4);
 };

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/errno_error.h"
+#include "base/link_rate.h"
 #include "base/log.h"
 #include "base/monotonic_clock.h"
-#include "host/driver/link_rate.h"
 #include "host/rdma_cm/cm/ip_service.h"
 
 namespace dingo::rdma_cm {
@@ -40,9 +40,8 @@ std::uint8_t rate_of(const uverbs::PortAttr& port) {
     constexpr std::pair<unsigned, std::uint8_t> kRates[] = {
         {25, 2},   {50, 5},  {100, 3}, {140, 11},  {200, 6},   {250, 15},  {300, 4},   {400, 7},
         {560, 12}, {600, 8}, {800, 9}, {1000, 16}, {1200, 10}, {2000, 17}, {3000, 18}, {4000, 21}};
-    const uverbs::LaneRate* const lane = uverbs::lane_rate(port.active_speed);
-    const unsigned total =
-        lane == nullptr ? 0 : lane->deci_gbps * uverbs::lanes_of(port.active_width);
+    const LaneRate* const lane = lane_rate(port.active_speed);
+    const unsigned total = lane == nullptr ? 0 : lane->deci_gbps * lanes_of(port.active_width);
     std::uint8_t rate = kRates[0].second;
     for (const auto& [deci_gbps, code] : kRates) {
         rate = deci_gbps <= total ? code : rate;

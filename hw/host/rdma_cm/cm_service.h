@@ -35,7 +35,7 @@ class CmService final : public uverbs::Service,
                         private cm::Listeners {
   public:
     struct Options {
-        std::string directory;  ///< of the card
+        std::string directory;  ///< the card's directory
         bool share = false;
     };
     /// The card is up and its part of sysfs exists. Throws std::runtime_error for the user.
@@ -47,7 +47,7 @@ class CmService final : public uverbs::Service,
     void add_stats(nlohmann::json& all) const override;
     void stop() override;
 
-    // For files and identifiers.
+    // Used by files and identifiers.
     [[nodiscard]] uverbs::Driver& driver() { return driver_; }
     [[nodiscard]] Poller& poller() { return poller_; }
     [[nodiscard]] cm::Manager& manager() { return manager_; }
@@ -78,7 +78,7 @@ class CmService final : public uverbs::Service,
     void poll_soon(const Id& id) { soon_.push_back(id.number()); }
 
   private:
-    // Pollable: somebody connects
+    // Pollable: a client connects
     void ready(std::uint32_t events) override;
     // cm::CmPort
     void send(const cm::Path& path, const cm::Mad& mad) override;
@@ -105,7 +105,8 @@ class CmService final : public uverbs::Service,
     uverbs::IdPool numbers_;
     uverbs::IdPool join_numbers_;
     std::map<std::uint32_t, std::unique_ptr<GroupJoin>> joins_;
-    std::set<std::pair<Nanoseconds, std::uint32_t>> deadlines_;  ///< of those that resolve
+    /// when identifiers that resolve an address give up
+    std::set<std::pair<Nanoseconds, std::uint32_t>> deadlines_;
     std::vector<std::uint32_t> soon_;
     std::map<std::uint32_t, std::unique_ptr<Id>> ids_;
     std::map<std::pair<std::uint16_t, std::uint16_t>, std::vector<Id*>> listeners_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <rdma/ib_user_ioctl_verbs.h>
+
 #include "host/rdma_cm/commands.h"
 
 #include <algorithm>
@@ -12,9 +14,9 @@
 namespace dingo::rdma_cm {
 namespace {
 
-constexpr std::uint8_t kUd = 4;  // enum ibv_qp_type
-constexpr std::uint8_t kRc = 2;
-constexpr std::uint8_t kUc = 3;
+constexpr std::uint8_t kRc = IB_UVERBS_QPT_RC;
+constexpr std::uint8_t kUc = IB_UVERBS_QPT_UC;
+constexpr std::uint8_t kUd = IB_UVERBS_QPT_UD;
 constexpr std::size_t kMaxOption = 4096;
 
 std::uint8_t qp_type_of(const rdma_ucm_create_id& r) {

@@ -21,7 +21,7 @@ class File;
 class Id;
 class CmService;
 
-/// One command while it is carried out.
+/// A command that is being executed.
 struct Command {
     CmService& service;
     File& file;
@@ -50,7 +50,7 @@ struct Command {
 /// `command.in` is all that was written. ErrnoError.
 void execute_command(Command& command);
 
-/// Of a structure's sockaddr. ErrnoError(EINVAL).
+/// Reads the sockaddr of a structure. Throws ErrnoError(EINVAL).
 Address address_of(const void* storage, std::size_t size);
 /// As the kernel's rdma_addr_size() checks it: a family that is known and as long as it is.
 Address sized_address(const __kernel_sockaddr_storage& storage, std::size_t size);

@@ -25,11 +25,11 @@ class Id;
 class CmService;
 struct GroupJoin;
 
-/// One open rdma_cm descriptor: its identifiers and the events that it has not read. All go with
-/// its last copy.
+/// One open rdma_cm descriptor: its identifiers and unread events. They end with the last copy of
+/// the descriptor.
 class File final : public Pollable {
   public:
-    /// Who connected.
+    /// The client that connected.
     struct Client {
         pid_t pid = 0;
         std::shared_ptr<Account> account;
@@ -66,7 +66,7 @@ class File final : public Pollable {
     [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
     [[nodiscard]] Relay& relay() { return relay_; }
     [[nodiscard]] const Relay& relay() const { return relay_; }
-    /// Its number and those of its unread requests.
+    /// The identifier's number and those of its unread requests.
     [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
     void serve(uverbs::Message& message);
     /// error: 0 or -errno.
@@ -75,10 +75,10 @@ class File final : public Pollable {
     [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     struct Entry {
-        Id* about;
+        Id* about;    ///< the identifier that the client's event names
         Id* request;  ///< the new identifier of a CONNECT_REQUEST
         rdma_ucm_event_resp event;
-        GroupJoin* join = nullptr;  ///< of about's that the event is of
+        GroupJoin* join = nullptr;  ///< the join of `about` that the event reports
     };
     /// The oldest unread event, or nullptr; taken() once the client has it.
     [[nodiscard]] const Entry* front() const {
@@ -90,12 +90,13 @@ class File final : public Pollable {
     void post(Id& about, rdma_ucm_event_resp event);
     void post_request(Id& listener, Id& request, rdma_ucm_event_resp event);
     void post_join(GroupJoin& join, rdma_ucm_event_resp event);
-    /// Its unread events.
+    /// Removes the unread events of the join.
     void take_back(const GroupJoin& join);
 
   private:
     void fail();
-    /// Whether descriptors that may be kept are of the reserve: only an answer at once may use it.
+    /// Whether the message's descriptors that may have to be kept come from the reserve. Such a
+    /// request must be answered at once.
     [[nodiscard]] bool takes_reserve(const uverbs::Message& message) const;
     /// False: the answer comes later.
     bool execute(uverbs::Message& message, uverbs::Reply& reply);

@@ -158,7 +158,7 @@ void Id::ask_neighbour() const {
     }
 }
 
-// Also when nobody answered: it asks again, as the host may still come up.
+// Also when nobody answered: the identifier asks again, as the host may still come up.
 void Id::Wait::settled(int /*error*/) {
     id.service_.poll_soon(id);
 }

@@ -4,6 +4,7 @@
 // for user space. Failures are ErrnoError with the errno of the kernel's in the same case.
 #pragma once
 
+#include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_cm.h>
 
 #include <cstdint>
@@ -98,7 +99,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] const cm::Path& path() const { return path_; }
     [[nodiscard]] const Address& source() const { return binding_.address; }
     [[nodiscard]] const Address& destination() const { return destination_; }
-    /// Of the peer's card: other than destination() when that stands for "myself".
+    /// GID of the peer's card. Differs from destination() when that means "this host".
     [[nodiscard]] const Gid& remote_gid() const { return remote_gid_; }
     [[nodiscard]] bool is_wildcard() const { return binding_.is_any(); }
     [[nodiscard]] IdState state() const { return state_; }
@@ -106,7 +107,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] std::uint8_t qp_type() const { return qp_type_; }
     [[nodiscard]] bool is_datagram() const { return qp_type_ == kUd; }
 
-    // For the service.
+    // Called by the service: whether this identifier listens to that address.
     /// Whether it listens to that address.
     [[nodiscard]] bool listens_to(std::uint16_t space, const Address& destination) const;
     /// Whether it wants what this listener offers.
@@ -114,15 +115,15 @@ class Id final : private cm::Owner {
     /// A request has come for this listener; nullptr: no room for it.
     Id* take_request(cm::Communication& connection, const cm::Request& request,
                      const Address& source, const Address& destination);
-    /// Room for so many requests.
+    /// Makes room for `backlog` requests.
     void expect(std::uint32_t backlog);
-    /// For a request from elsewhere; false: there is no room for it.
+    /// Takes a place for a request from another card; false: there is none left.
     bool reserve_place() { return backlog_ != 0 && backlog_-- != 0; }
     /// A request event of this listener was read: there is room for another.
     void request_read() { ++backlog_; }
     /// Goes on with resolving; true: it did something.
     bool poll(Nanoseconds now);
-    /// Until when it resolves.
+    /// When resolving gives up.
     [[nodiscard]] Nanoseconds deadline() const { return resolve_until_; }
     void device_removed();
     void move_to(File& file) { file_ = &file; }
@@ -136,9 +137,9 @@ class Id final : private cm::Owner {
     std::uint32_t events_reported = 0;
 
   private:
-    static constexpr std::uint8_t kRc = 2;  ///< enum ibv_qp_type
-    static constexpr std::uint8_t kUc = 3;
-    static constexpr std::uint8_t kUd = 4;
+    static constexpr std::uint8_t kRc = IB_UVERBS_QPT_RC;
+    static constexpr std::uint8_t kUc = IB_UVERBS_QPT_UC;
+    static constexpr std::uint8_t kUd = IB_UVERBS_QPT_UD;
 
     struct Wait final : uverbs::Waiter {
         explicit Wait(Id& i) : id(i) {}
@@ -159,11 +160,9 @@ class Id final : private cm::Owner {
     [[nodiscard]] std::uint32_t qkey() const;
     [[nodiscard]] std::uint8_t service_level() const;
     void leave_all();
-    void connect_datagram(const rdma_ucm_conn_param& param);
-    [[nodiscard]] bool has_ip_header() const { return destination_.is_ip(); }
 
     CmService& service_;
-    Charge charge_;  ///< to who made it, wherever it moves
+    Charge charge_;  ///< charged to the creator, wherever the identifier moves
     File* file_;
     std::uint32_t number_;
     std::uint64_t uid_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A connection of one of our clients to the rdma_cm of another card, which the client has handed
-// over. It carries commands to that card and events back. The client decides who is at the other
-// end, so everything that is received is checked.
+// over. It carries commands to that card and events back. The client chooses the other end, so
+// everything that is received is checked.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -34,7 +34,7 @@ Bytes bytes_of(const T& value) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// The structure in `body`; what is not there is 0.
+/// The structure in `body`; missing bytes are 0.
 template <typename T>
 T request_of(std::span<const std::byte> body) {
     T value;
@@ -94,7 +94,7 @@ class Link final {
         Command command{};
         Done done{};
     };
-    /// One of the two sockets.
+    /// One of the link's two sockets.
     struct End final : Pollable {
         End(Link& of, void (Link::*what)()) : link(of), call(what) {}
         void ready(std::uint32_t /*events*/) override { (link.*call)(); }

@@ -91,7 +91,7 @@ class Relay final : private Link::Owner {
         std::optional<std::size_t> response_at;
     };
     static const Layout kLayouts[];
-    /// One command while it is looked at.
+    /// A command that the relay is looking at.
     struct Call {
         Command& command;
         uverbs::Message& message;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What is bound to a wildcard: it is at every card.
+// Identifiers that are bound to a wildcard exist on every card.
 #include <cerrno>
 #include <utility>
 

@@ -35,7 +35,7 @@ class Routes {
     [[nodiscard]] int own(bool ipv4) const;
 
   private:
-    std::vector<uverbs::Prefix> prefixes_;  ///< by GID index
+    std::vector<uverbs::Prefix> prefixes_;  ///< indexed by GID index
 };
 
 }  // namespace dingo::rdma_cm

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "host/driver/link_rate.h"
+#include "base/link_rate.h"
 
 namespace dingo::uverbs {
 namespace {

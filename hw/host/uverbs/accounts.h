@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who uses a card, and how much of it each may take.
+// The users of a card, and how much of it each may take.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -39,15 +39,15 @@ class Accounts {
     /// of another user have one in common, whatever cards and services of the process they use.
     static std::shared_ptr<Account> of(uid_t user);
 
-    /// Who it is whose descriptors have to be closed.
+    /// The sender to whose account closing of received descriptors counts.
     static Sender sender(uid_t user, const std::shared_ptr<Account>& account) {
         static std::atomic<std::uint64_t> clients{0};
         return {.user = user, .client = account->foreign() ? 0 : ++clients};
     }
 
-    /// For an object of that kind; throws ErrnoError(ENOMEM).
+    /// Charges an object of that type; throws ErrnoError(ENOMEM).
     Charge object(const std::shared_ptr<Account>& account, std::uint16_t type);
-    /// For a connection; throws ErrnoError(EMFILE).
+    /// Charges a connection; throws ErrnoError(EMFILE).
     ConnectionCharge client(const std::shared_ptr<Account>& account) {
         return {{account, clients_}, {account, process_quotas().descriptors}};
     }

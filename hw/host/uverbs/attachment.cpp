@@ -42,7 +42,7 @@ std::string address_text(const Gid& gid) {
     return out.data();
 }
 
-/// Of enum ibv_mtu.
+/// Bytes of an MTU given as enum ibv_mtu.
 unsigned mtu_bytes(std::uint8_t mtu) {
     return 128U << mtu;
 }
@@ -152,7 +152,7 @@ bool UverbsAttachment::settle(Nanoseconds now) {
     return more;
 }
 
-// Who has read an answer does not say so, and may ask for nothing more.
+// Nothing tells the card that a client has read an answer, so the sweep looks for it.
 void UverbsAttachment::sweep(Nanoseconds now) {
     if (device_.sweep > now) {
         return;

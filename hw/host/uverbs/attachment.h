@@ -29,7 +29,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     UverbsAttachment(const Options& options, Driver& driver);
     ~UverbsAttachment() override;
 
-    /// Who answers for sysfs files that change.
+    /// Sets what answers reads of sysfs files whose content changes.
     void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
 
     /// Something else that this host's clients reach; it outlives the attachment's last call.

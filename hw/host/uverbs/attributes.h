@@ -32,7 +32,7 @@ struct AttributeSpec {
     AttributeKind kind;
     bool mandatory;
     std::uint16_t min_length = 0;
-    std::uint16_t max_length = 0;  ///< of what is known
+    std::uint16_t max_length = 0;  ///< most bytes that are known
     bool longer = false;           ///< more may come: zeros in, ignored room out
     std::uint16_t object = 0;      ///< enum uverbs_default_objects
 };
@@ -49,7 +49,7 @@ struct IoctlMethod {
 
 class IoctlCall {
   public:
-    /// Throws what ib_uverbs answers to what is wrong with the attributes.
+    /// Throws the error that ib_uverbs gives for wrong attributes.
     IoctlCall(Call& c, const IoctlMethod& method, std::span<const ib_uverbs_attr> attributes);
 
     Call& call;

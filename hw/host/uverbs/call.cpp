@@ -132,7 +132,7 @@ std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
                                         bool writable) const {
     const std::uint32_t flags = message_.header.flags;
     if ((flags & DINGO_UVERBS_GPU) != 0) {
-        throw ErrnoError(EOPNOTSUPP);  // who can do with it has asked gpu_memory()
+        throw ErrnoError(EOPNOTSUPP);  // methods that take GPU memory have called gpu_memory()
     }
     if ((flags & DINGO_UVERBS_SHARED) == 0) {
         throw NeedSharing{va, length, writable};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One request while it is carried out: what it brought, the client's memory, and what must be
-// undone should it fail half-way.
+// A request that is being executed: what it brought, the client's memory, and what must be undone
+// should it fail half-way.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class Call {
         : file_(file), message_(message), memory_(std::move(memory)) {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    /// Undoes what was made unless commit() was called.
+    /// Undoes what the request made unless commit() was called.
     ~Call();
 
     [[nodiscard]] UverbsFile& file() const { return file_; }
@@ -51,8 +51,8 @@ class Call {
     [[nodiscard]] ObjectTable& objects() const;
     /// ErrnoError(EINVAL) before GET_CONTEXT.
     [[nodiscard]] Context& context() const;
-    /// Nobody uses the direct road to the region of this key, or to the page, which was taken from
-    /// peers. NotQuiet; ErrnoError(EBUSY).
+    /// Waits until no peer uses the region of this key, or the page, that was taken from peers.
+    /// Throws NotQuiet; ErrnoError(EBUSY).
     void await_quiet(const DirectContext& direct, std::uint32_t key) const;
     void await_quiet(const DirectPage& page) const;
 
@@ -72,7 +72,7 @@ class Call {
     /// Copies of the descriptors that have these numbers in the client. NeedFds when the request
     /// brought none; ErrnoError(EBADF) when one is not open there.
     [[nodiscard]] std::vector<int> descriptors(std::vector<int> numbers) const;
-    /// The same for a DMABuf that is memory of a GPU at `va` if it is of any.
+    /// The same for a DMABuf that may be GPU memory at `va`.
     [[nodiscard]] int dmabuf(int number, std::uint64_t offset, std::uint64_t va,
                              std::uint64_t length) const;
 

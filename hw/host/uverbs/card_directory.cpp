@@ -28,10 +28,11 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kMaxNumber = 63;  // minor numbers 192 to 255
 
-/// Of the neighbours, while one of them starts. The process may have other cards to serve.
+/// Longest wait for the lock of the number directory while a neighbour starts. The process may have
+/// other cards to serve.
 constexpr std::chrono::milliseconds kNumbersTime{2000};
 
-/// None: somebody has held it for all of `limit`.
+/// Empty: another process has held the lock for all of `limit`.
 UniqueFd take_lock(const fs::path& path, std::chrono::milliseconds limit) {
     UniqueFd fd = lock_regular(path, limit);
     if (!fd && errno != EWOULDBLOCK) {

@@ -22,8 +22,8 @@ class ClientProcesses {
     static bool is_hello(const Message& message) {
         return message.fds.size() <= 1 && message.payload.empty();
     }
-    /// Tells the processes apart. One in a PID namespace that we do not see is known by the number
-    /// that it says it has; it can deceive only those who share its descriptor.
+    /// Tells the processes apart. A process in a PID namespace that we do not see is known by the
+    /// number that it claims; it can deceive only processes that share its descriptor.
     static std::int64_t key_of(const Message& message) {
         return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
     }

@@ -24,7 +24,8 @@
 namespace dingo::uverbs {
 namespace {
 
-/// How long a peer may be busy: it copies, so only one that lost its processor takes so long.
+/// How long the card waits for a busy peer: copying takes less, unless the peer has lost its
+/// processor.
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr Nanoseconds kLook = 1'000'000;
 /// Looks before the request waits: a copy of a page takes less than a microsecond.
@@ -195,7 +196,7 @@ const DirectTraffic& DirectPage::traffic() {
 
 namespace {
 
-/// What was closed before is seen by who is not busy yet.
+/// From here on a peer that is not busy yet sees what was closed before.
 void see_closed() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }

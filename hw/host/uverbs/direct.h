@@ -59,11 +59,11 @@ class DirectMemory {
     /// there, sees that.
     void cut(std::uint32_t generation);
     [[nodiscard]] bool is_linked() const { return links_ != 0; }
-    /// Odd: somebody uses it.
+    /// The page's `busy` count; odd: a peer uses the page.
     [[nodiscard]] std::uint32_t busy() const;
-    /// Key of the one region that is used then; 0: it may be any.
+    /// Key of the only region that the busy peer uses; 0: it may use any.
     [[nodiscard]] std::uint32_t key() const;
-    /// Who is busy with this count has been waited for in vain, and is not again.
+    /// The wait for the peer that is busy with this `count` timed out; it is not waited for again.
     void give_up(std::uint32_t count) { given_up_ = count; }
     [[nodiscard]] bool given_up(std::uint32_t count) const { return given_up_ == count; }
 
@@ -85,13 +85,14 @@ class DirectPage {
 
     /// The QP takes direct requests from now on, with its present attributes.
     void open();
-    /// Its first packet has come, which was IBV_EVENT_COMM_EST: until then a QP in RTR gives the
-    /// page to nobody.
+    /// The QP's first packet has come, which was IBV_EVENT_COMM_EST: before that a QP in RTR gives
+    /// its page to nobody.
     void establish() { established_ = is_open(); }
     [[nodiscard]] bool is_established() const { return established_; }
-    /// It takes no more. Who is busy may go on: DirectFence.
+    /// The page takes no more requests. A peer that is busy with one may finish it: DirectFence
+    /// waits for that.
     void close();
-    /// The QP has failed by itself: close(), and what was posted since is flushed.
+    /// The QP has failed by itself: close(), and flush what was posted since.
     void close_failed();
     /// A peer stays busy: the page is not to be opened any more.
     void spoil() { spoiled_ = true; }
@@ -130,17 +131,17 @@ class DirectPage {
     bool established_ = false;
 };
 
-/// Peers that were busy when it was made: what was taken from them before is theirs no longer when
-/// it has passed.
+/// Peers that were busy when the fence was made. Once it has passed, none of them uses any more
+/// what was taken away before.
 class DirectFence {
   public:
-    /// With the region of this key, over all pages of its context.
+    /// Peers that are busy with the region of this key, on any page of its context.
     DirectFence(const DirectContext& context, std::uint32_t key, Nanoseconds until);
-    /// With this page.
+    /// A peer that is busy with this page.
     DirectFence(const DirectPage& page, Nanoseconds until);
-    /// Nobody is busy with it any more.
+    /// True when none of them is busy any more.
     [[nodiscard]] bool passed();
-    /// Nobody waits for it any longer.
+    /// True when the wait has timed out.
     [[nodiscard]] bool expired() const { return expired_; }
     void expire_at(Nanoseconds now);
 
@@ -168,9 +169,10 @@ class DirectRegion {
     DirectRegion(const DirectRegion&) = delete;
     DirectRegion& operator=(const DirectRegion&) = delete;
 
-    /// Again, as it was: who has it mapped still has.
+    /// Shows the region again, unchanged: peers that had it mapped still do.
     void show();
-    /// Nobody finds it any more. Who is busy may go on: DirectFence.
+    /// Hides the region from peers. A peer that is busy with it may finish: DirectFence waits for
+    /// that.
     void withdraw();
 
   private:
@@ -201,7 +203,7 @@ class DirectContext {
     /// A file of its regions. ErrnoError(ENOENT).
     [[nodiscard]] int file(std::uint32_t number) const;
     std::unique_ptr<DirectPage> make_page(Qp& qp);
-    /// Of pages that are, and of those that peers still have.
+    /// Memory of live pages, and of destroyed ones that peers still have mapped.
     [[nodiscard]] const std::vector<std::weak_ptr<DirectMemory>>& memories() const {
         return memories_;
     }
@@ -233,7 +235,7 @@ class DirectContext {
     std::size_t sweep_at_ = 64;  ///< memories at which gone ones are looked for
 };
 
-/// Of one card.
+/// The direct road of one card.
 class DirectCard {
   public:
     /// `meeting_place`: directory of the wire's segment, where the providers of peers find the card
@@ -261,9 +263,9 @@ class DirectCard {
     /// Adds what providers have done to counters of the card or of a QP: each request as a packet.
     void add_to(Counters& counters, std::optional<std::uint32_t> qpn);
 
-    /// `waiter` is told in a poll() when the fence has passed, or nobody waits for it any longer.
+    /// Calls `waiter` in a poll() when the fence has passed or expired.
     void await(std::shared_ptr<DirectFence> fence, Waiter& waiter);
-    /// True: somebody was told.
+    /// True: a waiter was called.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const { return waits_.empty() ? kNever : look_; }
 
@@ -277,7 +279,7 @@ class DirectCard {
 
     Driver& driver_;
     std::string meeting_place_;
-    std::filesystem::path entry_;  ///< of this card there
+    std::filesystem::path entry_;  ///< this card's entry in the meeting place
     bool on_ = true;
     std::uint32_t next_context_ = 1;
     std::uint32_t next_generation_ = 1;

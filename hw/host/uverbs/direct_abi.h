@@ -15,7 +15,6 @@
     ((sizeof(struct dingo_direct_page) + (sizeof(struct dingo_direct_receive) << (log_rq)) + \
       4095) &                                                                                \
      ~(size_t)4095)
-#define DINGO_DIRECT_PATH_BYTES 104
 
 /* Low bits of `busy` of a page: a request that completes no receive; one that may. Else 0. */
 #define DINGO_DIRECT_BUSY 1U
@@ -39,14 +38,14 @@ struct dingo_direct_receive {
     uint32_t opcode; /* enum wc */
 };
 
-/* A QP as its peer sees it. 64-byte lines by who writes them. */
+/* A QP as its peer sees it. Each 64-byte line has one kind of writer. */
 struct dingo_direct_page {
     /* The owner's card; `open` also the owner's provider, to 0. */
     uint32_t open;         /* its generation while the QP takes direct requests, else 0 */
     uint32_t access;       /* DINGO_ACC_REMOTE_*: of the QP */
     uint32_t pdn;          /* regions of others do not count */
     uint32_t reads;        /* max_dest_rd_atomic */
-    uint64_t rq_offset;    /* of the RQ in its file */
+    uint64_t rq_offset;    /* where the RQ begins in its file */
     uint8_t rq_log;        /* entries */
     uint8_t rq_log_stride; /* bytes */
     uint8_t has_rq;        /* 0: the QP has an SRQ, or its card keeps the indexes */
@@ -77,13 +76,15 @@ struct dingo_direct_page {
     uint64_t tx_send_bytes;
     uint64_t tx_atomics;
     uint64_t rsvd4;
-    /* The owner's provider, and who takes entries of the RQ. */
+    /* Written by the owner's provider, and by peers that take entries of the RQ. */
     struct dingo_direct_indexes indexes;
     struct dingo_direct_receive done[]; /* as many as the RQ has entries */
 };
 
-/* A region of a context, at the index of its key. Of the region, what lies in one file that cannot
- * shrink: the rest is reached by the card. */
+/*
+ * A region of a context, at the index of its key. It covers the bytes that lie in one file that
+ * cannot shrink; the card reaches the rest.
+ */
 struct dingo_direct_region {
     uint32_t seq; /* odd, or 0: there is none */
     uint32_t key;
@@ -91,7 +92,7 @@ struct dingo_direct_region {
     uint32_t access; /* DINGO_ACC_* */
     uint64_t iova;
     uint64_t length;
-    uint64_t offset; /* of iova in the file */
+    uint64_t offset; /* where iova lies in the file */
     uint32_t file;   /* its number in the context */
     uint32_t rsvd[5];
 };

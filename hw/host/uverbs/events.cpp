@@ -66,7 +66,7 @@ class EventChannel::Reading final : public Pollable {
     Reading& operator=(const Reading&) = delete;
 
     void ready(std::uint32_t /*events*/) override { channel_.came_back(); }
-    /// What it has read, the oldest first.
+    /// Returns the unread events, the oldest first.
     [[nodiscard]] std::vector<Event> finish() {
         std::uint64_t count = 0;
         std::ignore = ::read(job_->done.get(), &count, sizeof count);
@@ -136,7 +136,8 @@ bool EventChannel::is(int fd) const {
     struct stat st {};
     int kind = 0;
     socklen_t bytes = sizeof kind;
-    // Of a socket fstat() asks nobody; of a file it may ask one that does not answer (FUSE).
+    // SO_TYPE first: fstat() on a socket is local, on a file it may ask a file system that does not
+    // answer (FUSE).
     return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) == 0 && ::fstat(fd, &st) == 0 &&
            st.st_dev == client_file_.st_dev && st.st_ino == client_file_.st_ino;
 }

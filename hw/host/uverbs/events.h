@@ -4,6 +4,7 @@
 // has one end, so that read, poll and O_NONBLOCK are as on the kernel's descriptors.
 #pragma once
 
+#include <infiniband/verbs.h>
 #include <sys/stat.h>
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace dingo::uverbs {
 
-inline constexpr int kDeviceFatal = 8;  ///< IBV_EVENT_DEVICE_FATAL
+inline constexpr int kDeviceFatal = IBV_EVENT_DEVICE_FATAL;
 
 struct EventStats {
     std::uint64_t sent = 0;
@@ -101,10 +102,12 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
     unsigned holds_ = 0;
     Poller::Id poll_id_ = 0;
     std::deque<Event> waiting_;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;  ///< by object
+    /// waiting events by object
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::size_t> waiting_of_;
     unsigned pauses_ = 0;
-    std::unique_ptr<Reading> reading_;  ///< while another thread reads what came to the client
-    Waiters waiters_;                   ///< for its end
+    /// while another thread reads back the client's unread events
+    std::unique_ptr<Reading> reading_;
+    Waiters waiters_;  ///< for its end
 };
 
 /// For a request that destroys an object with events: its channels are paused.
@@ -117,13 +120,13 @@ class EventPause {
 
     /// As EventChannel::pause().
     void add(std::shared_ptr<EventChannel> channel, bool unread);
-    /// One whose events are not back yet; nullptr: none.
+    /// A channel whose events are not back yet; nullptr: none.
     [[nodiscard]] EventChannel* missing() const;
 
   private:
     std::vector<std::shared_ptr<EventChannel>> channels_;
 };
-/// Not an error: the request is served again when they are back.
+/// Not an error: the request is served again when the events are back.
 struct NotBack {
     std::shared_ptr<EventPause> pause;
 };

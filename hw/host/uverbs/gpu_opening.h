@@ -23,13 +23,13 @@ class CudaLane;
 
 namespace dingo::uverbs {
 
-/// What a client's places on each GPU share. Only that other thread looks at it.
+/// State that a client's places on each GPU share. Used by the opening thread only.
 using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaLane>>;
 
 class GpuOpening {
   public:
-    /// The first `end` bytes of what `message.gpu` says are to be used, of which the descriptors
-    /// are taken with what is charged for them; whose they are is known when they are closed.
+    /// Opens the first `end` bytes of the memory that `message.gpu` describes, on another thread.
+    /// Takes the message's descriptors with their charge; `sender` is charged when they are closed.
     /// Pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
     static std::shared_ptr<GpuOpening> start(Message& message, Charge descriptors, Sender sender,
                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,

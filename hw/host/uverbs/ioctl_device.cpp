@@ -92,7 +92,7 @@ void query_context(IoctlCall& c) {
     }
 }
 
-/// From now on regions of the context are shown to peers.
+/// From now on peers see regions of the context.
 void device_direct(IoctlCall& c) {
     DirectContext& direct = c.call.file().start_direct();
     dingo_device_direct_resp resp{};

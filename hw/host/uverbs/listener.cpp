@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kAcceptBudget = 16;
-/// Of a peer that the kernel does not name.
+/// UID of a peer that the kernel does not name.
 constexpr auto kUnknownUser = static_cast<uid_t>(-1);
 
 }  // namespace

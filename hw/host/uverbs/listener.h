@@ -16,11 +16,11 @@ namespace dingo::uverbs {
 /// path left by a card that died is taken over.
 class Listener {
   public:
-    /// share: everybody who can reach the path may connect, else only our own user and root.
-    /// Throws std::runtime_error that tells the user what is wrong and what to do.
+    /// share: every process that can reach the path may connect, else only our own user and root.
+    /// Throws std::runtime_error whose text says what is wrong and what to do.
     Listener(std::string path, bool share);
 
-    /// Somebody who may connect.
+    /// A client that may connect.
     struct Newcomer {
         ClientSocket socket;
         pid_t pid = 0;
@@ -30,9 +30,9 @@ class Listener {
         unsigned admitted = 0;
         unsigned refused = 0;
     };
-    /// Takes those who wait, a few of them. `admit` gets who may connect; its ErrnoError turns the
-    /// newcomer away. A line in the log tells whom `service` turned away and why; `too_many` is why
-    /// admit() did.
+    /// Accepts a few of the waiting connections. `admit` gets those that may connect; its
+    /// ErrnoError turns the newcomer away. The log gets a line with each one that `service` turned
+    /// away and why; `too_many` is the text when admit() did.
     Counts accept(const char* service, const char* too_many,
                   const std::function<void(Newcomer)>& admit);
     [[nodiscard]] int fd() const { return listener_.fd(); }

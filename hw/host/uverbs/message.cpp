@@ -20,7 +20,8 @@ namespace {
 /// SCM_MAX_FD of Linux. With less space than that the kernel itself would close what is too much,
 /// on our thread, and close() may wait (foreign_fd.h).
 constexpr std::size_t kMaxSentFds = 253;
-/// Of answers in one reply socket, as the kernel counts them: some ten. A client needs one.
+/// Limit of unread answers in one reply socket, in bytes as the kernel counts them: some ten
+/// answers. A client needs one.
 constexpr int kMostUnread = 16 << 10;
 
 template <typename T>

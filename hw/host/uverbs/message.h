@@ -35,10 +35,10 @@ struct Message {
     std::optional<dingo_uverbs_gpu> gpu;  ///< sizes are checked
     std::vector<std::uint64_t> pieces;    ///< of it: bytes of the allocation of each descriptor
     std::shared_ptr<GpuOpening> opened;   ///< what became of it, when it is served again
-    /// QP whose sends it has waited for, or is not to wait for.
+    /// QP whose last sends the request has waited for, or need not wait for.
     std::optional<std::uint32_t> ended_qpn;
-    std::shared_ptr<DirectFence> fence;  ///< that it has waited for
-    std::shared_ptr<EventPause> pause;   ///< for what it destroys
+    std::shared_ptr<DirectFence> fence;  ///< the fence that the request has waited for
+    std::shared_ptr<EventPause> pause;   ///< events of the objects that it destroys
 };
 
 enum class Received {

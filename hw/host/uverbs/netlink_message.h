@@ -16,7 +16,7 @@
 
 namespace dingo::uverbs {
 
-/// One message that is being made.
+/// A netlink message under construction.
 class NetlinkMessage {
   public:
     /// What programs that read netlink by libmnl have room for.

@@ -45,7 +45,7 @@ class Object {
     [[nodiscard]] std::uint32_t number() const { return number_; }
     /// It must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
-    /// Takes from the card what it may refuse to let go of. ErrnoError: the object stays.
+    /// Destroys the card's object, which the card may refuse. ErrnoError: the object stays.
     virtual void close() {}
     /// Objects that refer to it.
     [[nodiscard]] unsigned users() const { return users_; }
@@ -115,12 +115,12 @@ struct MrObject final : Object {
             mr->destroy();
         }
     }
-    /// For memory of a GPU that is mapped for it. ErrnoError(ENOMEM).
+    /// Charges the mapping of GPU memory for the region. ErrnoError(ENOMEM).
     void take_mapping(const std::shared_ptr<Account>& account) {
         mapping = Charge(account, process_quotas().mappings);
     }
     Ref<PdObject> pd;
-    Ref<DmObject> dm;  ///< whose memory it is, or none
+    Ref<DmObject> dm;  ///< the device memory that is registered, or none
     Charge mapping;
     std::uint64_t length;
     std::uint64_t iova;
@@ -153,7 +153,8 @@ class EventSource : public Object {
     /// Events that the client has read or will read. After shut().
     [[nodiscard]] std::uint32_t async_reported() const { return async_events_; }
 
-    /// Before shut(), whose channels are to have no event of it behind those that come back.
+    /// Called before shut(): pauses the channels, so that none has an event of the object after
+    /// those that are taken back.
     virtual void pause(EventPause& channels) const;
     /// Takes it from the card, and back what the client has not read of its events.
     virtual void shut() = 0;
@@ -218,7 +219,7 @@ struct QpObject final : EventSource, EventListener {
     Ref<CqObject> send_cq;
     Ref<CqObject> recv_cq;
     Ref<SrqObject> srq;
-    std::set<Gid> groups;  ///< that it is attached to
+    std::set<Gid> groups;  ///< groups that the QP is attached to
     std::optional<Qp> qp;
     std::unique_ptr<DirectPage> direct;  ///< none: its client does not use the direct road
 };
@@ -232,8 +233,8 @@ class ObjectTable {
     ObjectTable(const ObjectTable&) = delete;
     ObjectTable& operator=(const ObjectTable&) = delete;
 
-    /// Gives it the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many, or
-    /// when the account has its share of them.
+    /// Gives the object the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many
+    /// objects, or when the account has used its share.
     void add(std::unique_ptr<Object> object);
     /// ErrnoError: ENOENT no such handle, EINVAL it is something else.
     [[nodiscard]] Object& lookup(ObjectType type, std::uint64_t handle) const;
@@ -248,7 +249,7 @@ class ObjectTable {
     }
     /// ErrnoError(EBUSY) when it is in use; then it stays. Returned, so that counts can be read.
     std::unique_ptr<Object> remove(Object& object);
-    /// Destroys all, users before what they use.
+    /// Destroys all objects, each before the objects that it uses.
     void clear();
 
     [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;
@@ -267,7 +268,8 @@ class ObjectTable {
     std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<Object>> objects_;
     std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
-    /// Of the objects of a type. Many may ask, and a client may have a million.
+    /// Index of the objects of one type. Many requests ask for it, and a client may have a million
+    /// objects.
     struct Index {
         std::set<std::uint32_t> handles;
         std::unordered_map<std::uint32_t, Object*> numbers;  ///< of those that have one of the card

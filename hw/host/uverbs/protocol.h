@@ -24,7 +24,7 @@
 #define DINGO_UVERBS_MAX_MESSAGE 81920 /* bytes of a request or reply, header included */
 #define DINGO_UVERBS_MAX_ARGUMENTS 32  /* of one request */
 #define DINGO_UVERBS_MAX_FDS 32        /* descriptors of one message */
-#define DINGO_UVERBS_MAX_SEGMENTS 30   /* of one request */
+#define DINGO_UVERBS_MAX_SEGMENTS 30   /* in one request */
 #define DINGO_UVERBS_MAX_PIECES 252    /* allocations of a GPU; with the reply socket SCM_MAX_FD */
 
 enum dingo_uverbs_request_type {
@@ -117,7 +117,7 @@ struct dingo_uverbs_gpu {
     uint32_t kind;          /* enum dingo_uverbs_gpu_kind */
     uint32_t num_pieces;    /* 0: one allocation; else the bytes of each follow, uint64_t */
     uint64_t offset;        /* of the range in the first allocation */
-    uint64_t size;          /* of all allocations */
+    uint64_t size;          /* bytes of all its allocations */
     uint8_t ipc_handle[64]; /* GPU_IPC */
 };
 
@@ -197,7 +197,7 @@ enum dingo_uverbs_reply_type {
 struct dingo_uverbs_reply {
     uint32_t version;
     uint32_t type;       /* enum dingo_uverbs_reply_type */
-    int32_t result;      /* as of the system call: >= 0, or -errno */
+    int32_t result;      /* result of the system call: >= 0, or -errno */
     uint32_t num_fixups; /* struct dingo_uverbs_fixup: after this header */
     union {
         uint64_t map_offset;  /* MMAP */

@@ -24,7 +24,8 @@ Charge UnreadAnswers::room_for(std::size_t descriptors) {
     if (answers_.size() >= kMost) {
         throw ErrnoError(ETOOMANYREFS);
     }
-    // The first one is soon read, as a rule: it is of what is left to all.
+    // The first answer is usually read soon, so it takes from the common reserve and is not
+    // charged.
     return answers_.empty() ? Charge()
                             : Charge(account_, process_quotas().descriptors, 1 + descriptors);
 }

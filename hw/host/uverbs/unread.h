@@ -15,7 +15,7 @@
 
 namespace dingo::uverbs {
 
-/// What was sent to a UNIX socket and waits in its other end, as the kernel counts memory.
+/// Bytes that were sent to a UNIX socket and wait at its other end, as the kernel counts memory.
 [[nodiscard]] int unread_bytes(int socket);
 
 class UnreadAnswers {

@@ -211,7 +211,8 @@ void UverbsFile::serve(Message message) {
     answer(message, reply);
 }
 
-// What waits keeps its descriptors for seconds, that of the answer too: none is of the reserve.
+// A waiting request keeps its descriptors, and that of its answer, for seconds: none of them may
+// come from the reserve.
 Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
     if (waiting_.size() + opening_.size() >= kMaxWaitingRequests) {
         throw ErrnoError(ENOMEM);

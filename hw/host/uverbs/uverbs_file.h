@@ -27,7 +27,7 @@ namespace dingo::uverbs {
 /// its last copy is closed; then closed() is true and the owner destroys it, and all goes.
 class UverbsFile final : public Pollable {
   public:
-    /// Who connected.
+    /// The client that connected.
     struct Client {
         std::uint32_t id = 0;  ///< greater than those of all who came before
         pid_t pid = 0;
@@ -94,7 +94,7 @@ class UverbsFile final : public Pollable {
         void settled(int error) override { file.serve_again(*this, error); }
         UverbsFile& file;
         Message message;
-        Charge descriptors;  ///< that the message brought
+        Charge descriptors;  ///< for the descriptors that the message brought
         std::list<Waiting>::iterator self;
     };
 

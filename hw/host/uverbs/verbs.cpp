@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/link_rate.h"
 #include "base/log.h"
-#include "host/driver/link_rate.h"
 #include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {

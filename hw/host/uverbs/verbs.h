@@ -50,12 +50,12 @@ QpObject& make_qp(Call& call, QpParams& params, PdObject& pd, CqObject& send_cq,
 /// ErrnoError: EINVAL, EOPNOTSUPP for rights that ib_core refuses.
 void check_mr_access(std::uint32_t access);
 
-/// The QP takes no direct requests any more, and nobody is busy with one; but for a peer that has
-/// lost its processor. NotQuiet.
+/// Ends direct requests of the QP and waits for busy peers, except for one that has lost its
+/// processor. Throws NotQuiet.
 void close_direct(Call& call, QpObject& qp);
 
-/// Nobody reaches the region by the direct road any more. NotQuiet; ErrnoError(EBUSY): a peer has
-/// lost its processor, and all is as before.
+/// Ends direct access to the region. Throws NotQuiet; ErrnoError(EBUSY): a peer has lost its
+/// processor, and nothing has changed.
 void withdraw_direct(Call& call, MrObject& mr);
 
 /// Destroys an object and returns it, for its event counts. ErrnoError: ENOENT, EINVAL, EBUSY; the

@@ -148,7 +148,7 @@ MessageStream::Sent MessageStream::send(Header header, std::span<const std::byte
     }
     if (backlog_bytes_ + header.size > kMaxBacklog) {
         if (const Sent why = flush(); why != Sent::kTaken) {
-            return why;  // nobody is left to read
+            return why;  // the peer is gone
         }
         if (backlog_bytes_ + header.size > kMaxBacklog) {
             return Sent::kFull;

@@ -32,7 +32,7 @@ class MessageStream {
     enum class Sent {
         kTaken,    ///< by the kernel, or queued here
         kGone,     ///< the peer has closed its end, or is no more
-        kFull,     ///< the peer does not read what it asked for
+        kFull,     ///< the peer does not read answers that it asked for
         kRefused,  ///< the kernel takes no message, for another reason
     };
 

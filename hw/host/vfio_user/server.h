@@ -77,7 +77,7 @@ class Server final : public HostPort {
     [[nodiscard]] int fd() const { return connected() ? stream_->fd() : -1; }
     [[nodiscard]] bool wants_write() const { return connected() && stream_->wants_write(); }
 
-    /// Called before the client's socket is closed: who watches it ends that.
+    /// Called before the client's socket is closed: stop watching it.
     std::function<void()> on_closing;
 
     /// Serves up to `budget` requests that are here, sends what waits. Never blocks (but see
@@ -180,7 +180,7 @@ class Server final : public HostPort {
     std::uint16_t next_id_ = 0;
     VfioMessage message_;
     VfioMessage nested_;
-    std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests nobody waits for any more
+    std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests whose caller has given up
 
     bool in_call_ = false;       ///< inside call_client(), thus inside the engine
     bool abort_dma_ = false;     ///< the client waits for the engine: no more DMA by message now

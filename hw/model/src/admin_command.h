@@ -60,7 +60,7 @@ class FieldCheck {
     FieldCheck& zero(std::span<const std::uint8_t> bytes, std::size_t offset) {
         return require(std::ranges::all_of(bytes, [](std::uint8_t b) { return b == 0; }), offset);
     }
-    /// Only the bits of `known` may be set.
+    /// Refuses `value` unless all its bits are in `known`.
     FieldCheck& flags(std::uint64_t value, std::uint64_t known, std::size_t offset) {
         return require((value & ~known) == 0, offset);
     }
@@ -88,8 +88,8 @@ class FieldCheck {
     std::size_t offset_ = 0;
 };
 
-/// Outcome of attaching a ring whose struct mem at `offset` was checked before: what is left are
-/// page addresses that are not aligned, bus errors and the limit on page lists.
+/// Result of attaching a ring whose struct mem at `offset` was checked before. Left are misaligned
+/// page addresses, bus errors and the limit on page lists.
 inline AdminResult from_attach(RingMemory::Result result, std::size_t offset) {
     switch (result) {
         case RingMemory::Result::kOk:

@@ -76,7 +76,7 @@ bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const E
 bool ModelEngine::receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
                                 unsigned packets) {
     if (frame.size() < packet::kEthernetBytes || !state_->port.takes_roce(destination_of(frame))) {
-        return false;  // who captures it sees packets
+        return false;  // a capture wants packets, not trains
     }
     take(frame, payload, false, packets);
     return true;

@@ -60,7 +60,7 @@ class ModelEngine final : public Engine, private TransportHost {
     void ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t index);
 
     bool run_admin(unsigned budget, unsigned& done);
-    /// Until when the command that is next is held back; 0: it is not.
+    /// Time until which the next command is held back; 0: it is not.
     [[nodiscard]] Nanoseconds held_until(const AdminCommand& command);
     void fail(std::uint32_t reason);
 

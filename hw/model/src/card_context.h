@@ -43,7 +43,8 @@ struct CardContext {
     std::mt19937_64 random;
     std::uint64_t ring_pages = 0;  ///< page-list entries held by rings, see RingMemory
     ReceivedPayload received{};
-    std::optional<std::uint32_t> looped{};  ///< of the frame that is being received: whose it is
+    /// the frame being received came by loopback: its sender's share
+    std::optional<std::uint32_t> looped{};
 
     void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept {
         counters[counter] += by;

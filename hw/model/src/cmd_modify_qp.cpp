@@ -144,7 +144,8 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     }
 
     if (to == QpState::kErr) {
-        card.transport.send_posted(*qp, Transport::kWindowBurst);  // which may find errors
+        card.transport.send_posted(*qp,
+                                   Transport::kWindowBurst);  // checking the WQEs may find errors
     }
     if (to == QpState::kReset) {
         qp->attr = dingo_qp_attr{};

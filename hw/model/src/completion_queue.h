@@ -41,13 +41,14 @@ class CompletionQueue {
     [[nodiscard]] bool in_error() const noexcept { return error_; }
     [[nodiscard]] std::uint32_t producer() const noexcept { return producer_; }
 
-    // For CqModeration.
+    // Used by CqModeration.
     [[nodiscard]] Nanoseconds period() const noexcept { return period_; }
     /// The first entry of those that the event will tell of came at this time.
     void set_first_at(Nanoseconds time) noexcept { first_at_ = time; }
     /// Writes the event.
     void fire(CardContext& card);
-    /// Of an event that waits; kNever: since the last run(), which the next one makes a time.
+    /// When an event that waits is due; kNever: it began to wait after the last run(), and the next
+    /// one sets the time.
     Nanoseconds event_due = kNever;
 
   private:
@@ -71,8 +72,8 @@ class CompletionQueue {
     bool armed_solicited_ = false;
     bool error_ = false;
 
-    // MODIFY_CQ. Entries that were consumed before the CQ was armed do not count: else who polls
-    // for long and then arms would have an event for the next entry.
+    // MODIFY_CQ. Entries that were consumed before the CQ was armed do not count: otherwise a
+    // program that polls for long and then arms would get an event for the next entry.
     bool waits_ = false;        // an event is due, and in moderation_
     std::uint32_t period_ = 0;  // ns; 0: no event waits
     std::uint32_t count_ = 0;   // 0: only the period counts

@@ -37,7 +37,7 @@ struct FrameHeaders {
     }
 };
 
-/// `frame` has an Ethernet header at least. One VLAN tag is passed over.
+/// Reads the headers of `frame`, which has an Ethernet header at least. One VLAN tag is skipped.
 FrameHeaders headers_of(std::span<const std::byte> frame) noexcept;
 
 /// Adds the pseudo-header of TCP or UDP with a packet of `length` bytes behind the IP header.

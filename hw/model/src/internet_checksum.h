@@ -35,7 +35,7 @@ class InternetSum {
         const std::uint16_t swapped = fold(memory_order_);
         return fold(values_ + static_cast<std::uint16_t>(swapped << 8 | swapped >> 8));
     }
-    /// What goes into the header; where 0 means "no checksum" (UDP), 0xffff is the same sum.
+    /// The checksum for the header; where 0 means "no checksum" (UDP), 0xffff is the same sum.
     [[nodiscard]] std::uint16_t checksum() const noexcept {
         return static_cast<std::uint16_t>(~folded());
     }

@@ -30,7 +30,7 @@ class Loopback final : public WirePort {
         Held held{};              ///< null: valid until the engine's call ends
         unsigned packets = 1;     ///< that the frame stands for: a train
         unsigned copies = 1;      ///< that it is received as: one for each member of a group
-        std::uint32_t share = 0;  ///< whose it is
+        std::uint32_t share = 0;  ///< share of the sender, for the scheduler
     };
     struct Taken {
         std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
@@ -42,7 +42,7 @@ class Loopback final : public WirePort {
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
 
-    /// Whose addresses are the card's own; nullptr: no address is.
+    /// Sets the port whose addresses are the card's own; nullptr: no address is.
     void set_port(const Port* port) noexcept;
 
     /// A frame that may be for the wire or for us.
@@ -68,8 +68,8 @@ class Loopback final : public WirePort {
         Payload payload;
     };
 
-    // The frame last taken may still be in use. Many copies of a few frames are as much work: who
-    // comes behind them waits for no more.
+    // The frame last taken may still be in use. Many copies of a few frames are as much work as
+    // many frames, and later frames wait for that.
     [[nodiscard]] bool full() const noexcept {
         return put_ - taken_ == kFrames - 1 || copies_ >= kFrames;
     }

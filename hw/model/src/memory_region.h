@@ -56,7 +56,7 @@ class MemoryTable {
     /// error.
     bool read(const MemoryRange& range, std::uint64_t at, std::span<std::byte> data);
     bool write(const MemoryRange& range, std::uint64_t at, std::span<const std::byte> data);
-    /// An atomic on the range, which has 8 bytes; `before` = what they were. False = bus error.
+    /// An atomic on the range, which has 8 bytes; `before` = the bytes before. False = bus error.
     bool atomic(const MemoryRange& range, const FarMemory::Atomic& request, std::uint64_t& before);
     /// Bus address of byte `at` of the range, and how many bytes from there on are contiguous.
     /// False = bus error.

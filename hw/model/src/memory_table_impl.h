@@ -94,7 +94,8 @@ struct MemoryTable::Impl {
     /// DESTROY_MR: no window is bound to it.
     void destroy(MemoryRegion& region);
     void unbind(MemoryRegion& window);
-    /// Access ends: what is on its way out of memory is taken now.
+    /// Called when access ends: copies payload that is still read from the memory by frames on
+    /// their way.
     void take_back();
 
     CardContext& card;

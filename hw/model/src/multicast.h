@@ -28,7 +28,7 @@ class MulticastTable {
     bool detach(const Gid& gid, std::uint32_t qpn);
     /// The QP is destroyed.
     void forget(std::uint32_t qpn);
-    /// All QPs are gone.
+    /// Forgets all groups: all QPs are gone.
     void clear();
 
     /// QPs of a group, in the order in which they were attached; empty: none is.

@@ -47,7 +47,7 @@ struct GidEntry {
     std::uint16_t vlan = DINGO_VLAN_NONE;  ///< VLAN id
     std::uint16_t domain = 0;              ///< 0: for all QPs
 
-    /// To a QP of this domain the entry is there.
+    /// Whether a QP of this domain may use the entry.
     [[nodiscard]] bool is_for(std::uint16_t of_qp) const noexcept {
         return valid && (domain == 0 || of_qp == 0 || domain == of_qp);
     }

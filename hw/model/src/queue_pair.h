@@ -46,8 +46,9 @@ struct QueuePair {
     QpType type = QpType::kRc;
     std::uint32_t pdn = 0;
     std::uint32_t db_page = 0;
-    std::uint32_t share = 0;   ///< whose turns it has: transport/scheduler.h
-    std::uint16_t domain = 0;  ///< whose GID entries it may use; 0: all
+    std::uint32_t share = 0;  ///< whose turns the QP uses: transport/scheduler.h
+    /// the GID entries that the QP may use: those of this domain; 0: all
+    std::uint16_t domain = 0;
     bool signal_all = false;
     bool privileged = false;
     CompletionQueue* send_cq = nullptr;

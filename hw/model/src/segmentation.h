@@ -21,7 +21,7 @@ class Segmentation {
     bool accept(std::size_t start, std::size_t mss);
 
     [[nodiscard]] bool under_way() const noexcept { return sent_ < payload_; }
-    /// Bytes of the next segment, with its headers. Of one that is under way.
+    /// Bytes of the next segment with its headers. Only while a frame is being segmented.
     [[nodiscard]] std::size_t next_bytes() const noexcept {
         return headers_bytes_ + next_payload();
     }

@@ -37,7 +37,7 @@ function(dingo_verilate target)
   endif()
   add_custom_command(
     OUTPUT ${archive}
-    BYPRODUCTS ${dir}/V${V_TOP}.h    # who includes it is compiled again
+    BYPRODUCTS ${dir}/V${V_TOP}.h    # sources that include it are compiled again
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${dir}
     COMMAND ${VERILATOR} --cc -O3 --x-assign fast --x-initial fast --output-split 20000 --assert
             -Wall -Wno-fatal -Wno-DECLFILENAME --top-module ${V_TOP} --Mdir ${dir} ${V_ARGS} ${V_SOURCES}

@@ -33,7 +33,7 @@ module dingo_admin (
     output rtl_pkg::qpi_t        qp_windex_o,
     output rtl_pkg::qp_cfg_t     qp_wdata_o,
     output logic        state_we_o,
-    output rtl_pkg::qps_t        state_o,          // of qp_windex_o
+    output rtl_pkg::qps_t        state_o,          // new state of QP qp_windex_o
     output logic        mr_re_o,
     output logic        mr_we_o,
     output rtl_pkg::mri_t        mr_index_o,
@@ -226,7 +226,7 @@ module dingo_admin (
       .result_o(kernel_result)
   );
 
-  // What there is, and who uses it
+  // Objects that exist, and their users
   rtl_pkg::cqi_t cqi;
   rtl_pkg::eqi_t eqi, cq_eq;
   logic cq_there, cq_used, eq_there, eq_used, send_cq_there, recv_cq_there, has_async, eth_tx, eth_there;

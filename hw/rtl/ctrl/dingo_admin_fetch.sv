@@ -5,7 +5,7 @@ module dingo_admin_fetch (
     input  logic                clk_i,
     input  logic                rst_ni,
     input  logic                start_i,       // one cycle; addr_i is stable until done_o
-    input  logic [57:0]         addr_i,        // of the command, in lines
+    input  logic [57:0]         addr_i,        // the command's address, in 64-byte lines
     output logic                done_o,        // one cycle
     output logic                err_o,         // with it: bus error
     output logic [1023:0]       cmd_o,         // from the cycle behind done_o on

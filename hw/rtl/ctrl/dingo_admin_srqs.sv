@@ -10,7 +10,7 @@ module dingo_admin_srqs (
     input  logic              lookup_i,      // one cycle; entry_o and limit_ok_o follow in the next
     input  logic              write_i,       // one cycle: the command is done
     output logic              there_o,       // the SRQ that the command names
-    output logic              used_o,        // by a QP
+    output logic              used_o,        // a QP uses the SRQ
     output logic              limit_ok_o,    // MODIFY_SRQ: not more than its entries
     output rtl_pkg::srq_cfg_t entry_o,       // CREATE_QP: of its SRQ
     output logic              valid_o,       // CREATE_SRQ, DESTROY_SRQ, with write_i:

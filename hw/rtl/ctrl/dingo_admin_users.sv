@@ -15,7 +15,7 @@ module dingo_admin_users (
     output rtl_pkg::eqi_t    eqi_o,
     output rtl_pkg::eqi_t    cq_eq_o,          // EQ of that CQ
     output logic             cq_there_o,
-    output logic             cq_used_o,        // by somebody
+    output logic             cq_used_o,        // something uses the CQ
     output logic             eq_there_o,
     output logic             eq_used_o,
     output logic             send_cq_there_o,  // CREATE_QP

@@ -82,7 +82,7 @@ module dingo_cq (
     logic [31:0] notified;        // entries before it were consumed, or the last event told of them
     logic [31:0] last_solicited;  // behind the newest solicited or error entry
     logic        waits;           // an event is due and waits
-    logic [31:0] counted_from;    // entries from here on count; who polls for long and then arms begins anew
+    logic [31:0] counted_from;    // entries from here on count; arming after a long poll begins anew
     logic [63:0] first_at;        // when the entry at `notified` came, or before
   } dyn_t;
   localparam int unsigned CfgW = 161 + PageW - 10 + rtl_pkg::EQ_LOG;
@@ -96,7 +96,7 @@ module dingo_cq (
     OP_POST = 3'd4   // a new entry
   } op_t;
 
-  // ---------------------------------------------------------------------------------- who is next
+  // ---------------------------------------------------------------------------------- the next one
   logic ready, written;   // what was not written since reset is no CQ
 
   logic cfg_full_q;
@@ -444,7 +444,7 @@ module dingo_cq (
   end
 
   // ---------------------------------------------------------------------------------- deadlines
-  // Of every event that waits, in the cycle behind; and of one that does no more: none.
+  // Set one cycle after its CQ changed: for an event that waits when it is due, else never.
   logic set_q, set_never_q, timers_ready;
   rtl_pkg::cqi_t set_cq_q;
   logic [63:0] set_from_q;

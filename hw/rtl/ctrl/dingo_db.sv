@@ -26,7 +26,7 @@ module dingo_db (
     input  logic sq_ready_i,
     output logic rq_valid_o,           // SRQ, too
     input  logic rq_ready_i,
-    output rtl_pkg::qdb_t q_o,                  // of both
+    output rtl_pkg::qdb_t q_o,                  // SQ and RQ doorbells
     output logic q_srq_o,              // with rq_valid_o: q_o.qp is an SRQ
     output logic cq_valid_o,
     input  logic cq_ready_i,
@@ -36,7 +36,7 @@ module dingo_db (
     input  logic etx_bad_i,
     output logic erx_valid_o,
     input  logic erx_bad_i,
-    output rtl_pkg::db_t  db_o,                 // of CQ, EQ, Ethernet
+    output rtl_pkg::db_t  db_o,                 // CQ, EQ and Ethernet doorbells
     output logic stat_valid_o,
     input  logic stat_ready_i,
     output rtl_pkg::stat_t stat_o
@@ -67,7 +67,7 @@ module dingo_db (
   rtl_pkg::db_t give_db_q;
   logic to_sq_q, to_rq_q, to_cq_q, to_eq_q;
 
-  // ---------------------------------------------------------------------------------- who is next
+  // ---------------------------------------------------------------------------------- the next one
   logic store_ready, waiting, more, keep;
   logic [KeyW-1:0] key, first;
   logic [KeyW:0] waits, left_q;
@@ -155,7 +155,7 @@ module dingo_db (
       .written_o(cq_written)
   );
 
-  // Of an SRQ, that it exists and its page.
+  // SRQs: whether each exists, and its doorbell page.
   logic srq_on, srq_written;
   logic [PageW-1:0] srq_page;
   dingo_marked_ram #(

@@ -16,7 +16,7 @@ module dingo_db_store #(
     input  rtl_pkg::db_t db_i,
     input  logic get_i,                    // the first; valid_o
     output logic valid_o,
-    output logic [KeyLog-1:0] key_o,       // of the first
+    output logic [KeyLog-1:0] key_o,       // key of the first in the queue
     output rtl_pkg::db_t db_o,             // a cycle after get_i
     output logic more_o,                   // with it: the same object comes once more
     output logic [KeyLog:0] count_o        // objects that wait
@@ -89,7 +89,8 @@ module dingo_db_store #(
   assign arms = cq && waits && in_word.arm_sn != old_word.arm_sn;
   always_comb begin
     merged_word = in_word;
-    // Solicited only if all who asked meant that: an event too many does no harm, one too few does.
+    // Solicited only if all requests since the last one meant that: an event too many does no harm,
+    // one too few does.
     if (cq && waits) merged_word.arm = arms ? in_word.arm && old_word.arm : old_word.arm;
     if (eq && waits) merged_word.arm = in_word.arm || old_word.arm;
     merged = db_i;

@@ -10,7 +10,7 @@ module dingo_mr_judge (
     input  logic [63:0]       end_i,        // REG_MR: last byte, from the start of the first page; BIND_MW: place in the region
     input  logic [63:0]       room_i,       // REG_MR: length - 1; BIND_MW: highest place at which the window fits
     input  logic              fits_i,       // fits_o of the cycle before
-    output logic [31:0]       key_o,        // that it names
+    output logic [31:0]       key_o,        // the key that it names
     output logic [31:0]       region_key_o,
     output logic [7:0]        verr_o,       // enum verr
     output logic              unbinds_o,    // a window that is bound does not stay where it is

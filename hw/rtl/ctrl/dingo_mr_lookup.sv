@@ -67,7 +67,7 @@ module dingo_mr_lookup (
   // cycle 2
   logic valid2_q, key_ok_q, pd_ok_q, free_q, access_ok_q, fits_q;
   logic [63:0] off_q;   // of va in the region or window
-  logic [47:0] place_q; // of that in its memory
+  logic [47:0] place_q; // offset of va in the memory behind it
   logic [63:0] room_q;  // highest offset at which len bytes fit
   rtl_pkg::xmem_t mem_q;
   // cycle 3

@@ -3,7 +3,7 @@
 /// Entries of a fixed size into rings in host memory, in order: translation, write, answer. `done`
 /// comes for every entry, in order, when host memory has it or has refused it.
 module dingo_ring_write #(
-    parameter int unsigned Bytes = 32,     // of an entry: 16 or 32
+    parameter int unsigned Bytes = 32,     // bytes of an entry: 16 or 32
     parameter int unsigned LogDepth = 4    // entries that wait or are on their way
 ) (
     input  logic        clk_i,
@@ -12,7 +12,7 @@ module dingo_ring_write #(
     input  logic        valid_i,
     output logic        ready_o,
     input  rtl_pkg::xmem_t       mem_i,
-    input  logic [31:0] off_i,             // of the entry in the ring
+    input  logic [31:0] off_i,             // the entry's offset in the ring
     input  logic [Bytes*8-1:0]   data_i,
     output logic        done_valid_o,
     input  logic        done_ready_i,

@@ -21,7 +21,7 @@ namespace dingo::rtl {
 namespace {
 
 constexpr std::size_t kBeat = 64;
-constexpr unsigned kCyclesPerUnit = 64;        // of run()'s budget
+constexpr unsigned kCyclesPerUnit = 64;        // clock cycles per unit of run()'s budget
 constexpr unsigned kQuietCycles = 4;           // idle_o counts when it stays for so long
 constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
 constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random hesitation of whoever stands at the other side of the card's ports.
+// Random hesitation of the models at the other side of the card's ports.
 #pragma once
 
 #include <cstdint>

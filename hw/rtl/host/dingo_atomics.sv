@@ -57,7 +57,7 @@ module dingo_atomics #(
   assign ready_o = in_q - told_q != (Log + 1)'(N);
   assign idle_o = in_q == told_q;
 
-  // ---------------------------------------------------------------- who else wants the word
+  // ---------------------------------------------------------------- others that want the word
   logic [N-1:0] meets, same, other;
   for (genvar i = 0; i < N; i++) begin : words
     logic live;

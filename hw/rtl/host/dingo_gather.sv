@@ -48,7 +48,7 @@ module dingo_gather (
   logic order_valid, order_pop, order_err, order_last;
   logic [12:0] order_len, left_q, left;
   logic [LogOrders:0] order_count;
-  logic begun_q;              // of a piece without bytes
+  logic begun_q;              // an empty piece has begun
   logic pack_valid, pack_ready, piece_done, pack_idle;
   logic [6:0] bytes;
   logic [5:0] low;

@@ -14,7 +14,7 @@ module dingo_pieces (
     input  logic     piece_ready_i,
     output rtl_pkg::dma_req_t piece_o,
     output logic     piece_err_o,
-    output logic     piece_last_o,   // of its segment
+    output logic     piece_last_o,   // the last piece of its segment
     output logic     packet_last_o,  // and that was the last of its packet
     output logic     line_valid_o,
     input  logic     line_ready_i,

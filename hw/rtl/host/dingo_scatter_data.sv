@@ -16,7 +16,7 @@ module dingo_scatter_data (
     input  logic         grh_valid_i,      // first those, then their step
     output logic         grh_ready_o,
     input  logic [319:0] grh_i,
-    input  logic         word_valid_i,     // likewise: of an atomic, written in between
+    input  logic         word_valid_i,     // an atomic's word, written between payloads
     output logic         word_ready_o,
     input  logic [63:0]  word_i,
     input  logic         payload_valid_i,

@@ -28,7 +28,7 @@ module dingo_xlat #(
   // What goes along with a request
   typedef struct packed {
     logic        listed;        // it has a list,
-    logic        fresh;         // of which nothing is kept
+    logic        fresh;         // nothing of this list is cached
     logic        err;
     logic [30:0] mask;          // bits of an address inside its page
     logic [30:0] pos;           // in its memory
@@ -36,7 +36,7 @@ module dingo_xlat #(
   localparam int unsigned LeafW = 65;
   typedef struct packed {
     logic        two;           // levels
-    logic [8:0]  index;         // of the page in its leaf
+    logic [8:0]  index;         // place of the page in its leaf
     leaf_info_t  leaf;
   } root_info_t;
   localparam int unsigned RootW = 10 + LeafW;

@@ -18,7 +18,7 @@ module dingo_xlat_level #(
     output logic             ready_o,
     input  logic             use_i,         // 0: nothing to look up, ptr_i is the answer
     input  logic             fresh_i,       // the line is read anew, and not kept
-    input  logic [63:0]      ptr_i,         // of the entry
+    input  logic [63:0]      ptr_i,         // address of the entry
     input  logic [InfoW-1:0] info_i,
     output logic             valid_o,
     input  logic             ready_i,

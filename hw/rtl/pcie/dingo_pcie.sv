@@ -100,7 +100,7 @@ module dingo_pcie (
     output logic         s_axi_bvalid_o,
     input  logic         s_axi_bready_i,
     output logic [1:0]   s_axi_bresp_o,
-    // what went wrong, for whoever looks (an ILA)
+    // what went wrong, for debugging (an ILA)
     output logic [15:0]  failed_o,        // completions of reads that failed
     output logic [15:0]  dropped_o        // posted requests of no use
 );

@@ -6,8 +6,8 @@
 module dingo_pcie_msix (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        enable_i,       // of the capability
-    input  logic        mask_i,         // of the function
+    input  logic        enable_i,       // Enable bit of the MSI-X capability
+    input  logic        mask_i,         // Function Mask bit
     input  logic        clear_i,        // function-level reset
     // the card
     input  logic        valid_i,
@@ -29,7 +29,7 @@ module dingo_pcie_msix (
 );
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    LOOK  = 3'd1,   // who has a turn: those behind the last one, or all
+    LOOK  = 3'd1,   // find the next with a turn: those behind the last one, or all
     PICK  = 3'd2,   // the first of them
     CODE  = 3'd3,   // its number
     ADDR  = 3'd4,
@@ -64,7 +64,7 @@ module dingo_pcie_msix (
   assign rvalid_o = rvalid_q;
   assign rdata_o = rdata_q;
 
-  // ---------------------------------------------------------------- whose turn
+  // ---------------------------------------------------------------- the next turn
   always_comb begin
     chosen = '0;
     for (int unsigned i = 0; i < 64; i++) if (grant_q[i]) chosen |= 6'(i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Who may answer: reads of one AXI ID in their order, of different IDs as their data come. The tags of an ID are
-/// a chain; the first of it whose data are there goes to the queue of tags that answer.
+/// Order of answers: reads of one AXI ID are answered in order, reads of different IDs as their data come. The
+/// tags of an ID form a chain; its first tag, once it has its data, goes to the queue of tags that answer.
 module dingo_pcie_order (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -25,8 +25,9 @@ module dingo_pcie_order (
 
   logic [TagLog-1:0] next[0:Tags-1];      // behind a tag
   logic [TagLog-1:0] tail[0:Ids-1];       // the newest of an ID
-  // A flag that one event sets and another takes back is the difference of two bits, one each, so that it lies in
-  // LUT-RAM. Of a tag: somebody is behind it; it is the first of its chain; its data are there. A new one begins anew.
+  // Flags that one event sets and another clears are the XOR of two bits, each written by one event, so that they fit
+  // LUT-RAM. Per tag: another tag follows it; it is the first of its chain; its data are there. A new read starts with
+  // all three cleared.
   logic linked_up[0:Tags-1], linked_down[0:Tags-1];
   logic first_new[0:Tags-1], first_later[0:Tags-1];
   logic done_up[0:Tags-1], done_down[0:Tags-1];
@@ -37,7 +38,7 @@ module dingo_pcie_order (
   // ---------------------------------------------------------------- a new one, at its chain's end
   logic joins, enter;
   logic [TagLog-1:0] newest;
-  // The first of a chain leaves: step 1 looks who follows, step 2 makes that one the first.
+  // The first of a chain leaves: step 1 finds its successor, step 2 makes that one the first.
   logic leave_q, follow_q, linked;
   logic [6:0] leave_id_q;
   logic [TagLog-1:0] leave_tag_q, follow_tag_q;

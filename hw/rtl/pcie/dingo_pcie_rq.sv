@@ -31,7 +31,7 @@ module dingo_pcie_rq (
     output logic         tlast_o,
     output logic [pcie_pkg::RQ_USER_W-1:0] tuser_o
 );
-  // ---------------------------------------------------------------- whose turn
+  // ---------------------------------------------------------------- the next turn
   logic within_q, free, credit, b_room;
   logic [2:0] ask, grant;                 // write, read, message
   logic [5:0] late_q;                     // read requests of the last cycles, which nph_av_i does not know yet

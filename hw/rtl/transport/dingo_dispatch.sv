@@ -52,7 +52,7 @@ module dingo_dispatch (
   logic response_q, bare_q;
   logic [3:0] owed_q;  // packets that were given and have no END yet, without ACKs
   logic [3:0] bare_owed_q;
-  logic owner_q;       // by whom: 1 the responder
+  logic owner_q;       // unit that has them: 1 the responder
   logic given, free, mine, begins, next;
 
   // ---------------------------------------------------------------- counters, one a cycle, while the next packet is looked at
@@ -176,7 +176,7 @@ module dingo_dispatch (
         state_q <= CHECK;
       end
       CHECK:
-      if (!qstat_valid_o) begin  // of the packet before
+      if (!qstat_valid_o) begin  // the counter of the packet before has left
         h_q <= rxh_i;
         response_q <= is_response;
         bare_q <= rxh_bare_o;

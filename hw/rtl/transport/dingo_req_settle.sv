@@ -7,7 +7,7 @@
 module dingo_req_settle (
     input  logic            clk_i,
     input  logic            rst_ni,
-    output logic            idle_o,        // nobody waits; who need not any more may still be here
+    output logic            idle_o,        // nobody waits; QPs whose wait is over may still be here
     input  rtl_pkg::flow_t  flow_i,
     output logic            room_o,
     input  logic            push_i,
@@ -42,7 +42,8 @@ module dingo_req_settle (
   logic passed, of_rsp, order_valid, order_ready, wake_room;
   logic [LogReads:0] order_count;
 
-  // Who reads: the responder's packets are among the requester's.
+  // The order of payload reads: those of the responder's packets lie between those of the
+  // requester's.
   dingo_fifo #(.Width(1), .LogDepth(LogReads)) u_order (
       .clk_i, .rst_ni, .valid_i(flow_i.tx_order), .ready_o(order_ready), .data_i(flow_i.tx_order_rsp),
       .valid_o(order_valid), .ready_i(flow_i.tx_out), .data_o(of_rsp), .count_o(order_count));

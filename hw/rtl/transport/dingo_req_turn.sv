@@ -165,7 +165,7 @@ module dingo_req_turn (
   assign ack_ns = now_ns_i + (64'd4096 << cfg_q.timeout);
   assign wqe_round = ({1'b0, answer_i.wqe.length} + {20'd0, pmtu} - 33'd1) >> shift;
   assign wqe_packets = datagram || answer_i.wqe.length == 32'd0 ? 32'd1 : wqe_round[31:0];
-  // The packet behind this one is of the same message, and nothing has to be found out before it.
+  // The next packet belongs to the same message and needs no lookup before it.
   assign goes_on = !last_q && connected && !answer_i.wqe.inl && room_behind;
   assign rest_next = rest_q - {19'd0, pmtu};
   assign rec_next = r_q.first + {8'd0, r_q.packets};

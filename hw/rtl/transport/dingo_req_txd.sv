@@ -44,7 +44,8 @@ module dingo_req_txd (
     txd_o = '0;
     if (en_i) begin
       txd_o.offset = offset_i;
-      // Where nobody acknowledges, who has been read counts: a datagram, of UC what would ask for an ACK.
+      // UD and UC get no ACKs: the packet counts as done once its payload is read. Reported for each datagram, and for
+      // the UC packets that would ask for an ACK.
       txd_o.tell = datagram_i || (uc_i && ackreq_i);
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;

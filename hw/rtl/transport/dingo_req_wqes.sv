@@ -80,7 +80,7 @@ module dingo_req_wqes (
   assign mr_valid_o = walk_mr_valid || quick_mr_valid || reads_mr_valid_i;
   assign mr_o = quick_mr_valid ? quick_mr : walk_mr_valid ? walk_mr : reads_mr_i;
   assign reads_mr_ready_o = !walk_mr_valid && !quick_mr_valid;
-  // Whose the answers are that come next
+  // Which asker the next answers are for
   logic asked_ready, asked_valid, asked_reads, mr_rsp_valid;
   logic [3:0] asked_count;
   dingo_fifo #(.Width(1), .LogDepth(3)) u_asked (

@@ -139,11 +139,11 @@ module dingo_responder (
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
   assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
   assign is_turn = step_q == rsp_pkg::STEP_TURN;
-  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // of no QP
+  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // a step without a QP
 
   // ---------------------------------------------------------------- outputs
   // Everything works only while all outputs are free, so that any state may use any of them; qp_q, x_q
-  // and item_q stand still while one waits. Of the parts only the one whose step it is holds something.
+  // and item_q stand still while one waits. Only the part that runs the step holds outputs.
   rsp_pkg::emit_t own, rx_emit, cm_emit, tn_emit, part;
   rsp_pkg::emit_ready_t emit_ready;
   logic go, busy;
@@ -177,7 +177,8 @@ module dingo_responder (
       .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),
       .step_qp_o(step_qp), .again_o(again_next), .ready_o(turn_ready), .failures_o(failures)
   );
-  // An item whose response leaves with its step comes when the packet before has been given: what room says is of behind it.
+  // An item whose response leaves in the same step waits until the packet before it has been given: tx_room counts that
+  // one only then.
   assign tx_free = (!txd_valid_o || txd_ready_i) && (!seg_valid_o || seg_ready_i) && !quick_send_q && !may_send;
   assign may_send = loading && (is_turn || (is_commit && item_q.single));
   assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
@@ -441,7 +442,7 @@ module dingo_responder (
 
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
                   && !rxp_valid_i && !resume_valid && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
-  // A READ whose packet is through may be one that is answered from what its key was then.
+  // A packet may have begun a READ response whose key is looked up already: it still counts as being read.
   assign reading_o = (state_q == PART && is_turn) || (loading && is_commit) || quick_send_q || seg_valid_o;
   assign tx_idle_o = !((is_turn || quick_send_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 

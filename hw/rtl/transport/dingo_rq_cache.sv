@@ -49,7 +49,7 @@ module dingo_rq_cache #(
   localparam logic [31:0] AHEAD = 32'd8;       // entries behind the group that are fetched before they are wanted,
   localparam logic [31:0] AHEAD_ALONE = 32'd40;  // as many as come in a round trip, where one QP has all the messages
   localparam int unsigned LogReads = 5;
-  // An old number must seldom be taken for one on its way: such a group is not fetched, and who looks for it waits.
+  // A stale number must seldom be taken for a fill under way: such a group is not fetched, and its lookup waits.
   localparam int unsigned NumberW = 11;
   localparam int unsigned EpochW = 6;
   typedef struct packed {

@@ -91,7 +91,7 @@ module dingo_rsp_intake (
     if (push && (begins || guessed))
       guesses[guess_index] <= {rxp_i.qp, rxp.h.rkey, rxp.h.va + {51'd0, rxp_i.h.len}};
   end
-  // An entry of an SRQ is whoever's comes first: no guess.
+  // No guess for a QP with an SRQ: the next entry goes to whichever QP's SEND comes first.
   assign in_send = connected && !rxp_i.ctx.cfg.has_srq && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
@@ -121,7 +121,7 @@ module dingo_rsp_intake (
     end
   end
 
-  // Whose the answers are that come next
+  // Which asker the next answers are for
   dingo_fifo #(.Width(2), .LogDepth(LogAsked)) u_asked (
       .clk_i, .rst_ni,
       .valid_i(mr_valid_o || ask_i), .ready_o(asked_ready), .data_i({ahead_ask, mr_valid_o}),

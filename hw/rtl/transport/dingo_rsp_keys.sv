@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The responder's port of the memory table: who asks, and the answer that dingo_rsp_receive or dingo_rsp_turn waits for.
-/// dingo_rsp_intake and dingo_rsp_wqe look at their answers themselves.
+/// The responder's port of the memory table: which part asks, and the answer that dingo_rsp_receive or dingo_rsp_turn
+/// waits for. dingo_rsp_intake and dingo_rsp_wqe look at their answers themselves.
 module dingo_rsp_keys (
     input  logic                 clk_i,
     input  logic                 rst_ni,

@@ -58,8 +58,8 @@ module dingo_rsp_quick (
   assign next_psn = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
                     && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room && !(is_uc && ctx_i.held);
   assign expected = next_psn && ctx_i.message == rsp_pkg::MSG_NONE;
-  // Of a longer WRITE a packet behind the first, at the place and with the key that dingo_rsp_intake guessed: it
-  // has put them into headers where such a packet has none.
+  // A packet of a longer WRITE after its first, at the address and with the key that dingo_rsp_intake guessed
+  // and put into headers that such a packet does not have.
   assign middle = op == roce_pkg::OP_WRITE_MIDDLE;
   assign ends = op == roce_pkg::OP_WRITE_LAST;
   assign follows = next_psn && key_i && ctx_i.message == rsp_pkg::MSG_WRITE && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0

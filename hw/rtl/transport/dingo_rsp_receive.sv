@@ -54,7 +54,7 @@ module dingo_rsp_receive (
     RX_UC = 4'd10,      // UC: does it begin or go on with a message?
     RX_TAKE = 4'd11,    // UC: its receive WQE, when all else is right
     RX_DROP = 4'd12,    // UC: the message ends here, and its receive WQE is the next one's
-    RX_INV = 4'd13,     // before END: who finds the key gone comes behind all that was granted through it
+    RX_INV = 4'd13,     // before END: once a lookup finds the key gone, all that was granted through it is ordered
     RX_PAUSED = 4'd14   // a region is paused: as if the packet had not come
   } state_t;
 
@@ -63,7 +63,7 @@ module dingo_rsp_receive (
   rsp_pkg::item_t it_q;
   logic no_item_q;      // the packet ends here
   logic taken_q;        // it took a receive WQE
-  logic bus_q;          // which could not be read
+  logic bus_q;          // the WQE could not be read
   rsp_pkg::item_t item; // it_q, and
   always_comb begin
     item = it_q;

@@ -54,7 +54,7 @@ module dingo_rsp_turn (
     TN_REPLY = 4'd8,
     TN_FLUSH = 4'd9,
     TN_FETCH = 4'd10,
-    TN_LAST = 4'd11                          // an SRQ's QP: who hears that it takes no more finds all its completions
+    TN_LAST = 4'd11                          // an SRQ's QP: its last event comes after all its completions
   } state_t;
   localparam logic [4:0] BURST = 5'd16;      // packets, or flushed WQEs, of a turn
 

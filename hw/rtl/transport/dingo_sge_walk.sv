@@ -18,7 +18,7 @@ module dingo_sge_walk (
     input  logic [3:0]  num_sge_i,
     output logic        done_o,        // one cycle
     output logic [7:0]  verr_o,        // with done and until the next order: of the first SGE that is refused; NONE: all is well
-    output logic        paused_o,      // likewise: the first that is not granted is of a paused region
+    output logic        paused_o,      // the first entry that is not granted names a paused region
     // segments, from the cycle behind done until the next order
     input  logic [3:0]  seg_index_i,
     output rtl_pkg::seg_t        seg_o,         // `last` of the last one

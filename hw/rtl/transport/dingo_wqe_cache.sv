@@ -60,8 +60,8 @@ module dingo_wqe_cache #(
   localparam int unsigned RING = 16;   // log2 of the largest ring
   localparam int unsigned NEAR = RING + 2;  // bits of an index that tell how far apart two blocks of a QP are
 
-  // A WQE's blocks never push each other out. Of few QPs each has a part of the lines for itself; with as many as there
-  // are, a QP's next block takes no line of another QP's present one, as long as none is two ahead of the others.
+  // Blocks of one WQE never evict each other. With few QPs each has lines of its own. With all QPs active, a QP's next
+  // block takes no line that holds another QP's current one, as long as none is two blocks ahead of the others.
   function automatic logic [LogLines-1:0] line_of(input logic [QP-1:0] qp, input logic [LogLines-1:0] index);
     line_of = index;
     for (int unsigned i = 0; i < QP && i < LogLines; i++) line_of[LogLines-1-i] = line_of[LogLines-1-i] ^ qp[i];
@@ -72,8 +72,9 @@ module dingo_wqe_cache #(
     below = (!a[2] && b[2]) || (a[2] == b[2] && ((!a[1] && b[1]) || (a[1] == b[1] && !a[0] && b[0])));
   endfunction
 
-  // Where a run of blocks that begins at line `a`, and goes on in group `a_next`, meets one on lines `b` to `b_last`:
-  // {in b's or b_last's group by what lies in a_next; by what lies in a's own group; even when both are of one block}
+  // Whether two runs of blocks share cache lines. Run A begins at line `a` and goes on in the group (8 lines)
+  // `a_next`; run B begins at line `b`, ends in group `b_last`, and is one block if `b_one`. Result: {A's second
+  // group is one of B's; A's first group is one of B's; the same, but exact to the line if both runs are one block}
   function automatic logic [2:0] meet(input logic [LogLines-1:0] a, input logic [LogLines-4:0] a_next,
                                       input logic [LogLines-1:0] b, input logic [LogLines-4:0] b_last, input logic b_one);
     logic own;
@@ -89,10 +90,10 @@ module dingo_wqe_cache #(
   logic [QP-1:0] qp_read_q, tag_qp;
   logic [31:0] index_read_q, tag_index;
   logic tag_err;
-  logic filled, we_err;                // by a read
+  logic filled, we_err;                // a read has filled a block
   logic [QP-1:0] we_qp;
   logic [31:0] we_index;
-  logic put;                           // by a read or a push
+  logic put;                           // a read or a push writes a block
   logic [QP-1:0] put_qp;
   logic [31:0] put_index;
   logic [LogLines-1:0] waddr, raddr;
@@ -131,7 +132,8 @@ module dingo_wqe_cache #(
       .rdata_o(data_o)
   );
 
-  // Tags once more, for probes: who forgets begins a generation, since valid_q for a second reader would be large.
+  // A second copy of the tags, for probes. Forgetting begins a new generation: a second read port of valid_q would
+  // be large.
   localparam int unsigned GEN = 4;
   logic [GEN-1:0] gen_q, probe_gen, probe_gen_q;
   logic [QP-1:0] probe_qp;
@@ -183,8 +185,8 @@ module dingo_wqe_cache #(
   logic [LOGF-1:0] due_wr_slot, due_rd_slot, due_next_slot;
   logic [QP-1:0] wake_qp_q;            // due_qp[due_rd_slot]
   logic [QP-1:0] due_qp[FILLS];        // QPs that wait for their turn
-  // Places of the blocks, of the first and of the last: two fills meet when they share a group of 8 lines,
-  // or, when both are of one block, the line.
+  // First and last lines of fills. Two fills clash when they share a group of 8 lines or, if both are one
+  // block, the line.
   localparam int unsigned G = LogLines - 3;
   logic [LogLines-1:0] fill_first[FILLS], due_first[FILLS];
   logic [G-1:0] fill_last[FILLS], due_last[FILLS];

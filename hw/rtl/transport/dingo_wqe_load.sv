@@ -91,7 +91,7 @@ module dingo_wqe_load (
   logic [15:0] most_inline;
   logic [7:0] verr;
   logic data_ok;
-  logic [31:0] atomic_len;             // of its one SGE
+  logic [31:0] atomic_len;             // length of the atomic's only SGE
   dingo_pkg::wqe_ud_t ud;
   dingo_pkg::wqe_rdma_t rdma;
   dingo_pkg::wqe_bind_t bind_mw;

@@ -142,7 +142,7 @@ package req_pkg;
     logic [31:0]  length;          // of the message
   } wqe_t;
 
-  // Of n blocks that are there, what one read of a send queue may take: up to 8.
+  // Blocks that one read of a send queue may take when n blocks are posted: up to 8.
   function automatic logic [3:0] fill_limit(input logic [31:0] n);
     fill_limit = n[31:3] == '0 ? n[3:0] : 4'd8;
   endfunction
@@ -249,7 +249,7 @@ package req_pkg;
     logic [7:0]  pos;              // of a record
     logic        to_sqe;           // the QP goes to SQE, not ERR
     logic [31:0] db_index;
-    logic [2:0]  db_pushed;        // of the blocks before it
+    logic [2:0]  db_pushed;        // blocks pushed before it
     logic [31:0] info_consumer;    // for the answer to a command
     item_t       item;
   } work_t;

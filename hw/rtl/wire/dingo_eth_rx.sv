@@ -203,7 +203,7 @@ module dingo_eth_rx (
                  (state_q == CHECK && !good_q);
   assign own_stat = state_q == DROP || state_q == COUNT || state_q == BYTES || state_q == GROUP ||
                     state_q == REFUSED;
-  // Lost frames are counted in between; who asks first stays until it is taken.
+  // Counts lost frames in between; the first request stays until it is taken.
   assign ask_lost = asked_q ? asked_lost_q : lost && !own_stat;
   assign stat_valid_o = own_stat || ask_lost;
   assign stat_done = stat_ready_i && !ask_lost;

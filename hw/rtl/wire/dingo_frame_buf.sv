@@ -6,7 +6,7 @@
 /// follow each other without a gap.
 module dingo_frame_buf #(
     parameter int unsigned LogBeats = 9,
-    parameter int unsigned LogCommands = 2,   // that wait
+    parameter int unsigned LogCommands = 2,   // log2 of the commands that wait
     parameter int unsigned TagWidth = 1
 ) (
     input  logic                clk_i,

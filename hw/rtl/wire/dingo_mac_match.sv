@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whose a MAC address is: in the address table, or a source address of a valid GID entry.
+/// Whether a MAC address is the card's: in the address table, or the source address of a valid GID
+/// entry.
 module dingo_mac_match (
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]                mac_valid_i,

@@ -110,7 +110,7 @@ module dingo_tx_eth #(
     if (valid_o && ready_i) out_n_q <= out_last ? '0 : out_n_q + 8'd1;
     if (!rst_ni) out_n_q <= '0;
   end
-  logic [13:0] low_at;                     // of its second byte
+  logic [13:0] low_at;                     // place of its second byte
   assign low_at = out_at + 14'd1;
   always_comb begin
     data_o = b_data;

@@ -43,8 +43,8 @@ module dingo_wire_rx #(
   localparam int unsigned LogBeats = 10;   // 64 KiB: seven of the longest frames
   localparam int unsigned MaxBeats = 145;  // of MAX_FRAME bytes
   localparam int unsigned LogFrames = 4;
-  // Whose headers have left and whose payload has not: what waits for a page list's line, 600 ns, must be enough for
-  // small packets to follow each other meanwhile.
+  // Packets whose headers have left and whose payload has not. Enough for small packets to keep coming while one
+  // waits 600 ns for a line of a page list.
   localparam int unsigned LogCommands = 6;
 
   // ---- in

@@ -134,7 +134,6 @@ package roce_pkg;
   localparam logic [7:0] RC_WRITE_FIRST = {TRANSPORT_RC, OP_WRITE_FIRST};
   localparam logic [7:0] RC_SEND_ONLY = {TRANSPORT_RC, OP_SEND_ONLY};
   localparam logic [7:0] RC_SEND_ONLY_IMM = {TRANSPORT_RC, OP_SEND_ONLY_IMM};
-  localparam logic [7:0] RC_WRITE_ONLY = {TRANSPORT_RC, OP_WRITE_ONLY};
   localparam logic [7:0] RC_READ_REQUEST = {TRANSPORT_RC, OP_READ_REQUEST};
   localparam logic [7:0] RC_READ_FIRST = {TRANSPORT_RC, OP_READ_FIRST};
   localparam logic [7:0] RC_READ_MIDDLE = {TRANSPORT_RC, OP_READ_MIDDLE};

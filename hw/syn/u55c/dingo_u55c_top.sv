@@ -152,6 +152,6 @@ module dingo_u55c_top (
       .m_rx_tuser(mac_user), .m_rx_tdata(mac_data), .m_rx_tkeep(mac_keep),
       .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
   );
-  // The card's bursts have 64-byte beats and stay in their page; writes are of one ID.
+  // The card's bursts have 64-byte beats and do not cross a page; all writes have one ID.
   wire unused_ok = &{1'b0, awlen, db_araddr};
 endmodule

@@ -255,7 +255,7 @@ struct dingo_compute_kernel {
 
 #define DINGO_MAX_KERNELS 16
 
-/* Of the extended QUERY_DEVICE. */
+/* The driver's part of the extended QUERY_DEVICE. */
 struct dingo_query_device_resp {
 	__u32 comp_mask;
 	__u32 num_kernels;	/* 0: no compute slot */

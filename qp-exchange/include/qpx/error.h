@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes wrong in qpx: one exception with a code for programs and a text for people.
+// Errors of qpx: one exception with a code for programs and a text for people.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -15,7 +15,7 @@ enum class ErrorCode {
     Timeout,      ///< the time given was not enough
     Protocol,     ///< the other side does not keep to the protocol
     Version,      ///< the other side speaks another major version
-    Auth,         ///< TLS failed, or the other side is not who it must be
+    Auth,         ///< TLS failed, or the other side has the wrong identity
     Limit,        ///< a stated limit would be, or was, exceeded
     PeerGone,     ///< the connection ended
     Device,       ///< a verbs call failed

@@ -25,12 +25,13 @@ struct GroupOptions {
     std::optional<uint32_t> rank;  ///< unset: any that is free; tcp:// needs it, rank 0 serves
     uint32_t size = 0;             ///< 0: the job's, or an open group without a fixed size
     std::string name;              ///< unique in the job; empty: none
-    bool shrink = false;  ///< who fails is left out, barriers go on; the first member decides
-    int family = 0;       ///< AF_INET or AF_INET6 only; 0: both
+    /// members that fail are left out, barriers go on; the first member decides
+    bool shrink = false;
+    int family = 0;  ///< AF_INET or AF_INET6 only; 0: both
     /// A signal whose handler runs while a call waits ends that call with Error(Cancelled).
     bool stop_on_signal = false;
     Security security;
-    /// Of each call that is given none, and of join(). Negative: for ever.
+    /// For join(), and for each call without a timeout of its own. Negative: waits for ever.
     std::chrono::milliseconds timeout{30'000};
 };
 
@@ -65,7 +66,7 @@ struct RankEndpoint {
     Endpoint endpoint{};
 };
 struct Exchanged {
-    std::vector<RankBytes> items;  ///< by rank
+    std::vector<RankBytes> items;  ///< indexed by rank
     std::vector<uint32_t> gone;    ///< peers that left, failed or gave up instead
 };
 
@@ -89,10 +90,14 @@ class Group {
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
+    /// This member's rank, from 0.
     virtual uint32_t rank() const = 0;
-    virtual uint32_t size() const = 0;  ///< 0: open group
+    /// Number of ranks of the job; 0: an open group.
+    virtual uint32_t size() const = 0;
+    /// URL with which other members join.
     virtual std::string url() const = 0;
-    virtual Milliseconds timeout() const = 0;  ///< GroupOptions::timeout
+    /// GroupOptions::timeout.
+    virtual Milliseconds timeout() const = 0;
 
     /// Sets a value that all members can read.
     virtual void put(std::string_view key, std::span<const std::byte> value) = 0;
@@ -162,7 +167,9 @@ class Group {
     /// group serves until the others have left or the timeout is over.
     virtual void leave() = 0;
 
+    /// With TLS. False: tell the user that keys and addresses cross the network in clear.
     virtual bool secure() const = 0;
+    /// As Connection::security_text().
     virtual std::string security_text() const = 0;
 
   protected:

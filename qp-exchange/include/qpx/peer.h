@@ -87,7 +87,7 @@ class Connection {
     /// from signal handlers, while the object exists and is not moved.
     void cancel() noexcept;
 
-    /// The peer's end of the connection has come, though messages before it may be unread. Does not
+    /// True when the peer has closed the connection; messages before that may be unread. Does not
     /// wait; over cm:// only a call that receives notices.
     bool peer_gone() const;
 
@@ -97,14 +97,20 @@ class Connection {
     /// perhaps when it gives nothing yet. Not to be read. Over cm:// also every few milliseconds,
     /// for librdmacm has no descriptor to wait on. @throws Error(Limit) no descriptors left
     int fd() const;
-    std::string peer_address() const;  ///< "192.0.2.1", "fe80::1%eth0"
+    /// Numeric address of the peer: "192.0.2.1", "fe80::1%eth0".
+    std::string peer_address() const;
+    /// Numeric address of this side of the connection.
     std::string local_address() const;
+    /// TCP port of the peer, host byte order.
     std::uint16_t peer_port() const;
-    std::string peer_name() const;      ///< as it calls itself
-    std::string peer_identity() const;  ///< as TLS proved it; empty without security
-    bool secure() const;                ///< false: say so to the user
-    std::string security_text()
-        const;  ///< "TLS_AES_256_GCM_SHA384, certificate \"CN=a\"" or "not encrypted"
+    /// The peer's own name for itself (PeerOptions::name). Not proved.
+    std::string peer_name() const;
+    /// Identity that TLS has proved; empty without security.
+    std::string peer_identity() const;
+    /// With TLS. False: tell the user that rkeys cross the network in clear.
+    bool secure() const;
+    /// "TLS_AES_256_GCM_SHA384, certificate \"CN=a\"" or "not encrypted".
+    std::string security_text() const;
 
     class [[gnu::visibility("hidden")]] Impl;
     explicit Connection(std::unique_ptr<Impl> impl);
@@ -125,6 +131,7 @@ class Listener {
     /// @param port 0: any free one
     /// @throws Error Resolve; Refused when the port is in use
     Listener(const std::string& address, std::uint16_t port, const PeerOptions& options = {});
+    /// The same. @param url tcp://address:port or cm://address:port
     explicit Listener(const Url& url, const PeerOptions& options = {});
     Listener(Listener&&) noexcept;
     Listener& operator=(Listener&&) noexcept;
@@ -144,8 +151,10 @@ class Listener {
     /// s"); empties the list.
     std::vector<std::string> turned_away();
 
+    /// TCP port that it listens on, host byte order.
     std::uint16_t port() const;
-    std::string url() const;  ///< what a client on this host gives
+    /// URL for a client on this host.
+    std::string url() const;
     /// For poll(), select(), epoll: readable when try_accept() has work: then call it. Not to be
     /// read.
     int fd() const;

@@ -25,7 +25,7 @@ enum qpx_error {
     QPX_ETIMEOUT = 4,      /* the time given was not enough */
     QPX_EPROTOCOL = 5,     /* the other side does not keep to the protocol */
     QPX_EVERSION = 6,      /* the other side speaks another major version */
-    QPX_EAUTH = 7,         /* TLS failed, or the other side is not who it must be */
+    QPX_EAUTH = 7,         /* TLS failed, or the other side has the wrong identity */
     QPX_ELIMIT = 8,        /* a limit was, or would be, exceeded */
     QPX_EPEERGONE = 9,     /* the connection ended */
     QPX_EDEVICE = 10,      /* a verbs call failed */
@@ -245,9 +245,9 @@ QPX_API void qpx_refuse(qpx_connection* connection, const char* reason);
 /* Ends the conversation in order and frees; NULL is ignored. */
 QPX_API void qpx_close(qpx_connection* connection);
 
-/* Return how the peer calls itself, its numeric address, and this host's. Never NULL; valid until
- * qpx_close(). */
+/* Returns the peer's own name for itself. Never NULL; valid until qpx_close(). */
 QPX_API const char* qpx_peer_name(const qpx_connection* connection);
+/* Returns the peer's numeric address, and this host's. Never NULL; valid until qpx_close(). */
 QPX_API const char* qpx_peer_address(const qpx_connection* connection);
 QPX_API const char* qpx_local_address(const qpx_connection* connection);
 
@@ -313,9 +313,9 @@ QPX_API int qpx_describe_number(const char* device, uint32_t qpn, uint32_t type,
                                 int* chosen_gid_index);
 
 /*
- * Finds the two GIDs to use; both sides find the same pair. They are of one RoCE version and
- * family, and of one network if there is a common one. The calls below use it; a program that
- * changes the QP's state itself calls it.
+ * Finds the two GIDs to use; both sides find the same pair. They have the same RoCE version and
+ * family, and belong to one network if there is a common one. The calls below use it; a program
+ * that changes the QP's state itself calls it.
  * @local, @gid_index: as qpx_describe() filled them.
  * @remote: the peer's endpoint.
  * @mine: index in this host's table. @theirs: the peer's GID, 16 bytes.

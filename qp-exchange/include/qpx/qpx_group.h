@@ -78,9 +78,11 @@ QPX_API int qpx_rank_from_environment(uint32_t* rank, uint32_t* size);
 QPX_API int qpx_group_join(const char* url, const struct qpx_group_options* options,
                            qpx_group** group);
 
-/* Return the member's rank; the job's size, 0 for an open group; 1 with TLS, else 0. */
+/* Returns this member's rank, from 0. */
 QPX_API uint32_t qpx_group_rank(const qpx_group* group);
+/* Returns the job's number of ranks; 0: an open group. */
 QPX_API uint32_t qpx_group_size(const qpx_group* group);
+/* Returns 1 with TLS, else 0. */
 QPX_API int qpx_group_secure(const qpx_group* group);
 
 /* Returns a descriptor for poll(), readable when qpx_group_poll_event() may have an event; -1 when
@@ -102,6 +104,7 @@ QPX_API int qpx_group_try_get(qpx_group* group, const char* key, void** value, s
 
 /*
  * Waits until the key is set and reads it.
+ * @timeout_ms: milliseconds, here and below; 0: that of the group; negative: for ever.
  * @value: the result, *@length bytes, to be freed by free(); NULL for an empty one.
  * Returns 0, -QPX_ETIMEOUT.
  */
@@ -123,7 +126,8 @@ QPX_API int qpx_group_barrier(qpx_group* group, int timeout_ms);
 
 /*
  * Each member gives @length bytes and gets those of all.
- * @all: an array of *@count by rank, to be freed by one free().
+ * @timeout_ms: as for qpx_group_get().
+ * @all: an array of *@count items, indexed by rank, to be freed by one free().
  * Returns as qpx_group_barrier().
  */
 QPX_API int qpx_group_all_gather(qpx_group* group, const void* mine, size_t length, int timeout_ms,

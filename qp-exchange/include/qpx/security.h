@@ -28,9 +28,9 @@ struct Security {
     std::string certificate{};  ///< with the chain behind it
     std::string key{};
     std::string ca{};
-    /// Who may be the other side: common names or subject alternative names (DNS, IP, URI), "*" for
-    /// one DNS label. Empty: a client wants the name it connects to, a server takes whom the CA
-    /// signed.
+    /// Accepted identities of the other side: common names or subject alternative names (DNS, IP,
+    /// URI), "*" for one DNS label. Empty: a client wants the name it connects to, a server accepts
+    /// every identity that the CA signed.
     std::vector<std::string> allowed_peers{};
 
     // Psk: a client shows the first, a server takes all. allowed_peers narrows to these identities.

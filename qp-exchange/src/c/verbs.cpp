@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The C interface to what is asked of the device.
+// C interface to questions about the device.
 #include "qpx/verbs.h"
 
 #include <algorithm>

@@ -33,7 +33,7 @@ class Channel {
                          const char* what, const OnAnswer& on_answer);
 
     std::optional<GroupEvent> next_event();
-    /// Until something came or the time is over.
+    /// Waits until something came or the time is over.
     void wait_readable(std::chrono::milliseconds time);
     /// Sends a last request without waiting for anything.
     void send_last(Message request) noexcept;

@@ -48,7 +48,7 @@ enum Option : uint32_t {
     no_wait = 2,       ///< GET: answer at once, also when the key does not exist
     once = 4,          ///< PUT: refuse when the key exists
     barrier = 8,       ///< GATHER: nothing is gathered
-    shrink = 16,       ///< JOIN: who fails is left out, the others' collectives go on
+    shrink = 16,       ///< JOIN: members that fail are left out, the others' collectives go on
     events_lost = 32,  ///< EVENTS: some before these were dropped, ask for the members
     exists = 64,       ///< VALUE, DONE: the key was there
 };

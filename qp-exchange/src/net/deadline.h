@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How long a call may wait, and who may end it before.
+// How long a call may wait, and what may end it before.
 #pragma once
 #include <poll.h>
 
@@ -12,7 +12,7 @@ namespace qpx::net {
 
 using Clock = std::chrono::steady_clock;
 
-/// What another thread or a signal handler uses to end a call that waits.
+/// Ends a call that waits, from another thread or a signal handler.
 class Interrupt {
   public:
     /// @param on_signal a wait that any signal handler interrupts ends, too. @throws Error(Limit)

@@ -23,7 +23,7 @@ class Readiness {
     /// Readable from this moment on; none: never by time.
     void wake_at(std::optional<Clock::time_point> at);
 
-    /// How often to look at what has no descriptor to wait on.
+    /// How often to look at sources without a descriptor to wait on.
     static constexpr std::chrono::milliseconds tick{4};
 
   private:

@@ -21,10 +21,10 @@ struct Address {
 };
 /// "192.0.2.1", "2001:db8::1", "fe80::1%eth0"; IPv4-mapped ones as IPv4.
 std::string address_text(const Address& address);
-/// Whose connections are counted together: an IPv4 address, or the /64 of an IPv6 one.
+/// The network whose connections are counted together: an IPv4 address, or the /64 of an IPv6 one.
 std::string network_of(const std::string& address);
 std::uint16_t port_of(const Address& address);
-/// With the port: "192.0.2.1:18515", "[2001:db8::1]:18515".
+/// Text with the port: "192.0.2.1:18515", "[2001:db8::1]:18515".
 std::string address_port_text(const Address& address);
 
 /// All addresses of a host. @param family 0: both. @param passive for bind; an empty host is then

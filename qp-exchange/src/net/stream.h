@@ -110,7 +110,7 @@ class Acceptor {
 /// @throws Error Resolve; Refused when the port is taken
 std::unique_ptr<Acceptor> make_tcp_acceptor(const std::string& address, std::uint16_t port,
                                             int family);
-/// All addresses of the host in turn.
+/// Connects to the first of the host's addresses that answers, in turn.
 std::unique_ptr<Stream> connect_tcp_stream(const std::string& host, std::uint16_t port, int family,
                                            Deadline deadline);
 

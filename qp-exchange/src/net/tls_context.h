@@ -27,7 +27,7 @@ class Tls {
     Role role() const { return role_; }
     /// Key of an identity, null when there is none.
     const PskKey* find(std::string_view identity) const;
-    /// By allowed_peers; an empty list allows all.
+    /// Whether allowed_peers has one of the names; an empty list allows all.
     bool allows(const std::vector<std::string>& names) const;
 
   private:

@@ -25,7 +25,7 @@ class FrameStream {
     /// What of out() the socket takes. @return bytes
     std::size_t write_queued();
 
-    /// One read. @return bytes; closed() tells of the other side's end
+    /// Reads once. @return bytes; closed() tells of the other side's end
     std::size_t read_some();
     bool closed() const { return closed_; }
     /// The next whole frame, valid until read_some(); that of a REFUSE has no number to check.
@@ -40,7 +40,7 @@ class FrameStream {
     /// The empty buffers' memory.
     void release_memory(std::uint32_t max_frame);
 
-    /// Sends what is queued and ends this direction, without waiting. @throws Error(PeerGone)
+    /// Sends queued frames and ends this direction, without waiting. @throws Error(PeerGone)
     void finish();
 
   private:

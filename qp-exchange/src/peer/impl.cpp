@@ -152,7 +152,7 @@ void Connection::Impl::throw_last_words() {
         while (read_some()) {
         }
     } catch (const Error&) {
-        // What came before the break is in the reader.
+        // Frames before the break are in the reader.
     }
     while (const auto frame = frames_.next()) {
         if (frame->header.type == wire::Type::Refuse) {

@@ -24,7 +24,7 @@ Listener::Impl::Impl(std::unique_ptr<net::Acceptor> acceptor, const PeerOptions&
       tls_(options.security),
       acceptor_(std::move(acceptor)),
       interrupt_(options.stop_on_signal) {
-    // What is wrong with the options is told now, not to the first client.
+    // Wrong options are reported now, not to the first client.
     peer::make_hello(wire::feature_peer, wire::feature_peer, options);
     readiness_.watch(interrupt_.fd(), true, false);
     watch();

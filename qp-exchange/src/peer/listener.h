@@ -36,7 +36,7 @@ class Listener::Impl {
 
     void tell(const std::string& address, const std::string& what);
     void take_connections();
-    /// One step for each; the first that is done.
+    /// Advances each handshake by a step; returns the first that is done.
     std::optional<peer::Session> step_all();
     void drop_slow();
     bool paused();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is asked of the device.
+// Questions to the device.
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
@@ -88,7 +88,8 @@ GidQuery with_route(GidQuery query) {
     return query;
 }
 
-/// Of the network of an address of this host, counted in its GID. 0: it has no such address.
+/// Prefix length of this host's address, counted in bits of its GID. 0: the host has no such
+/// address.
 std::uint8_t network_bits(const std::array<std::uint8_t, 16>& gid) {
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) {

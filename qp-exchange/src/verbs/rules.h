@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is decided before the device is asked: pure functions of what is known.
+// Decisions before the device is asked: pure functions of known facts.
 #pragma once
 #include <infiniband/verbs.h>
 
@@ -23,7 +23,8 @@ std::vector<GidCandidate> candidates_of(
     const std::function<std::uint8_t(const std::array<std::uint8_t, 16>&)>& prefix,
     std::vector<GidChoice>& choices);
 
-/// Positions of the pair; both sides find the same one. Nothing: no two are of one type and family.
+/// Positions of the pair; both sides find the same one. Empty: no two have the same type and
+/// family.
 std::optional<std::pair<std::size_t, std::size_t>> choose_pair(
     std::span<const GidCandidate> mine, std::span<const GidCandidate> theirs);
 

@@ -17,7 +17,7 @@ constexpr std::uint32_t magic = 0x51505831;  // "QPX1"
 constexpr std::uint8_t critical_flags = 0xf0;
 constexpr std::size_t first_space = 4096;
 
-/// What came instead of the magic, so that people see with whom they talk.
+/// The bytes that came instead of the magic, so that people see what answered.
 std::string shown(std::span<const std::byte> bytes) {
     std::string text;
     for (const std::byte byte : bytes) {

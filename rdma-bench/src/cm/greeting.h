@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a connection request carries as private data: that it is of this run, and for which QP.
+// Private data of a connection request: which run it belongs to, and for which QP it is.
 #pragma once
 #include <array>
 #include <cstddef>

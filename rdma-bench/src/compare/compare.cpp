@@ -47,8 +47,8 @@ std::vector<double> values(const Entry& entry, double Repeat::*value) {
     return all;
 }
 
-/// What second / first may be. Pairs: the ratios themselves. Else from the ends of both intervals,
-/// which is wider than need be, and never too narrow.
+/// Interval of second / first. Pairs: that of their ratios. Else made from the ends of both
+/// intervals, so it may be too wide, never too narrow.
 std::optional<Spread> ratio_interval(const std::vector<double>& first,
                                      const std::vector<double>& second, bool paired) {
     if (first.size() < 2 || second.size() < 2) {
@@ -128,7 +128,7 @@ class Matcher {
         const auto a = values(first, kind.value), b = values(second, kind.value);
         const double one = a.empty() ? plain(first) : spread_of(a).median;
         const double other = b.empty() ? plain(second) : spread_of(b).median;
-        // What was not measured has no ratio.
+        // A value that was not measured has no ratio.
         if (!(one > 0) || !(other > 0) || !std::isfinite(one) || !std::isfinite(other)) {
             return;
         }

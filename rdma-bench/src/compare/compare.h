@@ -48,7 +48,7 @@ struct CompareOptions {
 
 struct Comparison {
     std::vector<Figure> figures;  ///< in the order of the first run's entries
-    /// What is wrong with the second run and not with the first: wrong data, an early end.
+    /// Faults of the second run that the first has not: wrong data, an early end.
     std::vector<std::string> failures;
     /// Entries of one run only, settings that differ.
     std::vector<std::string> remarks;

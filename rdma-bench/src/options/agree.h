@@ -13,7 +13,7 @@ struct OptionValue {
     bool operator==(const OptionValue&) const = default;
 };
 
-/// In a fixed order; `value` as a user would write it.
+/// Options that both sides must agree on, in a fixed order; `value` as a user would write it.
 std::vector<OptionValue> agreed_options(const Options& options);
 
 /// One part of a sentence for each that differs: "-s: 64 here, 4096 at the peer"; empty when all

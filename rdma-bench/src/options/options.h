@@ -39,7 +39,7 @@ struct Test {
 std::string_view to_string(Test test);
 /// Nothing when there is no such test.
 std::optional<Test> parse_test(std::string_view name);
-/// In the order of the help.
+/// All tests, in the order of the help.
 const std::array<Test, 10>& all_tests();
 
 enum class Connection : std::uint8_t { kRc, kUc, kUd };
@@ -96,7 +96,7 @@ struct Options {
     bool rdma_cm = false;            ///< -R: the connection managers of both hosts connect the QPs
     bool rdma_cm_exchange = false;   ///< -z: the two programs talk over rdma_cm instead of TCP
     unsigned connect_timeout = 10;   ///< --connect-timeout, seconds
-    unsigned clients = 1;            ///< --clients: so many at a time, of a server
+    unsigned clients = 1;            ///< --clients: clients that a server serves at a time
 
     // Traffic.
     Connection connection = Connection::kRc;  ///< -c

@@ -43,7 +43,7 @@ class Histogram {
     [[nodiscard]] double min() const;
     [[nodiscard]] double max() const;
     [[nodiscard]] double mean() const;
-    [[nodiscard]] double stdev() const;  ///< of the population
+    [[nodiscard]] double stdev() const;  ///< standard deviation of the population
     /// @param percent 0 to 100: the value that this part of the samples does not exceed, at most a
     /// bucket too high
     [[nodiscard]] double percentile(double percent) const;
@@ -77,7 +77,7 @@ class Histogram {
         const unsigned shift = 64U - kSubBits - static_cast<unsigned>(__builtin_clzll(ticks));
         return (std::size_t{shift} << (kSubBits - 1)) + (ticks >> shift);
     }
-    /// Smallest value of a bucket, in ticks.
+    /// Smallest value that falls into a bucket, in ticks.
     static std::uint64_t lower(std::size_t index);
 
   private:

@@ -91,7 +91,7 @@ Series line(const Groups& groups, const Group& part, const std::string& name, in
     return series;
 }
 
-/// "Highest: 93.2 Gb/s at 64 KiB" and the like, for who cannot see the picture.
+/// "Highest: 93.2 Gb/s at 64 KiB" and the like, for readers that cannot see the picture.
 std::string describe(const Plot& plot, bool highest) {
     const Series* best_series = nullptr;
     Point best{};

@@ -114,7 +114,7 @@ Json verification(const Verification& v) {
             {"first_mismatch", v.first}};
 }
 
-/// Null for what was not measured.
+/// Null for a value that was not measured.
 Json measured(double value) {
     return value > 0 ? number(value) : Json(nullptr);
 }

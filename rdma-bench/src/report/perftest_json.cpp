@@ -15,7 +15,7 @@ constexpr double kGiga = 1e9;
 constexpr double kMega = 1e6;
 constexpr double kNanosecondsPerMicrosecond = 1e3;
 
-/// As perftest calls its tests.
+/// perftest's name of the test.
 std::string perftest_name(Test test) {
     const char* const operation = test.operation == Operation::kWrite      ? "RDMA_Write"
                                   : test.operation == Operation::kWriteImm ? "RDMA_Write"

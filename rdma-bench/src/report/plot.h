@@ -37,7 +37,7 @@ struct PlotAxis {
 struct Plot {
     std::string id;  ///< unique in the page; letters, digits, '-'
     std::string title;
-    std::string description;  ///< what the picture shows, for who cannot see it
+    std::string description;  ///< what the picture shows, for readers that cannot see it
     PlotAxis x;
     PlotAxis y;
     std::vector<Series> series;

@@ -34,12 +34,12 @@ struct HostFacts {
     std::string name;    ///< host name
     std::string kernel;  ///< release
     std::string cpu;     ///< model name
-    unsigned cpus = 0;   ///< that this process may use
+    unsigned cpus = 0;   ///< processors that this process may use
     DeviceFacts device;
     std::string clock;         ///< what time is read from; empty: not told
     std::string pinned;        ///< --pin: processors of the threads that move messages; empty: free
     int device_node = -1;      ///< NUMA node of the device; -1: not told
-    int memory_node = -1;      ///< of the messages' memory
+    int memory_node = -1;      ///< NUMA node of the messages' memory
     std::string thread_nodes;  ///< of the processors that the threads may use: "0" or "0,1"
 };
 
@@ -69,7 +69,7 @@ struct Counter {
 };
 
 struct Verification {
-    std::uint64_t messages = 0, bytes = 0;  ///< that were compared
+    std::uint64_t messages = 0, bytes = 0;  ///< messages and bytes that were compared
     std::uint64_t wrong = 0;  ///< messages with at least one wrong byte, or out of order
     std::uint64_t lost = 0;   ///< that never came: UC and UD only
     std::string first;        ///< the first mismatch in words: message, offset, expected, got
@@ -115,7 +115,7 @@ struct Entry {
     std::uint64_t bytes = 0;  ///< payload of those
     double seconds = 0;       ///< measured time
     std::string started;      ///< UTC, "2026-01-31T12:00:00Z"
-    std::optional<Bandwidth> bandwidth;  ///< of the bandwidth tests
+    std::optional<Bandwidth> bandwidth;  ///< bandwidth tests only
     std::optional<Histogram> latency;    ///< of the latency tests, and of the others with --rate
     std::vector<double> samples;         ///< -H, -U: nanoseconds in order of measurement
     CpuCost cpu;                         ///< this side
@@ -142,7 +142,7 @@ struct QpFacts {
 };
 
 struct Result {
-    std::string version;  ///< of the program
+    std::string version;  ///< version of the program
     Test test;
     bool client = false;  ///< which side wrote this
     std::string started;  ///< UTC, as in Entry

@@ -17,7 +17,7 @@ constexpr unsigned kFewestRepeats = 6;
 struct Spread {
     std::size_t count = 0;
     double median = 0;
-    double low = 0, high = 0;  ///< of the interval
+    double low = 0, high = 0;  ///< ends of the interval
     double confidence =
         0;  ///< that it really has: at least kWantedConfidence with 6 values or more
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
 /// Time stamps of so many messages are kept for the peak, as perftest does.
 constexpr std::uint64_t kMostStamps = 20000;
-/// Of a series over time.
+/// Points of a series over time at most.
 constexpr std::size_t kMostPoints = 1000;
 
 }  // namespace

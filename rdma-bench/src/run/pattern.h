@@ -18,12 +18,12 @@ struct Stream {
 
 void fill_pattern(std::span<std::byte> message, Stream stream, std::uint64_t sequence);
 
-/// Nothing when each byte is right, else "message 17 of QP 0, offset 4: expected 0x12, got 0x34",
-/// and which other message the content is of when it is one whole.
+/// Returns "" when each byte is right, else "message 17 of QP 0, offset 4: expected 0x12, got
+/// 0x34", and which other message the content is when it is one whole.
 std::string check_pattern(std::span<const std::byte> message, Stream stream,
                           std::uint64_t sequence);
 
-/// The sequence number that the first 8 bytes are of; only right when the message is of this
+/// Sequence number that the first 8 bytes encode; only right when the message belongs to this
 /// stream.
 std::uint64_t sequence_of(std::span<const std::byte> message, Stream stream);
 

@@ -11,7 +11,7 @@ namespace rdma_bench {
 /// The figures of one measurement.
 Repeat repeat_of(const Entry& entry);
 
-/// Of one figure of all of them.
+/// Median over the repeats of one figure.
 double median_of(const std::vector<Repeat>& repeats, double Repeat::*value);
 
 /// Figures become medians, counts and costs sums, latencies those of all together, the series one

@@ -193,7 +193,7 @@ void RoundCheck::compare_atomics() {
     }
 }
 
-/// The atomics themselves are compared by who sent them; here only that all were done once.
+/// The sender of atomics compares their results; here only that all were done once.
 void RoundCheck::compare_counters() {
     for (unsigned qp = 0; qp < run_.qps; ++qp) {
         std::uint64_t value;

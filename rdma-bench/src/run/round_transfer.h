@@ -49,7 +49,7 @@ class RoundTransfer {
     unsigned count_;
     Control control_;
     std::vector<std::thread> threads_;
-    std::vector<std::vector<Arrival>> collected_;  ///< by thread
+    std::vector<std::vector<Arrival>> collected_;  ///< one list per thread
     std::vector<Arrival> arrivals_;
     std::unique_ptr<nlohmann::json> checked_;
     bool said_sent_ = false;

@@ -24,7 +24,7 @@ namespace rdma_bench {
 namespace {
 
 using nlohmann::json;
-/// Of what the two programs say to each other; another number is refused.
+/// Version of the protocol between the two programs; a peer with another one is refused.
 constexpr int kProtocol = 1;
 
 std::string utc_now() {
@@ -304,7 +304,7 @@ class Session {
         }
     }
 
-    /// What there is of rows whose repeats were cut short.
+    /// Emits the repeats that there are of rows that were cut short.
     void emit_unfinished() {
         for (auto& row : kept_) {
             if (row.size() > 1 && row.back().partial) {
@@ -375,7 +375,7 @@ class Session {
 
     void fill(Entry& entry, const Measured& mine, const Measured& peers, EntryRun& run) {
         const bool latency = options_.test.latency();
-        // Who starts the messages measures them; half a round trip both sides do.
+        // The initiator measures the messages; for half a round trip both sides do.
         const bool own = role_.initiator || options_.bidirectional || options_.test.ping_pong();
         const Measured& from = own ? mine : peers;
         entry.iterations = from.messages;

@@ -43,7 +43,7 @@ struct Outcome {
     std::uint64_t late = 0;  ///< --rate: messages that could not start in time
     CpuCost cost;
     Histogram latency{1.0};              ///< in ticks, or half ticks for half round trips
-    std::vector<std::uint64_t> samples;  ///< likewise
+    std::vector<std::uint64_t> samples;  ///< in the same unit
 };
 
 /// Shared by the threads of an entry and the main thread.
@@ -107,7 +107,7 @@ struct PingPong {
         nullptr;  ///< host addresses of this QP's areas; null where the CPU cannot reach
     std::byte* in = nullptr;
     std::size_t out_stride = 0, in_stride = 0;
-    unsigned slots = 1;      ///< of both areas
+    unsigned slots = 1;      ///< slots of each area
     std::size_t header = 0;  ///< bytes in front of a received message
     bool verify = false;
     bool from_server = false;  ///< this side's messages carry the server's pattern

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/link_rate.h"
 #include "exit.h"
 
 namespace rdma_bench {
@@ -89,44 +90,9 @@ const char* state_name(ibv_port_state state) {
     }
 }
 
-/// Gb/s of one lane by ibv_port_attr::active_speed; the rates of the encodings, not the names.
-double lane_gbits(unsigned speed) {
-    switch (speed) {
-        case 1:
-            return 2.5;
-        case 2:
-            return 5;
-        case 4:
-        case 8:
-            return 10;
-        case 16:
-            return 14;
-        case 32:
-            return 25;
-        case 64:
-            return 50;
-        case 128:
-            return 100;
-        default:
-            return 0;
-    }
-}
-
-unsigned lanes(unsigned width) {
-    switch (width) {
-        case 1:
-            return 1;
-        case 2:
-            return 4;
-        case 4:
-            return 8;
-        case 8:
-            return 12;
-        case 16:
-            return 2;
-        default:
-            return 0;
-    }
+double rate_gbits(const ibv_port_attr& port) {
+    const dingo::LaneRate* const lane = dingo::lane_rate(port.active_speed);
+    return lane == nullptr ? 0 : lane->deci_gbps * dingo::lanes_of(port.active_width) / 10.0;
 }
 
 std::string cpu_model() {
@@ -192,7 +158,7 @@ DeviceFacts Device::facts() const {
     facts.link_layer = ethernet() ? "Ethernet" : "InfiniBand";
     facts.state = state_name(port_attr_.state);
     facts.active_mtu = active_mtu();
-    facts.rate_gbits = lane_gbits(port_attr_.active_speed) * lanes(port_attr_.active_width);
+    facts.rate_gbits = rate_gbits(port_attr_);
     return facts;
 }
 

@@ -29,7 +29,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# Of the rate at least, of a request's time at most; and where the attackers have the card work.
+# Least share of the rate, most of a request's time; and the same where the attackers make the card
+# work.
 BOUNDS = (0.9, 3.0)
 BOUNDS_WORK = (0.35, 10.0)
 TRIES = 4

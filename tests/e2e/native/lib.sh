@@ -102,7 +102,7 @@ sent() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; prin
 
 # wait_listen PORT PID: until the port has a listener, or the process is gone. A busy machine may take its time.
 wait_listen() { wait_socket listening "$@"; }
-# wait_connected PORT PID: likewise, until somebody is connected to it.
+# wait_connected PORT PID: the same, until somebody is connected to it.
 wait_connected() { wait_socket established "$@"; }
 wait_socket() {
     local _
@@ -153,8 +153,9 @@ pair() {
         pass "$name"
     fi
 }
-# lossy_pair NAME SERVER CLIENT REGEX: programs that do not wait for each other at their end, on a wire that loses frames. Who has
-# all messages and ACKs leaves; if its own last ACK was lost, the other side's retries find nobody, as on every device.
+# lossy_pair NAME SERVER CLIENT REGEX: programs that do not wait for each other at their end, on a wire that loses
+# frames. A program leaves when it has all messages and ACKs; if its own last ACK was lost, the other side's retries
+# find nobody, as on every device.
 lossy_pair() { local lossy=yes && pair "$@"; }
 # lost_last_ack FINISHED OTHER REGEX: the one printed its result, the other one only missed an ACK.
 lost_last_ack() { grep -qE "$3" "$1" && grep -q 'transport retry counter exceeded' "$2"; }

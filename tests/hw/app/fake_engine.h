@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The smallest engine that a card can be made with: enough of the contract's registers to be
-// probed, and every port used once, so that tests see each path through the card.
+// A minimal engine for a card: enough of the contract's registers to be probed, and each port used
+// once, so that tests see each path through the card.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a card's loop watches of a wire: a card at rest must hear of frames and of room for its own,
-// whatever descriptors the wire has just now and whoever made it have them.
+// What a card's loop watches of a wire: a sleeping card must learn of frames and of room for its
+// own, whatever descriptors the wire has just now and whatever made it open them.
 #include "app/served_card.h"
 
 #include <fcntl.h>

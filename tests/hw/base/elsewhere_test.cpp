@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Large mappings go on another thread: who lets go of them does not wait for their pages.
+// Large mappings are removed on another thread: the releasing thread does not wait for their pages.
 #include "base/elsewhere.h"
 
 #include <gtest/gtest.h>

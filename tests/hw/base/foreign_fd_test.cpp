@@ -78,7 +78,7 @@ TEST(ForeignFd, AUnixSocketWithoutDescriptorsInItIsClosedAtOnce) {
     }
 }
 
-// Who connects to it and is not accepted may have sent descriptors whose close() waits; Linux
+// A peer that connects and is not accepted may have sent descriptors whose close() waits; Linux
 // before 6.3 does not count them.
 TEST(ForeignFd, AListenerIsEndedWithoutWaitingForWhatCameToIt) {
     UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));

@@ -27,7 +27,7 @@ class DataThread {
         stop_ = true;
         thread_.join();
     }
-    /// Not atomic: the gate alone orders who changes it.
+    /// Not atomic: the gate alone orders its writers.
     std::uint64_t changes = 0;
     std::atomic<std::uint64_t> rounds = 0;
     std::atomic<bool> rests = false;

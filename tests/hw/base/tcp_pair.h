@@ -11,8 +11,8 @@
 
 namespace dingo::test {
 
-/// A TCP connection of this host: who has connected, and who has accepted. `small`: data wait in
-/// the least buffers that the kernel has.
+/// A TCP connection within this host: the connecting and the accepting end. `small`: data wait in
+/// the smallest buffers that the kernel has.
 inline std::pair<UniqueFd, UniqueFd> tcp_pair(bool small = false) {
     const UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     UniqueFd from(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory that makes whoever touches it wait, as a hostile client's does.
+// Memory that blocks every thread that touches it, as a hostile client's does.
 #pragma once
 
 #include <fcntl.h>
@@ -57,7 +57,7 @@ class Trap {
     bool works_ = false;
 };
 
-/// Whether `what` returns soon, though nothing is let go of; then `let_go` has it return.
+/// Whether `what` returns soon although nothing is released; then `let_go` makes it return.
 template <typename What, typename LetGo>
 bool returns_soon(What what, LetGo let_go) {
     auto done = std::async(std::launch::async, what);

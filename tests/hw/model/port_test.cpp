@@ -96,7 +96,7 @@ TEST_F(PortTest, TakesDatagramsToGroupsThatItHas) {
     packet.dgid = packet::Gid::from_ipv4(0x0a4d0001);
     EXPECT_FALSE(takes());
     packet.dgid = packet::Gid::from_ipv4(0xef010203);
-    // Who sees all frames gets those that no QP wants.
+    // A promiscuous port gets the frames that no QP takes.
     for (bool* all : {&port.promiscuous, &port.all_multicast}) {
         *all = true;
         EXPECT_FALSE(takes());

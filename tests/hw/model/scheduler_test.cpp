@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whose turn it is, on its own: places are kept while the queue grows and when QPs go, and contexts
+// The scheduler on its own: places are kept while the queue grows and when QPs go, and contexts
 // share the card whatever they have.
 #include <gtest/gtest.h>
 
@@ -136,7 +136,7 @@ TEST_F(SchedulerTest, WorkOutsideOfTurnsIsOfTheShareToo) {
     EXPECT_NEAR(ratio(spent[1], spent[0]), 0.25, 0.01);
 }
 
-// Who sends as much as it receives has half of its share for what it sends.
+// A context that sends as much as it receives has half of its share for sending.
 TEST_F(SchedulerTest, WhatIsReceivedIsOfTheShare) {
     qps[1].share = 1;
     const auto spent = shares(scheduler, std::span(qps).first(2), 10'000, [&](const QueuePair& qp) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A peer on an shm segment that takes nothing, or little: who sends to it waits, and nobody else.
+// A peer on an shm segment that takes nothing, or little: cards that send to it wait, and no others
+// do.
 #include <algorithm>
 
 #include "shm_support.h"
@@ -21,7 +22,7 @@ class ShmFull : public Shm {
         }
         a->flush();
     }
-    /// Of who says where the frame goes.
+    /// A sender that says where the frame goes.
     bool send_to(unsigned n) {
         const Frame f = frame(1, n, kBytes);
         const std::span<std::byte> room = a->begin_frame_to(f.size(), kMac + n);
@@ -108,7 +109,7 @@ TEST_F(ShmFull, WhoDoesNotSayWhereIsHeldUpForAPartOfTheTime) {
     EXPECT_GT(dropped(), 500U);
 }
 
-// Of those who say where a frame goes, and those who do not, as the RTL.
+// Senders that say where a frame goes, and senders that do not, as the RTL.
 TEST_F(ShmFull, EveryFrameIsReceivedOrCountedAsLost) {
     std::uint64_t begun = a->stats().tx_frames;  // in the full ring
     std::uint64_t received = 0;

@@ -120,7 +120,7 @@ TEST_F(ShmReferences, WhatIsHeldIsNotTakenBackButLetGo) {
         take(*b);
     }
     EXPECT_TRUE(alive.expired());
-    // Whoever goes takes all with it.
+    // A card that goes takes all its memory with it.
     held = std::make_shared<HeldMemory>();
     const Frame pattern = payload_of(bare_frame());
     std::copy(pattern.begin(), pattern.end(), memory.payload().begin());

@@ -136,7 +136,7 @@ DGDA_FN void traffic(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
             return;
 }
 
-// Far more than the ring holds, and nobody rings: who finds it full does.
+// Posts far more than the ring holds, and no thread rings: the one that finds it full does.
 DGDA_FN void posts(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     const std::uint64_t there = address(job.remote.at) + std::uint64_t{thread} * kPart;
     std::uint8_t data[kMostInline];

@@ -25,7 +25,7 @@ void in_threads(std::uint32_t count, const std::function<void(std::uint32_t)>& f
         thread.join();
 }
 
-/// Remote addresses of these tests say who posted, and which of his it was.
+/// Remote addresses in these tests encode the poster and the number of its post.
 std::uint64_t name(std::uint32_t thread, std::uint32_t n) {
     return std::uint64_t{thread} << 32 | n;
 }

@@ -40,7 +40,6 @@ class RunningServer {
         }
     }
     uint16_t port() const { return server_->port(); }
-    const std::string& metrics_path() const { return metrics_path_; }
     std::string url(const std::string& job = "job") const {
         return "qpxd://127.0.0.1:" + std::to_string(port()) + "/" + job;
     }

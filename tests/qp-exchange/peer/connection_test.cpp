@@ -259,7 +259,7 @@ TEST(Messages, MeetTheSameCallOnly) {
             auto other = std::async(std::launch::async, [&] {
                 try {
                     frame(*peers.client);
-                } catch (const Error&) {  // whoever is second is told
+                } catch (const Error&) {  // the second one is told
                 }
             });
             pollfd there = {peers.server->fd(), POLLIN, 0};

@@ -84,7 +84,7 @@ TEST_P(HandshakeOf, TellsWhoClosedBeforeAndWhoInTheMiddle) {
 INSTANTIATE_TEST_SUITE_P(Client, HandshakeOf, ::testing::Values(Role::Client));
 INSTANTIATE_TEST_SUITE_P(Server, HandshakeOf, ::testing::Values(Role::Server));
 
-// A side without TLS is told why in its own form; who speaks something else gets an end.
+// A side without TLS is told why in its own form; a peer with another protocol gets an end of file.
 TEST(Handshakes, APlainClientOfASecureServerIsTold) {
     for (const auto& [plain, told] : {std::pair{"QPX1", true},
                                       {"QPX1\x01\x01\x01", true},

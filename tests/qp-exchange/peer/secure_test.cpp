@@ -220,7 +220,7 @@ class Renewal : public ::testing::Test {
             try {
                 listener->accept(50ms).barrier();
             } catch (const Error&) {
-                // Nobody came, or one who may not.
+                // Nobody came, or a peer that may not.
             }
         }
         return connecting.get();

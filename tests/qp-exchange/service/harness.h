@@ -80,7 +80,7 @@ class RegistryTest : public ::testing::Test {
         }
     }
 
-    /// The next message; the test fails when it is of another type.
+    /// The next message; the test fails when it has another type.
     Heard hear(ClientId id, Type type) {
         pull(id);
         if (heard_[id].empty()) {

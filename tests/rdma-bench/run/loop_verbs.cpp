@@ -35,7 +35,7 @@ struct Receive {
     std::uint64_t id = 0, address = 0;
     std::uint32_t length = 0;
 };
-/// Of a QP or an SRQ.
+/// Receive queue of a QP or an SRQ.
 struct Receives {
     std::mutex mutex;
     std::deque<Receive> posted;

@@ -183,7 +183,7 @@ void add_mcast(Promises& all) {
         CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 5 && (wc.wc_flags & IBV_WC_GRH) != 0);
         ibv_grh grh{};
         std::memcpy(&grh, pair.memory(1).data(), sizeof grh);
-        // Of an IPv4 header the card shows the last 20 bytes.
+        // The card shows the last 20 bytes of an IPv4 header.
         const auto* seen = reinterpret_cast<const std::uint8_t*>(&grh);
         CHECK(std::memcmp(seen + (ipv4 ? 36 : 24), gid.raw + (ipv4 ? 12 : 0), ipv4 ? 4 : 16) == 0);
         CHECK_RETURNS(0, ibv_detach_mcast(pair.qp(1), &gid, 0));

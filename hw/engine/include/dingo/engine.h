@@ -89,10 +89,10 @@ class WirePort {
     /// Sends the first `len` bytes of the room that begin_frame gave; 0 gives the room back unused.
     virtual void end_frame(std::size_t len) = 0;
 
-    /// Of the frame that begin_frame gave room for: whether, if it is RoCE, it needs an ICRC.
-    /// False: it stays in the memory of this host and nothing on the way reads or changes it.
+    /// Whether the frame in the room that begin_frame() gave needs an ICRC, if it is RoCE. False:
+    /// the frame stays in the memory of this host, and nothing on the way reads or changes it.
     [[nodiscard]] virtual bool needs_icrc() const { return true; }
-    /// begin_train() may give room.
+    /// Whether begin_train() ever gives room.
     [[nodiscard]] virtual bool takes_trains() const { return false; }
     /// Room for a packet train (dingo/packet/train.h) of `packets` packets to the card with the MAC
     /// address `to`, most significant byte first on the wire. It is ended as a frame without ICRC.
@@ -108,8 +108,8 @@ class WirePort {
     /// false.
     virtual void end_frame_without_icrc(std::size_t len) { end_frame(len); }
 
-    /// Of the frame that begin_frame gave room for: its payload may stay where it is in host memory
-    /// until it is received. Only where needs_icrc() is false.
+    /// Whether the payload of the frame in the room that begin_frame() gave may stay in host memory
+    /// until the frame is received. Only where needs_icrc() is false.
     [[nodiscard]] virtual bool takes_references() const { return false; }
     /// end_frame_without_icrc() of a frame whose payload, at `offset` in the frame, is at
     /// `payload`. The memory must last as long as `held`, or, where that is null, until gather()
@@ -121,14 +121,14 @@ class WirePort {
         static_cast<void>(held);
         end_frame(len);
     }
-    /// So much that is held has not been let go of where the frame goes that begin_frame gave room
-    /// for: its payload, if it is held, should be sent later. Not for long: where nothing is let go
-    /// of it is copied.
+    /// True when the peer that the open frame goes to still uses so much held memory that a frame
+    /// with a held payload should be sent later. A peer that releases nothing is lent nothing soon
+    /// after: it gets copies, and this is false again.
     [[nodiscard]] virtual bool holds_enough() { return false; }
-    /// Who was told so may send now. Once, to whoever asks.
+    /// Returns true once after holds_enough() has become false for a peer.
     [[nodiscard]] virtual bool has_let_go() { return false; }
-    /// Takes all payloads that are still in memory that nothing holds. While a frame is received it
-    /// may be done after that.
+    /// Copies all payloads that still lie in memory that nothing holds. While a frame is being
+    /// received it may wait until that is over.
     virtual void gather() {}
 
     /// The card starts to take datagrams to this multicast group, or stops. `group` is its GID.
@@ -141,7 +141,7 @@ class WirePort {
 enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
 /// The card's memory behind BAR_MEM as an engine knows it: how much there is, and what others did
-/// with it. Who serves the BAR counts; the engine reaches the bytes by DMA (docs/reference/
+/// with it. What serves the BAR counts; the engine reaches the bytes by DMA (docs/reference/
 /// contract.md, card memory).
 struct CardMemory {
     std::uint64_t size = 0;  ///< bytes, a power of two; 0: none

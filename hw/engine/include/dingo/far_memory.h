@@ -32,10 +32,11 @@ class FarMemory {
     struct Atomic {
         bool swap = false;  ///< compare and swap; else fetch and add
         std::uint64_t compare = 0;
-        std::uint64_t operand = 0;  ///< what is swapped in, or added
+        std::uint64_t operand = 0;  ///< the new value, or the summand
 
-        /// In steps, where no locked instruction can make it: `read(bytes)`, then `write(bytes)`
-        /// if it changes them. `before` = what they were. False: one of the two was.
+        /// Makes the atomic by a read and a write, where no locked instruction is possible:
+        /// `read(bytes)`, then `write(bytes)` if it changes them. `before` = the bytes before.
+        /// False: one of the two failed.
         template <typename Read, typename Write>
         bool make_by(const Read& read, const Write& write, std::uint64_t& before) const {
             std::array<std::byte, sizeof before> bytes{};
@@ -120,7 +121,7 @@ class FarMemory {
     /// that said kLater. False: it was not in the little time that there is, or too much was spent
     /// so already.
     virtual bool wait() = 0;
-    /// Forgets the stream: what is not done yet may be done or not.
+    /// Forgets the stream: accesses that are not done may be made or not.
     virtual void end(Stream stream) = 0;
 };
 

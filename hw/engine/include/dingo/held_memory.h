@@ -6,7 +6,7 @@
 
 namespace dingo {
 
-/// Memory whose bytes stay as they are while it lives. Whoever has it last may be any thread.
+/// Memory whose bytes do not change while it lives. Any thread may drop the last reference.
 class HeldMemory {
   public:
     virtual ~HeldMemory() = default;

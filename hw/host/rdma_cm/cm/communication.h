@@ -32,7 +32,7 @@ enum class State : std::uint8_t {
     kSidrReplied,
 };
 
-/// What both ends tell each other. Of received ones, resources are seen from this side.
+/// What both ends tell each other. Received resources (depths) are converted to this side's view.
 struct Parameters {
     std::uint32_t qpn = 0;
     std::uint32_t qkey = 0;
@@ -94,7 +94,7 @@ class Communication {
     bool disconnect();  ///< DREQ, or DREP where the peer was first
     bool establish();   ///< the QP has received: what a lost RTU would have said
 
-    // For the QP.
+    // What the QP needs to be connected.
     [[nodiscard]] std::uint32_t remote_qpn() const { return remote_qpn_; }
     [[nodiscard]] std::uint32_t rq_psn() const { return rq_psn_; }
     [[nodiscard]] std::uint32_t sq_psn() const { return sq_psn_; }
@@ -135,7 +135,7 @@ class Communication {
     std::uint8_t retry_count_ = 0;
     std::uint8_t rnr_retry_count_ = 0;
     std::uint8_t ack_timeout_ = 0;
-    std::uint64_t timeout_ms_ = 0;  ///< of an answer
+    std::uint64_t timeout_ms_ = 0;  ///< how long to wait for an answer
     std::uint8_t max_retries_ = 0;  ///< of a datagram that wants an answer
     std::uint8_t retries_left_ = 0;
     bool in_remote_ids_ = false;  ///< in the manager's tables

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The communication manager of one port: all its communications, who they are to their peers, and
-// their timers. Knows no socket and no clock.
+// The communication manager of one port: all its communications, their identities to their peers,
+// and their timers. Knows no socket and no clock.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class CmPort {
     virtual void send(const Path& path, const Mad& mad) = 0;
     [[nodiscard]] virtual std::uint64_t ca_guid() const = 0;
     [[nodiscard]] virtual std::uint8_t ack_delay() const = 0;  ///< 4.096 us * 2^n
-    /// Of one of our addresses, or -1.
+    /// Index of one of our addresses, or -1.
     [[nodiscard]] virtual int gid_index(const Gid& gid) const = 0;
     [[nodiscard]] virtual std::uint8_t mtu() const = 0;  ///< 1..5
     virtual std::uint32_t random() = 0;
@@ -38,12 +38,12 @@ class CmPort {
 struct Request {
     bool datagram = false;  ///< SIDR
     std::uint64_t service_id = 0;
-    Gid source{};  ///< who sent it
+    Gid source{};  ///< the sender
     Transport transport = Transport::kRc;
     Parameters parameters;
 };
 
-/// Who listens.
+/// The listening identifiers.
 class Listeners {
   public:
     enum class Answer : std::uint8_t { kTaken, kNobody, kRefused };
@@ -78,7 +78,7 @@ class Manager {
     /// A datagram from `source` to our address `destination`.
     void receive(const Gid& source, const Gid& destination, const Mad& mad);
 
-    /// Does what is due.
+    /// Does all work that is due by `now`.
     void poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const {
         return timers_.empty() ? kNever : timers_.begin()->first;
@@ -88,7 +88,7 @@ class Manager {
 
   private:
     friend class Communication;
-    /// Who sent it as well: a stranger may say another one's GUID.
+    /// The sender's GID is part of the key: a stranger may claim another card's GUID.
     using RemoteKey = std::tuple<Gid, std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
     static RemoteKey id_of(const Communication& connection);

@@ -15,7 +15,7 @@ std::span<const std::uint8_t> bytes(const std::array<std::uint8_t, n>& array) {
     return array;
 }
 
-/// As the receiver of the message sees it: the sender's depth is what it has to provide for.
+/// As the receiver of the message sees it: it must provide for the sender's depth.
 Parameters parameters_of(const Req& req) {
     return {.qpn = req.qpn,
             .qkey = req.qkey,

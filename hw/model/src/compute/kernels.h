@@ -29,17 +29,17 @@ struct Kernel {
     void (*words)(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 };
 
-/// All kernels, by id.
+/// All kernels, in order of their ids.
 std::span<const Kernel> kernels() noexcept;
 
-/// Of a kernel and parameter that SET_COMPUTE has checked.
+/// Configures a kernel with a parameter; SET_COMPUTE has checked both.
 Config configure(std::uint32_t kernel, std::uint32_t param) noexcept;
 
 /// Transforms bytes [offset, offset + data.size()) of a message. Only a message's last piece may be
 /// no whole number of words; the bytes behind the last whole word stay.
 void transform(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 
-// One file each.
+// The kernels; each has a file of its own.
 void add_one(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 void dlrm(const Config& config, std::uint32_t offset, std::span<std::byte> data);
 

@@ -46,10 +46,10 @@ class AckNak {
     /// 0 = none.
     void nak_fatal(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
 
-    /// Sends what is owed.
+    /// Sends the ACK or NAK that is owed.
     Sent send_reply(QueuePair& qp);
-    /// The owner leaves: what it saw completed is acknowledged, or the peer would repeat it in
-    /// vain.
+    /// Called when the owner of the QP goes: acknowledges what it saw completed, so that the peer
+    /// does not retransmit to a QP that is gone.
     void send_owed_reply(QueuePair& qp);
 
   private:

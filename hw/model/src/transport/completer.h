@@ -25,8 +25,8 @@ class Completer {
           retransmit_(retransmit),
           rnr_(rnr) {}
 
-    /// A response for an RC QP in RTS or SQD. One that answers nothing outstanding is dropped and
-    /// counted.
+    /// Receives a response for an RC QP in RTS or SQD. One that answers nothing outstanding is
+    /// dropped and counted.
     void receive_response(QueuePair& qp, const packet::Packet& packet);
 
     /// Forgets `qp`: it may be destroyed.
@@ -48,7 +48,7 @@ class Completer {
     Rnr& rnr_;
     // One for the card: it can always be read again from the send queue.
     SendWqe wqe_;                        ///< READ or atomic that responses are scattered to
-    const QueuePair* wqe_qp_ = nullptr;  ///< whose it is
+    const QueuePair* wqe_qp_ = nullptr;  ///< the QP that the WQE belongs to
     std::uint32_t wqe_index_ = 0;        ///< its first block
 };
 

@@ -10,10 +10,10 @@
 
 namespace dingo::model::cost {
 
-/// Of a frame, or a train of packets, besides its bytes; for who makes it, and again for who takes
-/// it.
+/// Cost of a frame or a packet train besides its bytes. Charged to its sender, and again to its
+/// receiver.
 inline constexpr std::int64_t kFrame = 8'192;
-/// Of what makes no frame: a local operation, a flushed entry, a turn without use.
+/// Cost of a step without a frame: a local operation, a flushed entry, a turn that does nothing.
 inline constexpr std::int64_t kStep = 4'096;
 
 constexpr std::int64_t of_frame(std::size_t bytes) {

@@ -41,7 +41,7 @@ class Datagram {
 
     /// Sends up to `burst` datagrams, counted in `used`.
     SendStop turn(QueuePair& qp, unsigned burst, unsigned& used);
-    /// Of a QP that goes: as many as the wire takes.
+    /// Called when a QP goes: sends as many of its datagrams as the wire takes.
     void send_last_datagrams(QueuePair& qp);
     /// A datagram for a QP in RTR or later; `frame` has the network header that its buffer begins
     /// with.
@@ -65,7 +65,7 @@ class Datagram {
     Receives& receives_;
     SendQueue& send_queue_;
     LocalOps& local_ops_;
-    SendWqe wqe_;  ///< of the turn
+    SendWqe wqe_;  ///< the WQE of the present turn
 };
 
 }  // namespace dingo::model

@@ -31,8 +31,8 @@ class Deadlines {
     /// At the beginning and the end of each run(): only between them is card.now the present time.
     void begin_run();
     void end_run();
-    /// Takes one QP with a deadline that is over and disarms its timer; nullptr: none. Whoever
-    /// takes it clears the deadline and arms again.
+    /// Takes one QP whose deadline is over and disarms its timer; nullptr: none. The caller clears
+    /// the deadline and arms the timer again.
     QueuePair* take_due() { return timers_.take_due(card_.now); }
     /// Earliest deadline of all QPs; kNever: none.
     [[nodiscard]] Nanoseconds earliest() const noexcept { return timers_.earliest(); }

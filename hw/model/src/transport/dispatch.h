@@ -40,7 +40,7 @@ class Dispatch {
     void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool has_icrc);
 
   private:
-    // In the order of the headers.
+    // The checks, in the order of the headers.
     bool check_transport(const QueuePair& qp, const packet::Packet& packet);
     bool check_state(const QueuePair& qp, const packet::Packet& packet);
     bool check_pkey(const packet::Packet& packet);

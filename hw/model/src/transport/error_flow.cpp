@@ -17,7 +17,7 @@ void ErrorFlow::enter_error(QueuePair& qp) {
     RequesterState& r = t.requester;
     ResponderState& p = t.responder;
     qp.state = QpState::kErr;
-    // What is flushed may change, though a frame may be under way.
+    // The memory of flushed requests may change, though their frames may be under way: copy it now.
     card_.wire.gather();
     if (!r.records.empty())
         r.next_index = r.records.front().index;  // the flush begins there

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What an error does to a QP at once: it stops, forgets what it had begun and gets a turn, in which
-// flush.h completes all that is posted. Nothing is completed here, so whoever completes may call
-// it.
+// What an error does to a QP at once: the QP stops, forgets what it had begun and gets a turn, in
+// which flush.h completes all that is posted. Nothing is completed here, so code that completes may
+// call it.
 #pragma once
 
 #include "deadlines.h"
@@ -19,9 +19,9 @@ class ErrorFlow {
     /// To ERR with event QP_FATAL, for a reason that has no completion (its CQ); nothing in ERR and
     /// RESET.
     void fail(QueuePair& qp);
-    /// To ERR: nothing more is sent, taken or waited for.
+    /// Moves the QP to ERR: it sends nothing more, takes nothing and waits for nothing.
     void enter_error(QueuePair& qp);
-    /// UC, UD to SQE: the send queue stops, what comes is still taken.
+    /// Moves a UC or UD QP to SQE: the send queue stops, the QP still receives.
     void enter_send_error(QueuePair& qp);
 
   private:

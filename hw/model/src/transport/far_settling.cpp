@@ -95,7 +95,7 @@ void FarSettling::fail(QueuePair& qp, Half half) {
         if (told)
             errors_.enter_error(qp);
         else if (qp.transport->requester.records.empty())
-            errors_.fail(qp);  // of a READ that nobody wants a completion of
+            errors_.fail(qp);  // of a READ without a completion
         else
             send_queue_.fail_front(qp, {DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_BUS});
         return;
@@ -107,7 +107,7 @@ void FarSettling::fail(QueuePair& qp, Half half) {
     // READs before it have their responses, and the NAK is behind those.
     if (const ReadResource* const last = ReadResponses::drop_behind(qp.transport->responder, made))
         h.comes_behind(packet::psn_add(last->first_psn, last->packets), last->msn);
-    qp.transport->responder.msn = h.msn;  // what was executed and is not there does not count
+    qp.transport->responder.msn = h.msn;  // executed requests whose data is not there do not count
     ack_nak_.nak_fatal(qp, packet::syndrome::kNakRemoteOperational, h.first_psn,
                        told ? std::uint8_t{0} : std::uint8_t{DINGO_EV_QP_FATAL});
 }

@@ -14,7 +14,7 @@ namespace dingo::model {
 
 /// A QP's two streams of accesses.
 enum class Half : std::uint8_t {
-    kSend,     ///< what it sends, and the data that it asked for
+    kSend,     ///< requests that it sends, and data that it asked for
     kReceive,  ///< requests of the peer
 };
 
@@ -33,12 +33,12 @@ struct FarEffect {
 
 struct FarHalf {
     std::uint64_t posted = 0;     ///< accesses given to the port
-    std::uint64_t done = 0;       ///< of them
+    std::uint64_t done = 0;       ///< accesses that are done
     std::uint32_t first_psn = 0;  ///< oldest packet whose data may be missing, for a NAK
     std::uint32_t msn = 0;        ///< messages before it
     bool failed = false;
     bool in_use = false;            ///< the port knows the stream
-    std::uint32_t completions = 0;  ///< of the effects
+    std::uint32_t completions = 0;  ///< completions among the effects
     std::deque<FarEffect> effects;
     /// What it sends: the first WQE whose data have not been asked for ahead, and its PSN.
     bool looked_ahead = false;  ///< the next two count

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payload in far memory (docs/reference/far-memory.md): what a QP reads there, what it has written
-// and is not there yet, and what it may not tell before.
+// Payload in far memory (docs/reference/far-memory.md): reads of a QP there, its writes that are
+// not there yet, and the answers and completions that must wait for them.
 #pragma once
 
 #include <deque>
@@ -36,8 +36,8 @@ class FarWork {
             return memory_.read(range, 0, data) ? Access::kDone : Access::kError;
         return read_far(qp, half, message, range, data, ahead);
     }
-    /// Has the frame take the whole range, which is far, without a copy. kLater: so much is held
-    /// that the QP waits, as for data. nullopt: by read() only.
+    /// Lets the frame refer to the whole far range without a copy. kLater: so much memory is held
+    /// that the QP waits, as for data. nullopt: only read() will do.
     std::optional<Access> refer(QueuePair& qp, Half half, std::uint64_t message,
                                 const MemoryRange& range, std::uint64_t ahead, FrameWriter& frame);
     /// Has the range fetched for a message that comes. True: it is, or is near.
@@ -62,7 +62,7 @@ class FarWork {
     /// come.
     bool wait_for_data() { return port()->wait(); }
 
-    /// Something of this half is not where it belongs: what it tells waits.
+    /// Some data of this half is not in place yet: its answers and completions wait.
     [[nodiscard]] bool holds(const QueuePair& qp, Half half) const {
         const auto& far = qp.transport->far;
         return far != nullptr && far->half(half).holds();
@@ -112,11 +112,12 @@ class FarWork {
                     std::span<std::byte> data, std::uint64_t ahead);
     Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
                      std::span<const std::byte> data);
-    /// The QP has one when something has moved, or the wire has let go of something.
+    /// Queues the QP for a turn when an access ends, or when the wire releases memory.
     void wait_for_turn(QueuePair& qp);
     FarHalf& touch(QueuePair& qp, Half half);
     [[nodiscard]] static std::uint32_t most_completions(const QueuePair& qp, Half half);
-    /// Of this kind, behind all that is given to the port. The QP waits.
+    /// Makes an effect of this kind that waits for all accesses given to the port so far. The QP
+    /// waits, too.
     FarEffect effect_of(QueuePair& qp, Half half, FarEffect::Kind kind);
     void posted(QueuePair& qp, Half half);
     /// The port has said kError or kLater.

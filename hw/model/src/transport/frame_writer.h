@@ -15,7 +15,7 @@
 
 namespace dingo::model {
 
-/// A payload of so many bytes is left where it is until it is copied to where it goes.
+/// Payloads from this size on stay where they are until they are copied to their destination.
 inline constexpr std::size_t kReferredBytes = 512;
 
 class FrameWriter {
@@ -43,7 +43,7 @@ class FrameWriter {
         }
         return open(path, headers(1), bytes(1)) ? 1 : 0;
     }
-    /// To be filled before send(), or else named by refer().
+    /// The frame's payload: fill it before send(), or name it with refer().
     [[nodiscard]] std::span<std::byte> payload() const noexcept { return builder_.payload(); }
     /// The payload is at `source` (HostPort::dma_pointer) and is taken from there: by send(), or
     /// where the frame loops back, when it is received.
@@ -53,7 +53,7 @@ class FrameWriter {
         source_ = source;
         stays_ = stays;
     }
-    /// The same for what stays because it is held.
+    /// The same for a payload that is held and so stays.
     void refer(Elsewhere source) noexcept {
         source_ = source.at;
         stays_ = true;
@@ -68,11 +68,12 @@ class FrameWriter {
     /// Gives the room back.
     void cancel();
 
-    /// Of the frame that was opened last: the packets that it stands for.
+    /// Number of packets in the frame that was opened last: more than 1 in a train.
     [[nodiscard]] unsigned packets() const noexcept { return packets_; }
 
-    /// Of all frames that were sent, as cost.h counts. Copies for own members of a group are
-    /// counted here, before anybody has received one: else a few frames would be a lot of work.
+    /// Cost of all frames sent so far, in the units of cost.h. Copies for the card's own members of
+    /// a multicast group count when sent, before anybody receives one: else a few frames could make
+    /// much work.
     [[nodiscard]] std::int64_t cost() const noexcept { return cost_; }
 
     /// The wire had no room since clear_busy(), for anybody or at one address.
@@ -101,7 +102,7 @@ class FrameWriter {
     void look_where(const packet::HeaderTemplate& path);
     /// No room for a frame to this address, 0: to any; on the wire, or in the loopback.
     void set_busy(std::uint64_t address, bool on_wire);
-    /// Completes the frame and gives it to the wire. Its length.
+    /// Completes the frame, gives it to the wire and returns its length.
     std::size_t send_to_wire(const QueuePair& qp);
 
     CardContext& card_;

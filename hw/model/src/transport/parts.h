@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a transport is made of, and who knows whom. docs/architecture.md has a line for each part.
+// The parts of a transport, and which of them know each other. docs/architecture.md has a line for
+// each part.
 #pragma once
 
 #include "ack_nak.h"

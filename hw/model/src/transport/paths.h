@@ -20,16 +20,16 @@ class Paths {
     /// The header template of a connected QP (TransportState::path), made anew when the GID table
     /// changed; nullptr: no source GID that is for this QP.
     const packet::HeaderTemplate* of(QueuePair& qp) const;
-    /// Template of a datagram, until the next call; nullptr likewise.
+    /// Header template of a datagram, valid until the next call; nullptr: its path is not usable.
     const packet::HeaderTemplate* of(const QueuePair& qp, const dingo_wqe_ud& av);
 
-    /// From the QP's peer to the QP's own GID, on its VLAN.
+    /// Whether the packet goes from the QP's peer to the QP's own GID, on its VLAN.
     [[nodiscard]] bool is_peer(const QueuePair& qp, const packet::Packet& packet) const;
-    /// The source port is the one that the peer has used so far, when it is known.
+    /// Whether the source port is the one that the peer has used so far, if it is known.
     static bool is_peer_port(const QueuePair& qp, const packet::Packet& packet);
     /// Destination is a GID that is for this QP, on its VLAN, or a multicast group.
     bool is_local(const QueuePair& qp, const packet::Packet& packet);
-    /// In the VLAN of a GID that is for this QP.
+    /// Whether the packet is in the VLAN of a GID that is for this QP.
     [[nodiscard]] bool is_on_own_vlan(const QueuePair& qp, const packet::Packet& packet) const;
 
   private:

@@ -48,7 +48,7 @@ class Payload {
     /// the sender's own memory, or go to other QPs, too.
     std::span<const std::byte> received(const QueuePair& qp, std::uint64_t offset,
                                         std::span<const std::byte> data);
-    /// Has what is far of a message that comes fetched. False: not all of it can be now.
+    /// Starts fetching the far part of a message ahead. False: not all of it is possible now.
     bool prefetch(QueuePair& qp, const SendWqe& wqe, std::uint64_t message);
 
   private:

@@ -43,7 +43,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
             forget(qp);
             break;
         case QpState::kRts:
-            if (old_state == QpState::kSqe) {  // what was posted before is flushed, not sent
+            if (old_state == QpState::kSqe) {  // earlier posts are flushed, not sent
                 unsigned used = 0;
                 parts_->flush.flush_sends(qp, ~0U, used);
             }

@@ -16,7 +16,7 @@ using packet::Opcode;
 
 namespace {
 
-/// Of the next `packets` packets of the response.
+/// Opcode for the next `packets` packets of the response.
 Opcode response_opcode(const ReadResource& resource, std::uint32_t packets) {
     const bool first = resource.next == resource.start;
     const bool last = resource.next + packets == resource.stop;
@@ -46,7 +46,7 @@ ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packe
     resource.first_psn = packet.bth.psn;
     p.msn = packet::psn_add(p.msn, 1);
     resource.msn = p.msn;
-    // Its response acknowledges everything before it.
+    // A response acknowledges everything before it.
     if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
         p.reply_pending = false;
     return resource;

@@ -42,7 +42,7 @@ class ReadResponses {
     /// Sends one packet of the oldest slot that has any. kNo: a region is paused, or has gone, for
     /// which a NAK is owed; or far memory makes it wait.
     Sent send_response(QueuePair& qp);
-    /// By the last send_response() that said kYes.
+    /// Packets sent by the last send_response() that said kYes.
     [[nodiscard]] unsigned packets_sent() const { return frame_.packets(); }
     /// Nothing that is scheduled is sent.
     static void drop_all(ResponderState& responder);

@@ -70,9 +70,9 @@ std::uint64_t bytes_in_entry(const SendWqe& wqe, std::uint64_t offset) {
     return 0;
 }
 
-/// Packets that may go as a train from packet `index` of a message on. New ones only: of a
-/// repetition the peer may have a part. Of one place only: far memory holds little at once for who
-/// waits for several.
+/// Number of packets that may go as one train from packet `index` of a message on. New packets
+/// only: of retransmitted ones the peer may already have some. They must lie in one memory range:
+/// far memory holds little at a time for a frame that waits for several ranges.
 unsigned longest_train(const QueuePair& qp, const SendRecord& record, const SendWqe& wqe,
                        std::uint32_t index) {
     const RequesterState& r = qp.transport->requester;

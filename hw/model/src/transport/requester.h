@@ -57,7 +57,7 @@ class Requester {
     // --- request_packet.cpp
     SendStop send_packet(QueuePair& qp, const SendRecord& record);
     SendStop send_data_packet(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
-    /// Of a packet, or of a train from there on.
+    /// Headers of a data packet, or of a train that begins with it.
     packet::TransportHeaders data_headers(const QueuePair& qp, const SendRecord& record,
                                           std::uint32_t packet_index, unsigned packets) const;
     SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
@@ -72,7 +72,7 @@ class Requester {
     Payload& payload_;
     SendQueue& send_queue_;
     LocalOps& local_ops_;
-    SendWqe wqe_;  ///< of the turn
+    SendWqe wqe_;  ///< the WQE of the present turn
 };
 
 }  // namespace dingo::model

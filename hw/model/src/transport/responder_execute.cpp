@@ -14,7 +14,7 @@ namespace syndrome = packet::syndrome;
 
 namespace {
 
-/// Of a packet, or of the last packet of a train.
+/// PSN of a packet, or of the last packet of a train.
 std::uint32_t last_psn(const packet::Packet& packet) {
     return packet::psn_add(packet.bth.psn, packet.packets - 1);
 }
@@ -111,7 +111,7 @@ bool Responder::finish_message(QueuePair& qp, const packet::Packet& packet, std:
     p.message = ResponderState::Message::kNone;
     p.msn = packet::psn_add(p.msn, 1);
     if (!receives_.taken())
-        return true;  // WRITE without immediate data: nobody is told
+        return true;  // WRITE without immediate data: no completion
     if (packet.op().has_ieth()) {
         const KeyVerdict verdict = memory_.invalidate(qp, packet.inv_rkey);
         if (verdict != KeyVerdict::kOk) {

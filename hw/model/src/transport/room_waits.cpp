@@ -11,7 +11,7 @@
 namespace dingo::model {
 namespace {
 
-/// In one run: whoever looks in vain has cost a turn.
+/// Addresses tried in one run: each try that finds no room costs a turn.
 constexpr std::size_t kAddressesAtOnce = 8;
 
 }  // namespace

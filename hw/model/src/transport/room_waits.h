@@ -18,9 +18,9 @@ class RoomWaits {
     explicit RoomWaits(Scheduler& ready) : ready_(ready) {}
 
     [[nodiscard]] bool empty() const noexcept { return addresses_.empty(); }
-    /// At the beginning of a run: for some addresses, who comes next looks again.
+    /// At the beginning of a run: for some addresses, the next waiting QP looks for room again.
     void look_again();
-    /// `qp`, whose turn it is, waits, or has to queue behind those who do.
+    /// True: `qp`, which has the turn, waits for room or queues behind QPs that do.
     [[nodiscard]] bool holds_back(QueuePair& qp);
     /// The turn of `qp` is over, and what it cost before there was no room at `address`: 0, it sent
     /// nothing.

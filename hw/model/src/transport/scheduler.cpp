@@ -63,7 +63,7 @@ QueuePair* Scheduler::take() noexcept {
         const std::uint32_t share = turns_.front();
         Context& context = contexts_[share];
         if (turns_.size() == 1) {
-            context.credit = kQuantum;  // nobody else wants anything
+            context.credit = kQuantum;  // no other context wants anything
             context.received = 0;
         } else if (context.credit <= 0) {
             visit(context);
@@ -81,7 +81,7 @@ QueuePair* Scheduler::take() noexcept {
     return nullptr;
 }
 
-// Who has nothing to send saves nothing up.
+// A context that has nothing to send keeps no credit.
 void Scheduler::drop_first() noexcept {
     Context& context = contexts_[turns_.front()];
     context.credit = std::min<std::int64_t>(context.credit, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whose turn it is: deficit round robin over the contexts that have QPs to serve, then first in,
-// first out over the QPs of a context. So a client with one QP has as much of the card as one with
-// hundreds, and none waits for the whole work of another. A context is a share of CREATE_QP, which
-// is a doorbell page where the driver does not say more. What counts is in cost.h.
+// Chooses the next QP: deficit round robin over the contexts that have QPs to serve, then first in,
+// first out over the QPs of a context. So a client with one QP gets as much of the card as one with
+// hundreds, and none waits for all the work of another. A context is a share of CREATE_QP, which is
+// a doorbell page where the driver does not say more. What counts is in cost.h.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ class Scheduler {
     /// What a context may use before others have their turns: 16 small messages to a QP of the same
     /// card, or 64 KiB and a half.
     static constexpr std::int64_t kQuantum = 262'144;
-    /// What others send to a context takes no more of a visit: who is flooded is still served.
+    /// Part of a visit that received work may use up: a context that is flooded still sends.
     static constexpr std::int64_t kMostForReceived = kQuantum / 4 * 3;
-    /// What is received beyond so much that is not paid for is nobody's.
+    /// Most received work that a context can owe; more is not charged to anybody.
     static constexpr std::int64_t kMostOwed = 4 * kQuantum;
 
-    Scheduler();  ///< by TransportState::ready
+    Scheduler();  ///< QPs are linked by TransportState::ready
     explicit Scheduler(ReadyHook TransportState::*hook) : hook_(hook) {}
     /// Queues `qp` unless it is queued.
     void add(QueuePair& qp);
@@ -41,7 +41,7 @@ class Scheduler {
     void remove(QueuePair& qp) noexcept;
     /// The QP whose turn it is, taken out; nullptr when none is ready.
     QueuePair* take() noexcept;
-    /// The turn of the QP that was taken is over, and what it cost.
+    /// Ends the turn of the QP that was taken, at this cost.
     void charge(const QueuePair& qp, std::int64_t cost);
     /// Work that a context caused outside of a turn.
     void spend(std::uint32_t share, std::int64_t cost);
@@ -68,7 +68,7 @@ class Scheduler {
     [[nodiscard]] ReadyHook& hook(QueuePair& qp) const;
 
     ReadyHook TransportState::*hook_;
-    std::vector<Context> contexts_;    ///< by share
+    std::vector<Context> contexts_;    ///< indexed by share
     std::deque<std::uint32_t> turns_;  ///< contexts that have something queued
 };
 

@@ -47,7 +47,7 @@ class SendQueue {
     /// `wqe` is the next of the send queue and cannot be executed: completes in its turn, and none
     /// behind it starts.
     void push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault);
-    /// The same of the one whose packets are being sent.
+    /// The same for the message whose packets are being sent.
     void fail_at_cursor(QueuePair& qp, WqeFault fault);
     /// Completes the oldest with `fault`; the QP goes to ERR, or to SQE when it is not reliable.
     void fail_front(QueuePair& qp, WqeFault fault);

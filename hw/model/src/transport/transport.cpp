@@ -17,7 +17,8 @@ namespace {
 /// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
 /// nothing.
 constexpr std::size_t kPrefetchedBlocks = 4;
-/// Who waits for far memory is told when it moves. When it does not for too long, nobody is.
+/// QPs that wait for far memory run when an access ends. When none ends for this long they run
+/// anyway.
 constexpr Nanoseconds kFarLook = 100'000'000;
 
 void prefetch_lines(const void* object, std::size_t bytes) {
@@ -185,7 +186,7 @@ void Transport::fire(QueuePair& qp) {
 Transport::Turn Transport::serve(QueuePair& qp, unsigned burst) {
     FrameWriter& frame = parts_->frame;
     const Turn did = turn(qp, burst);
-    // Who only found the wire full pays nothing for it: it keeps its turn.
+    // A QP that only found the wire full pays nothing: it keeps its turn.
     const std::int64_t cost = did.used == 0 && frame.busy() ? 0 : std::max(did.cost, cost::kStep);
     parts_->scheduler.charge(qp, cost);
     if (!frame.busy()) {
@@ -216,9 +217,9 @@ Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
         sends = stop == SendStop::kTurnOver || stop == SendStop::kFetching;
         used += sent;
     }
-    // A full wire says so to whose turn it is. Who could send nothing keeps the place: else chance,
-    // and not the order, decides who finds room, and some wait for longer than their peers'
-    // timeouts. Who has no room at one address waits for that.
+    // When the wire is full a QP that could send nothing keeps its place. Otherwise chance decides
+    // which QP finds room, and some wait longer than their peers' timeouts. A QP without room at
+    // one address only waits for that address (room_waits.h).
     if (parts.frame.all_busy() && used == 0)
         parts.scheduler.add_first(qp);
     else if (parts.frame.all_busy() || (more && !parts.frame.busy()))

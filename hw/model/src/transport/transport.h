@@ -2,7 +2,7 @@
 //
 // The RoCE v2 transport of one card: everything between work queues and frames. The host side
 // (registers, admin commands, doorbell decoding, Ethernet function) calls it; it calls the tables.
-// Its parts and who of them knows whom: parts.h.
+// Its parts, and which of them know each other: parts.h.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Transport {
 
     // --- commands. They have validated everything and stored it in the QP before they call.
     void qp_created(QueuePair& qp);
-    /// Sends what it owes, then forgets the QP: timers, schedule, references. No CQE or DMA of it
-    /// afterwards.
+    /// Sends the answers that it owes, then forgets the QP: timers, schedule, references. No CQE or
+    /// DMA of it afterwards.
     void qp_destroyed(QueuePair& qp);
     /// Before MODIFY_QP to ERR: gives a QP that sends a turn of up to `burst` packets. Programs
     /// post their last messages and disconnect; a card that fetches WQEs before it reads commands
@@ -35,7 +35,7 @@ class Transport {
     bool send_posted(QueuePair& qp, unsigned burst);
     /// For what does not wait between its turns: as many as a peer may have to acknowledge.
     static constexpr unsigned kWindowBurst = 256;
-    /// For what others wait for: an ordinary turn.
+    /// Packets of an ordinary turn.
     static constexpr unsigned kTurnBurst = 16;
     /// After MODIFY_QP: qp.state and qp.attr are new; `mask` = enum qpm; does the entry actions of
     /// the state (start PSNs, flush in ERR, SQ drained event, forgetting everything in RESET:
@@ -73,7 +73,7 @@ class Transport {
     Turn turn(QueuePair& qp, unsigned burst);
     /// A deadline of the QP is over.
     void fire(QueuePair& qp);
-    /// As a QP in RESET that was never used.
+    /// Makes it as a QP in RESET that was never used.
     void forget(QueuePair& qp);
 
     std::unique_ptr<Parts> parts_;

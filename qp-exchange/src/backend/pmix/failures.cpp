@@ -74,7 +74,8 @@ std::vector<PmixFailure> failures_of(pmix_status_t status, const pmix_proc_t* so
         !told.bad_state) {
         return {};
     }
-    // Launchers name who ended in the event; libpmix itself makes him its source.
+    // Launchers name the process that ended in the event; libpmix itself makes it the event's
+    // source.
     if (told.affected.empty() && source) {
         told.affected.push_back(*source);
     }

@@ -172,7 +172,7 @@ class PmixGroup final : public Group {
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
-    // Barriers and gatherings are of all, unless the group shrinks.
+    // Barriers and gatherings need all ranks, unless the group shrinks.
     void need_all(const std::string& what) const {
         if (const std::string gone = session_->who_is_gone(); !gone.empty() && !shrink_) {
             throw Error(ErrorCode::PeerGone, what + ": " + gone);

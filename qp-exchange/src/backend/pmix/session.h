@@ -43,7 +43,7 @@ class PmixSession {
     bool goes_on(const std::string& call) const;
     /// The processes that have failed, in words; empty: none.
     std::string who_is_gone() const;
-    /// Of another process, after fence(). Empty: it has put no such value.
+    /// Value that another process has put, after fence(). Empty: it has put no such value.
     std::optional<std::vector<std::byte>> value_of(uint32_t rank, const std::string& key);
 
     /// Values that belong to no process. @return false: the key exists
@@ -70,8 +70,9 @@ class PmixSession {
     pmix_proc_t process_{};
     uint32_t size_ = 0;
     bool empty_fence_holds_ = true;
-    bool fences_are_over_ = false;  // one was given up, because who it waits for has failed
-    bool left_out_ = false;         // the launcher has ended a fence without a failed process
+    bool fences_are_over_ =
+        false;               // a fence was given up, because a rank that it waits for has failed
+    bool left_out_ = false;  // the launcher has ended a fence without a failed process
     std::shared_ptr<Fence> unfinished_;
     std::string unfinished_call_;
     net::Fd wake_;

@@ -25,7 +25,7 @@ done
 single 'inline data out of a GPU' alpha "! $bench send-lat -F -I 64 --mem cuda:0 2>&1" 'processor copies inline data'
 single 'local_transfer --mem cuda:0' alpha "$PWD/build/bin/local_transfer --mem cuda:0 -r 4 -X 65536 2>&1" 'Every word of every transfer is right'
 
-# serves CARD NAME: the card still does, and no object is left of who was there.
+# serves CARD NAME: the card still works, and no object of its former clients is left.
 serves() {
     local left
     for _ in $(seq 50); do

@@ -31,7 +31,8 @@ for kind in rc uc ud srq; do
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' 'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
 
-# A card's row is of all that it has done: its QPs are gone here. The RETRANS and DROPS are of damaged frames.
+# A card's row counts all that it has done, although its QPs are gone by now. RETRANS and DROPS come from
+# damaged frames.
 faults() { for card in alpha beta; do "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/$card/control" faults ${1:+"$1"} >/dev/null; done; }
 row() { COLUMNS=200 "$dingo" stats alpha | awk '$1 == "alpha" { print "qps", $(NF - 3), "msg", ($4 != "0"), "retrans", ($5 > 0), "drops", ($6 > 0) }'; }
 faults corrupt=2%

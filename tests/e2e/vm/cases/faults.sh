@@ -23,9 +23,9 @@ for tool in ib_write_bw ib_send_bw; do
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' \
     'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
-# The pingpongs end without waiting for each other, on every device: who gets its last completion first destroys its
-# queue pairs, and if one of its last acknowledgments was lost the other side's retries find nobody. With 16
-# queue pairs (the default) that is up to one run in six; so one here, and many with perftest, which waits.
+# The pingpongs end without waiting for each other, on every device: the side that gets its last completion first
+# destroys its queue pairs, and if one of its last acknowledgments was lost the other side's retries find nobody.
+# With 16 queue pairs (the default) that is up to one run in six; so one here, and many with perftest, which waits.
 pair 'ibv_srq_pingpong -q 1' 'ibv_srq_pingpong -q 1 -g $(gid 4)' 'ibv_srq_pingpong -q 1 -g $(gid 4) A' 'iters in'
 limit=300 perftest ib_send_bw '--use-srq -q 8 -n 300'
 pair 'rping, data checked' 'rping -s -a 10.77.0.1 -C 50 -V' 'rping -c -a 10.77.0.1 -C 50 -V' ''

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Whose GIDs a process may use, with network namespaces shared and exclusive. Guest A has two addresses, of the card's interface
-# and of a VLAN on it; tests/kmod/foreign_gid.c asks the driver for one, and writes its index into a work request itself.
+# Which GIDs a process may use, with network namespaces shared and exclusive. Guest A has two addresses, one on the
+# card's interface and one on a VLAN on it; tests/kmod/foreign_gid.c asks the driver for one, and writes its index into
+# a work request itself.
 
 build_foreign_gid() {
     need_packages gcc libc6-dev libibverbs-dev
@@ -78,7 +79,7 @@ for i in $(seq 100); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || exit 0; done; e
 clean_dmesg
 shut_down
 
-# The driver alone: who writes work requests himself is not stopped.
+# Only the driver checks: a process that writes work requests by itself is not stopped.
 named='a card without domains'
 start --card-args '--without gid_domains'
 exclude

@@ -47,7 +47,7 @@ TEST(BusMap, BoundsOfAWindow) {
     EXPECT_EQ(map.size(), 0U);
 }
 
-// Of a word that a program and another card change at the same time.
+// Atomics on a word that a program and another card change at the same time.
 TEST(BusMap, AtomicsLoseNoneOfOthersChanges) {
     constexpr std::uint64_t kRounds = 100'000;
     BusMap map;

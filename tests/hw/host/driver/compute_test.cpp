@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute slot: the driver data of QUERY_DEVICE, and who may choose which kernel when.
+// The compute slot: the driver data of QUERY_DEVICE, and which kernels may be chosen by whom, and
+// when.
 #include <array>
 #include <cstring>
 

@@ -481,7 +481,7 @@ TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
     EXPECT_FALSE(streams.is_waiting());
 }
 
-// Whoever has nothing that waits does not ask moved(), and sleeps.
+// A card without waiting accesses does not call moved(), and sleeps.
 TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
     for (unsigned i = 0; i < 3; ++i) {
         ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);

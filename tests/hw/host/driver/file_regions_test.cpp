@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kBytes = 4 * kPageBytes;
 constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote read
 
-/// Once what was let go of is closed (foreign_fd.h).
+/// Number of open descriptors once all released ones are closed (foreign_fd.h).
 std::size_t open_descriptors() {
     while (closing_elsewhere() != 0) {
         std::this_thread::yield();

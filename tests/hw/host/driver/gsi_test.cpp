@@ -104,7 +104,7 @@ TEST_F(GsiTest, PollTellsWhetherSomethingWasDone) {
     EXPECT_FALSE(gsi_a->poll(take));
 }
 
-// Who sends faster than a neighbour is found takes no memory without bound.
+// A sender that is faster than a neighbour is found does not take memory without bound.
 TEST_F(GsiTest, TooManyForANeighbourThatIsNotFoundYetAreCountedAndLeftOut) {
     constexpr std::uint32_t kAll = 5000;
     for (std::uint32_t n = 0; n < kAll; ++n) {

@@ -63,7 +63,8 @@ TEST(SharesTest, AnOwnerHasOneWhileItHasContexts) {
     EXPECT_EQ(shares.of({Kind::kProcess, 7})->get(), 1U);
 }
 
-// Else who opens the device often, or has two doorbell pages of QPs, has more of the card.
+// Otherwise a process that opens the device often, or has two doorbell pages of QPs, would get more
+// of the card.
 TEST_F(ResourcesTest, ContextsOfAProcessAreOneShare) {
     const auto open = [](Host& host, const ShareOwner& owner) {
         dingo_alloc_ucontext_req req{};

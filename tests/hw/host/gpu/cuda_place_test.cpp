@@ -196,7 +196,7 @@ TEST_F(CudaPlaceTest, AtomicsOfAllLanesOfAGpuAreAtomic) {
     EXPECT_EQ(sum, 2U * kAdds);
 }
 
-// Who has the buffer next is not written, and what it writes there goes nowhere.
+// The buffer's next user is not written to, and what it writes there goes nowhere.
 TEST_F(CudaPlaceTest, CopyThatCannotBeStartedUsesItsBufferNoMore) {
     const auto place = open(allocate());
     const auto access = [&](uverbs::FarAccess::Kind kind, std::uint64_t offset, std::byte value) {

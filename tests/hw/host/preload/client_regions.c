@@ -165,8 +165,10 @@ void client_share_inside(void) {
     CHECK(method(fd, PLACES, 0, 0, 0) == places);
 }
 
-/* Whoever has pinned pages reads and writes those, not others that lie at the same address: as
- * io_uring does with its fixed buffers. */
+/*
+ * A user of pinned pages reads and writes those, not others that lie at the same address later: as
+ * io_uring does with its fixed buffers.
+ */
 void client_share_pinned(void) {
     struct io_uring_params params;
     struct iovec buffer = {map_pages(16), 16 * PAGE};

@@ -41,7 +41,7 @@ UniqueFd FakeCard::listen(const std::string& name) const {
     if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
         throw std::runtime_error("no socket at " + path);
     }
-    // SO_PEERCRED tells clients who this thread was when it listened.
+    // SO_PEERCRED tells clients the user of this thread at the time of listen().
     const uid_t self = ::geteuid();
     ::syscall(SYS_setresuid, -1, user_, -1);
     const int listens = ::listen(fd.get(), 64);

@@ -57,7 +57,7 @@ class Ucma : public ::testing::Test {
             text.data(), text.size());
         return text.data();
     }
-    /// Of an address of family AF_IB.
+    /// For an address of family AF_IB.
     static std::string gid_of(const __kernel_sockaddr_storage& storage) {
         std::array<char, INET6_ADDRSTRLEN> text{};
         ::inet_ntop(AF_INET6, reinterpret_cast<const char*>(&storage) + 8, text.data(),

@@ -99,7 +99,7 @@ TEST_F(StillCard, HearsOfNothingAfterItsEnd) {
     EXPECT_TRUE(driver.poll(1));
 }
 
-// Of a card that nobody shares, as is the default.
+// A card that nobody shares, as is the default.
 TEST_F(StillCard, OnlyItsOwnerReachesItsSocket) {
     struct stat st {};
     ASSERT_EQ(::stat((directory + "/uverbs.sock").c_str(), &st), 0);
@@ -210,7 +210,7 @@ TEST_F(StillCard, QueriesTellWhatTheDriverSays) {
         {"max_pkeys", r.max_pkeys, a.max_pkeys},
         {"local_ca_ack_delay", r.local_ca_ack_delay, a.local_ca_ack_delay},
         {"phys_port_cnt", r.phys_port_cnt, 1},
-        // Of which the device has none.
+        // Attributes that the device does not have.
         {"max_ee_rd_atom", r.max_ee_rd_atom, 0},
         {"max_ee_init_rd_atom", r.max_ee_init_rd_atom, 0},
         {"max_ee", r.max_ee, 0},
@@ -561,7 +561,7 @@ TEST_F(StillCard, StatisticsCountWhatCame) {
     EXPECT_EQ(all["clients"][0]["objects"], nlohmann::json::parse(R"({"channel": 0})"));
 }
 
-// Of a card that runs for months: channels that go before their client, and with it.
+// As on a card that runs for months: channels that close before their client, and with it.
 TEST_F(StillCard, ClientsAndChannelsThatAreGoneLeaveNoMemory) {
     const auto come_and_go = [&](int times) {
         for (int n = 0; n < times; ++n) {

@@ -353,7 +353,7 @@ TEST_F(UverbsArguments, ReservedBitsOfAnAttributeMustBeZero) {
     EXPECT_EQ(client.ioctl(io), 0);
 }
 
-// Of all other methods this number is one that nobody knows.
+// No other method knows this number.
 TEST_F(UverbsArguments, FiveMethodsTakeDataOfTheDriver) {
     const std::set<std::pair<unsigned, unsigned>> with{
         {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE},

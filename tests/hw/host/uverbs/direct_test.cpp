@@ -128,7 +128,7 @@ struct Owner {
     std::uint32_t key = 0;
 };
 
-/// Whose regions and pages may be shown.
+/// An owner whose QP is connected, so that its regions and page may be shown.
 struct ConnectedOwner : Owner {
     ConnectedOwner() {
         connect();

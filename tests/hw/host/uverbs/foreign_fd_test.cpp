@@ -22,7 +22,7 @@ namespace {
 using dingo::test::Lingering;
 using dingo::test::send_with;
 
-/// A UNIX socket with such a connection in its queue: who closes it closes that, too.
+/// A UNIX socket with such a connection in its queue: closing it closes that, too.
 class Slow {
   public:
     Slow() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Who may connect; and who is turned away, again and again, does not fill the disk.
+// Which clients may connect; and a client that is turned away again and again does not fill the
+// disk.
 #include "host/uverbs/listener.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Messages without a card: what arrives is what was sent, and who sent it.
+// Messages without a card: what arrives is what was sent, with its sender.
 #include "host/uverbs/message.h"
 
 #include <fcntl.h>

@@ -116,7 +116,7 @@ class RunningCard {
         }
         return nlohmann::json::parse(reply, nullptr, false);
     }
-    /// Of the gate, by all.
+    /// Visits of the gate, by all visitors.
     std::uint64_t visits() const { return engine_gate_->visits(); }
     nlohmann::json stats() const { return control(R"({"cmd":"stats"})"); }
     /// Number of objects of all clients.

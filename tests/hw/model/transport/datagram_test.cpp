@@ -167,7 +167,7 @@ TEST_F(Datagram, TheLargestFlowLabelIsSent) {
     EXPECT_EQ(packet::Ipv6Header::load(memory(1, 0, kGrh).data()).flow_label, 0xFFFFFU);
 }
 
-// A group is who has the number of groups and a group's address.
+// Only a datagram to the groups' QPN and a group's address reaches a group.
 TEST_F(Datagram, ToOneQueuePairAtAGroupsAddressIsNoneOfTheGroup) {
     start();
     const std::array<std::uint8_t, 16> group = {0, 0, 0,    0,    0,   0, 0, 0,

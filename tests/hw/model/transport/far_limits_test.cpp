@@ -6,7 +6,7 @@
 namespace dingo::test {
 namespace {
 
-// Who posts again before completions come, as only a hostile client does.
+// Reposts before completions come, as only a hostile client does.
 TEST_F(Far, CompletionsThatWaitAreNoMoreThanTheSendQueueHolds) {
     connect_far({0});
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));

@@ -734,7 +734,7 @@ TEST_F(Far, DatagramBehindOneThatFailedSendsWhatMemoryHolds) {
     EXPECT_TRUE(same(0, 40, 64));
 }
 
-// Whoever has many QPs that wait does not hold up the others each time something moves.
+// A client with many QPs that wait does not delay the others each time an access ends.
 TEST_F(Far, ManyThatWaitAreNotAllLookedAtInOneRun) {
     connect_far({1});
     constexpr unsigned kQps = 300;

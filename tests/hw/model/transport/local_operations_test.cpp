@@ -51,16 +51,6 @@ class LocalOperations : public Connected {
         wr.bind.access = DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
         return wr;
     }
-    /// Card 1 writes 8 bytes through a key of card 0.
-    dingo_cqe write_from_peer(std::uint64_t va, std::uint32_t key) {
-        SendWr wr;
-        wr.opcode = DINGO_WR_WRITE;
-        wr.raddr = va;
-        wr.rkey = key;
-        wr.sges = {mr[1].sge(0, 8)};
-        driver(1).post_send(qp(1), wr);
-        return wait(1);
-    }
 };
 
 TEST_F(LocalOperations, NopCompletesInOrder) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A wire that has no room to one address: who sends there waits, by turns, and nobody else.
+// A wire that has no room to one address: QPs that send there wait, in turns, and no others do.
 #include <algorithm>
 #include <map>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Two clients of one card that send to the card itself: each pays for what it makes the card do,
-// whoever receives it.
+// whichever client receives it.
 #include <algorithm>
 #include <array>
 

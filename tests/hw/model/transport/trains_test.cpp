@@ -289,7 +289,8 @@ TEST_F(Trains, NoneReachesOverTwoEntriesOfAGatherList) {
     });
     run(wr);
     EXPECT_TRUE(same(0, 0, 50'500));
-    // Of the first entry, two packets that reach over its and the second one's end, of the third.
+    // Trains lie within the first or the third entry; the two packets that cross an entry's end go
+    // alone.
     EXPECT_EQ(packets, (std::vector<unsigned>{9, 1, 1, 32, 7}));
 }
 

@@ -18,7 +18,6 @@ constexpr unsigned kCqLog = 3;
 constexpr unsigned kCqs = 1 << kCqLog;
 constexpr unsigned kQpLog = 4;
 constexpr unsigned kEqLog = 3;
-constexpr unsigned kCqeReq = 201 + kCqLog + kQpLog;
 
 struct CqConfig {
     bool on = true;

@@ -15,7 +15,6 @@ constexpr unsigned kStats = 13;
 constexpr unsigned kQstats = 4;
 constexpr unsigned kLog = 4;
 constexpr unsigned kQps = 1 << kLog;
-constexpr unsigned kStat = 22;
 constexpr unsigned kQstat = 20 + kLog;
 
 struct Bench {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_arb promises: at most one grant, only to who asks, one whenever somebody asks; and who
-/// keeps asking is passed over at most N-1 times.
+/// What dingo_arb promises: at most one grant, only to a requester, one whenever there is a request;
+/// a requester that keeps asking is passed over at most N-1 times.
 module arb_props (
     input logic       clk_i,
     input logic [3:0] req_i,

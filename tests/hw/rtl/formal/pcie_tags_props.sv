@@ -26,7 +26,7 @@ module pcie_tags_props (
   wire dut_fill, dut_all;
   wire [1:0] dut_mem0, dut_mem1, dut_mem2, dut_mem3;
 
-  // Who has each tag, and since how many cycles nobody does.
+  // The owner of each tag, and for how many cycles it has been free.
   logic [3:0] has_q = 4'd0;
   logic [3:0] quiet_q = 4'd0;
   logic [2:0] held, size, places;
@@ -75,7 +75,7 @@ module pcie_tags_props (
       a_filled : assert (!dut_fill || filled == 4'hf);
       a_conserved : assert (dut_fill || conserved == 4'hf);
       a_back : assert (quiet_q < 4'd6 || dut_all != all_i || valid);
-      // for the induction: a ring that is not filled any more serves whoever comes
+      // for the induction: a ring that is not filled any more serves every request
       a_quiet : assert (!dut_fill || quiet_q <= {1'b0, dut_wr} + 4'd1);
     end
   end

@@ -13,7 +13,7 @@ module tx_room_props (
     input logic [1:0] txd_i,       // the engine gives one now, if it has any left
     input logic [1:0] seg_i,
     input logic       inl_i,
-    input logic [4:0] content_i,   // what of the content decides who waits: inl, len, last of each
+    input logic [4:0] content_i,   // the part of the content that decides which side waits: inl, len, last of each
     input logic       txd_ready_i,
     input logic       seg_ready_i,
     input logic       inl_ready_i

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_arb: one winner at most, only among those who ask, and nobody waits longer than one round.
+// dingo_arb: one winner at most, only among requesters, and none waits longer than one round.
 #include <gtest/gtest.h>
 
 #include <array>

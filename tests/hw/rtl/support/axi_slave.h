@@ -85,7 +85,6 @@ class AxiSlave {
     void set_timing(const AxiTiming& timing) { timing_ = timing; }
     /// Every access that touches [address, address + bytes) is refused.
     void fail(std::uint64_t address, std::uint64_t bytes) { bad_.push_back({address, bytes}); }
-    void heal() { bad_.clear(); }
 
     /// Nothing is outstanding.
     [[nodiscard]] bool idle() const {

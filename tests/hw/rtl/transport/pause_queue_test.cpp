@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_pause_queue: who waits when a region is resumed comes out once; who comes back waits for
-// the next time.
+// dingo_pause_queue: a QP that waits when a region is resumed comes out once; if it comes back it
+// waits for the next time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

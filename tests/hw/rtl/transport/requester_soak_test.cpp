@@ -52,7 +52,7 @@ class Soak : public testing::TestWithParam<unsigned> {
         const TestQp& q = b.qps[qp];
         const std::uint32_t head = done[qp] == 0 ? 0 : free_index[qp];
         Expected e{};
-        // in the smallest ring one WQE may fill all of it
+        // in the smallest ring one WQE may fill it all
         e.signaled = random() % 3 != 0 || list.size() + 1 == kMessages || q.log_sq == 3 ||
                      (!list.empty() && !list.back().signaled);
         const unsigned what = random() % 10;

@@ -126,7 +126,7 @@ TEST_P(LongWrites, MemoryThatRefusesInTheMiddleMakesTheRestVoid) {
     EXPECT_EQ(bench.failed_qps, (std::vector{1U}));
 }
 
-/// Of a QP that is made anew nothing of the message before counts.
+/// When a QP is created anew, nothing of its predecessor's message counts.
 TEST_P(LongWrites, WithoutABeginningIsAnError) {
     packet(0, 4);
     packet(1, 4);

@@ -14,7 +14,6 @@ enum Opcode : std::uint8_t {
     kSendFirst = 0x00,
     kSendMiddle = 0x01,
     kSendLast = 0x02,
-    kSendLastImm = 0x03,
     kSendOnly = 0x04,
     kSendOnlyImm = 0x05,
     kWriteFirst = 0x06,

@@ -72,7 +72,8 @@ TEST_P(Reads, OneOfOnePacketIsAnsweredWithoutAnotherLook) {
     expect_response(0, psn0() + 2, kIova + 600, 171, 3);
 }
 
-/// Whoever takes a key away waits for it: until its payload is ordered it counts as being read.
+/// An invalidation of a key waits for its reads: until the payload is ordered, the key counts as
+/// being read.
 TEST_P(Reads, OneOfOnePacketCountsAsBeingReadFromItsItemOn) {
     if (GetParam().ready != 100)
         return;  // without room it is answered in a turn

@@ -87,7 +87,7 @@ TEST_F(RspReads, WhatNoReadHadIsNotFound) {
     EXPECT_EQ(find({51, 0x1000 * 16, 15, 1024}), -1);  // other PSNs
 }
 
-/// Of two that had the same PSN the newest counts: an atomic's word is all that tells them apart.
+/// The newer of two entries with the same PSN counts: only an atomic's word tells them apart.
 TEST_F(RspReads, TheNewestAtomicOfAPsnIsFound) {
     dut.atomic_i = 1;
     for (unsigned slot = 0; slot < 16; ++slot)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Several rings of each kind: their turns, who gets which frame, and that none disturbs another.
+// Several rings of each kind: their turns, which ring gets which frame, and that none disturbs
+// another.
 #include <algorithm>
 
 #include "eth_bench.h"

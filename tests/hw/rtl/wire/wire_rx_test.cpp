@@ -469,8 +469,8 @@ TEST_P(WireRx, ADisabledPortDropsAndCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Stalls, WireRx, every_stall(), name_of_stalls);
 
-/// Whoever has the header may claim the way to memory for a payload; it must not stand behind a
-/// frame that needs the same way.
+/// The receiver of a header may claim the way to memory for its payload; so the payload must not
+/// wait behind a frame that needs the same way.
 TEST_F(WireRx, AHeaderDoesNotOvertakeAnEthernetFrameInFrontOfItsPayload) {
     std::vector<Frame> frames;
     for (unsigned i = 0; i < 8; ++i)

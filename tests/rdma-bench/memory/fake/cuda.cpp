@@ -27,7 +27,7 @@ bool mode(const char* wanted) {
 
 }  // namespace
 
-/// Of cuda_share.cpp.
+/// Defined in cuda_share.cpp.
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
 int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes);
 bool fake_is_mapped(std::uint64_t address, std::size_t bytes);
@@ -113,12 +113,12 @@ int cuMemGetHandleForAddressRange(void* handle, unsigned long long address, std:
         return kNotSupported;
     }
     std::uint64_t offset = 0;
-    // Of several allocations it has the size, and no more: whoever opens memory by CUDA asks for
-    // it.
+    // For a range over several allocations it gives only the size: importers of CUDA memory ask for
+    // that.
     const int fd = fake_is_mapped(address, bytes)
                        ? fake::Memory::create(bytes)
                        : fake::memory().export_range(address, bytes, &offset);
-    // The handle is of the range asked for: its first byte is the range's.
+    // The handle covers the range asked for: its first byte is the range's.
     if (fd < 0 || offset != 0) {
         return kInvalidValue;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
-// stream. Copies are made when the stream is waited for, so who does not wait sees old data.
-// FAKE_CUDA: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other UUIDs), "open-fails",
+// stream. Copies are made when the stream is waited for, so a program that does not wait sees old
+// data. FAKE_CUDA: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other UUIDs), "open-fails",
 // "map-fails", "copies-fail", "record-fails". FAKE_CUDA_DELAY_US: how long a wait for a stream or
 // an event takes.
 #include <sys/stat.h>

@@ -11,7 +11,7 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
 constexpr int kNoDevice = 100;
-/// The export is of the whole allocation, and the address lies pages and bytes into it.
+/// The export covers the whole allocation, and the address lies pages and bytes into it.
 constexpr std::uint64_t kLead = 3 * fake::kPage + 512;
 
 bool mode(const char* wanted) {

@@ -30,7 +30,7 @@ struct Allocation {
     std::uint64_t asked = 0;  ///< bytes from there
     bool secret = false;      ///< no other process can have it
 
-    /// In the lead: who has it open in another process sees that its owner has freed it.
+    /// Set in the lead: another process that has it open sees that the owner has freed it.
     [[nodiscard]] bool freed() const { return lead != 0 && map[0] != std::byte{0}; }
 };
 

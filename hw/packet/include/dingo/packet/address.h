@@ -16,7 +16,7 @@ namespace dingo::packet {
 struct Mac {
     std::array<std::uint8_t, 6> bytes{};
 
-    /// From the low 48 bits, most significant byte first on the wire.
+    /// Makes a MAC address from the low 48 bits, most significant byte first on the wire.
     static constexpr Mac from_u64(std::uint64_t value) noexcept {
         Mac mac;
         for (unsigned i = 0; i < 6; ++i)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // AETH syndromes (ACK with credits, RNR NAK with timer code, NAK with reason) and the two time
-// codes of the RC transport: RNR timer and local ACK timeout.
+// codes of the RC transport: RNR timer and local ACK timeout. Source: InfiniBand
+// Architecture Specification, volume 1, chapter 9.7.
 #pragma once
 
 #include <array>
@@ -32,9 +33,6 @@ constexpr bool is_ack(std::uint8_t s) noexcept {
 constexpr bool is_rnr(std::uint8_t s) noexcept {
     return (s & kKindMask) == kRnr;
 }
-constexpr bool is_nak(std::uint8_t s) noexcept {
-    return (s & kKindMask) == kNak;
-}
 constexpr std::uint8_t value(std::uint8_t s) noexcept {
     return s & kValueMask;
 }
@@ -49,13 +47,14 @@ inline constexpr std::array<std::uint32_t, 32> kRnrTimer10us = {
     48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
     2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
-/// Delay in ns that an RNR NAK with this timer code (0..31, higher bits ignored) asks for.
+/// Returns the delay in ns that an RNR NAK with this timer code (0..31, higher bits ignored) asks
+/// for.
 constexpr std::uint64_t rnr_timer_ns(std::uint8_t timer_code) noexcept {
     return std::uint64_t{kRnrTimer10us[timer_code & syndrome::kValueMask]} * 10'000;
 }
 
-/// T_tr in ns of the QP attribute `timeout` (0..31, higher bits ignored): 4.096 us x 2^timeout.
-/// 0 means that the timer is off and gives 0. (C9-140)
+/// Returns T_tr in ns for the QP attribute `timeout` (0..31, higher bits ignored): 4.096 us x
+/// 2^timeout; 0 for timeout 0, which turns the timer off. (C9-140)
 constexpr std::uint64_t ack_timeout_ns(std::uint8_t timeout) noexcept {
     constexpr std::uint64_t kUnitNs = 4096;
     const unsigned exponent = timeout & 0x1f;

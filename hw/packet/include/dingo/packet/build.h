@@ -94,13 +94,13 @@ class FrameBuilder {
     /// Fills payload() from `source` and finishes: each byte is read once, and where the processor
     /// can, the ICRC is made of it on its way.
     std::span<std::byte> finish_copying(const std::byte* source) noexcept;
-    /// The same with 0 for the ICRC: for a frame that goes on no wire.
+    /// The same with 0 for the ICRC: for a frame that does not go on a wire.
     std::span<std::byte> finish_without_icrc() noexcept;
     /// Length of headers in front of the payload.
     std::size_t payload_offset() const noexcept {
         return static_cast<std::size_t>(payload_.data() - frame_.data());
     }
-    /// What is written so far.
+    /// The frame as far as it is written.
     std::span<const std::byte> frame() const noexcept { return frame_; }
 
   private:

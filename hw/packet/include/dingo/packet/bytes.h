@@ -12,7 +12,8 @@ namespace dingo::packet {
 
 static_assert(std::endian::native == std::endian::little, "the byte swaps below assume it");
 
-/// Loads a big-endian unsigned integer from `p`, which needs no alignment.
+/// Return the big-endian unsigned integer of 2, 4 or 8 bytes at `p` in host byte order. `p` needs
+/// no alignment.
 inline std::uint16_t load_be16(const std::byte* p) noexcept {
     std::uint16_t v;
     std::memcpy(&v, p, sizeof v);
@@ -28,14 +29,14 @@ inline std::uint64_t load_be64(const std::byte* p) noexcept {
     std::memcpy(&v, p, sizeof v);
     return __builtin_bswap64(v);
 }
-/// Loads a little-endian 32-bit integer (the ICRC trailer is the only one in a RoCE frame).
+/// Returns the little-endian integer of 4 bytes at `p`: the ICRC is the only one in a RoCE frame.
 inline std::uint32_t load_le32(const std::byte* p) noexcept {
     std::uint32_t v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
 
-/// Stores an unsigned integer big-endian at `p`, which needs no alignment.
+/// Store `v`, in host byte order, as 2, 4 or 8 big-endian bytes at `p`, which needs no alignment.
 inline void store_be16(std::byte* p, std::uint16_t v) noexcept {
     v = __builtin_bswap16(v);
     std::memcpy(p, &v, sizeof v);
@@ -48,6 +49,7 @@ inline void store_be64(std::byte* p, std::uint64_t v) noexcept {
     v = __builtin_bswap64(v);
     std::memcpy(p, &v, sizeof v);
 }
+/// Stores `v` as 4 little-endian bytes at `p`.
 inline void store_le32(std::byte* p, std::uint32_t v) noexcept {
     std::memcpy(p, &v, sizeof v);
 }
@@ -59,10 +61,12 @@ struct Bits {
     static constexpr std::uint32_t kMax = static_cast<std::uint32_t>((1ULL << Width) - 1);
     static constexpr std::uint32_t kMask = kMax << Shift;
 
+    /// Returns the field of `word`, shifted down.
     static constexpr std::uint32_t get(std::uint32_t word) noexcept {
         return (word >> Shift) & kMax;
     }
-    /// The field's contribution to a word; bits of `value` that do not fit are dropped.
+    /// Returns `value` at the field's place, to be or-ed into a word; bits that do not fit are
+    /// dropped.
     static constexpr std::uint32_t put(std::uint32_t value) noexcept {
         return (value & kMax) << Shift;
     }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The headers of a RoCE v2 frame as plain values, with load() from and store() to wire bytes.
-// load and store touch exactly kBytes bytes and check nothing: parse.h checks the lengths.
+// The headers of a RoCE v2 frame as plain values in host byte order, but for MAC addresses and
+// GIDs, which keep the order of the wire. Lengths are in bytes. Source: InfiniBand
+// Architecture Specification, volume 1, chapter 9 and annex A17 (RoCE v2).
+//
+// Each header has two functions:
+// - load(p) returns the header whose wire form begins at `p`;
+// - store(p) writes the wire form to `p`.
+// Both touch exactly kBytes bytes, need no alignment and check nothing: parse.h checks the lengths.
 #pragma once
 
 #include <compare>
@@ -27,15 +33,16 @@ inline constexpr std::size_t kIpv4Bytes = 20;
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
 inline constexpr std::size_t kIcrcBytes = 4;
-/// What an Ethernet MAC pads short frames to, FCS not counted. The builder does not pad.
+/// Bytes that an Ethernet MAC pads short frames to, without FCS. The builder does not pad.
 inline constexpr std::size_t kMinEthernetFrameBytes = 60;
 /// Everything in front of the payload plus the ICRC, for any opcode, VLAN and IP version.
 inline constexpr std::size_t kMaxOverheadBytes =
     kEthernetBytes + kVlanBytes + kIpv6Bytes + kUdpBytes + kMaxTransportHeaderBytes + kIcrcBytes;
-/// Nothing longer is built or parsed: offsets in Packet have 16 bits, and so have IP lengths.
+/// Longest frame that is built or parsed, in bytes: offsets in Packet have 16 bits, and so have IP
+/// lengths.
 inline constexpr std::size_t kMaxFrameBytes = 65535;
 inline constexpr std::size_t kMaxPmtu = 4096;
-/// The longest frame that a card with PMTU 4096 sends.
+/// Bytes of the longest frame that a card with PMTU 4096 sends.
 inline constexpr std::size_t kMaxRoceFrameBytes = kMaxOverheadBytes + kMaxPmtu;
 
 /// Destination, source and type, as they stand on the wire.
@@ -93,11 +100,11 @@ struct Ipv4Header {
     std::uint8_t tos = 0;
     std::uint16_t total_length = 0;  ///< header and everything behind it, bytes
     std::uint16_t id = 0;
-    std::uint16_t flags_fragment = kDontFragment;
-    std::uint8_t ttl = 0;
+    std::uint16_t flags_fragment = kDontFragment;  ///< offset in units of 8 bytes
+    std::uint8_t ttl = 0;                          ///< hops
     std::uint8_t protocol = kIpProtocolUdp;
-    std::uint16_t checksum = 0;
-    std::uint32_t src = 0;
+    std::uint16_t checksum = 0;  ///< as on the wire; store() does not compute it
+    std::uint32_t src = 0;       ///< 192.0.2.1 is 0xc0000201
     std::uint32_t dst = 0;
 
     static Ipv4Header load(const std::byte* p) noexcept;
@@ -105,7 +112,8 @@ struct Ipv4Header {
     auto operator<=>(const Ipv4Header&) const = default;
 };
 
-/// One's complement sum of the 20 bytes at `p`, not complemented: 0xffff when the checksum fits.
+/// Checks an IPv4 header without options. Returns the one's complement sum of the 20 bytes at `p`,
+/// not complemented: 0xffff when the checksum is right.
 std::uint16_t ipv4_header_sum(const std::byte* p) noexcept;
 
 /// IPv6 without extension headers.
@@ -124,7 +132,7 @@ struct Ipv6Header {
     std::uint32_t flow_label = 0;      ///< 20 bits
     std::uint16_t payload_length = 0;  ///< everything behind this header, bytes
     std::uint8_t next_header = kIpProtocolUdp;
-    std::uint8_t hop_limit = 0;
+    std::uint8_t hop_limit = 0;  ///< hops
     Gid src;
     Gid dst;
 
@@ -209,9 +217,9 @@ struct Deth {
 /// RDMA extended transport header.
 struct Reth {
     static constexpr std::size_t kBytes = kRethBytes;
-    std::uint64_t va = 0;
+    std::uint64_t va = 0;  ///< the peer's virtual address
     std::uint32_t rkey = 0;
-    std::uint32_t length = 0;  ///< of the whole message, bytes
+    std::uint32_t length = 0;  ///< bytes of the whole message
 
     static Reth load(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
@@ -234,10 +242,10 @@ struct Aeth {
 /// Atomic extended transport header. FETCH_ADD uses swap_add only.
 struct AtomicEth {
     static constexpr std::size_t kBytes = kAtomicEthBytes;
-    std::uint64_t va = 0;
+    std::uint64_t va = 0;  ///< the peer's virtual address, a multiple of 8
     std::uint32_t rkey = 0;
-    std::uint64_t swap_add = 0;
-    std::uint64_t compare = 0;
+    std::uint64_t swap_add = 0;  ///< new value, or summand
+    std::uint64_t compare = 0;   ///< value that the word must have
 
     static AtomicEth load(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
@@ -252,9 +260,9 @@ struct TransportHeaders {
     Reth reth;
     AtomicEth atomic_eth;
     Aeth aeth;
-    std::uint64_t atomic_original = 0;  ///< AtomicAckETH
-    std::uint32_t imm = 0;              ///< ImmDt, as a number (host order)
-    std::uint32_t inv_rkey = 0;         ///< IETH
+    std::uint64_t atomic_original = 0;  ///< AtomicAckETH: the word before
+    std::uint32_t imm = 0;              ///< ImmDt, as a number in host byte order
+    std::uint32_t inv_rkey = 0;         ///< IETH: the key to invalidate
 
     auto operator<=>(const TransportHeaders&) const = default;
 };
@@ -262,18 +270,18 @@ struct TransportHeaders {
 enum class L3Kind : std::uint8_t { kIpv4, kIpv6 };
 
 /// Everything below the BTH that is constant for a connection or an address handle, as it stands
-/// in a frame: for a frame to send, `smac`, `sgid` and `udp_sport` are ours.
+/// in a frame: in a frame to send `smac`, `sgid` and `udp_sport` are this side's.
 struct NetworkPath {
     Mac dmac;
     Mac smac;
     bool has_vlan = false;
-    std::uint16_t vlan_tci = 0;
+    std::uint16_t vlan_tci = 0;  ///< PCP, DEI, VID; only with has_vlan
     L3Kind l3 = L3Kind::kIpv4;
     Gid sgid;
     Gid dgid;
     std::uint8_t dscp = 0;         ///< 6 bits
     std::uint8_t ecn = 0;          ///< 2 bits, tos::kEcn...
-    std::uint8_t hop_limit = 64;   ///< IPv4 TTL
+    std::uint8_t hop_limit = 64;   ///< hops; IPv4 TTL
     std::uint32_t flow_label = 0;  ///< 20 bits; IPv6 only
     std::uint16_t udp_sport = 0xc000;
 

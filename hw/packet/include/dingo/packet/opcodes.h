@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// BTH opcodes that a RoCE v2 card meets and a constexpr table of what each one means.
+// BTH opcodes that a RoCE v2 card meets, and a constexpr table of what each one means. Source:
+// InfiniBand Architecture Specification, volume 1, chapter 9; CNP: annex A17.
 #pragma once
 
 #include <array>
@@ -97,13 +98,14 @@ inline constexpr std::uint8_t kCnpReserved = 1 << 7;
 struct OpcodeTraits {
     Transport transport = Transport::kNone;
     Operation operation = Operation::kNone;
-    bool first = false;                 ///< opens a message; with `last` as well: an ONLY packet
+    bool first = false;                 ///< opens a message; with `last` too: an ONLY packet
     bool last = false;                  ///< closes a message
     std::uint8_t extensions = 0;        ///< ext:: bits
-    std::uint8_t header_bytes = 0;      ///< BTH and all extension headers
+    std::uint8_t header_bytes = 0;      ///< bytes of BTH and all extension headers
     bool carries_payload = false;       ///< false: the packet has no payload by definition
     std::string_view name = "UNKNOWN";  ///< "RC_SEND_FIRST"; static storage, zero-terminated
 
+    // Questions about the members above.
     constexpr bool known() const noexcept { return transport != Transport::kNone; }
     constexpr bool only() const noexcept { return first && last; }
     constexpr bool middle() const noexcept { return !first && !last; }
@@ -126,6 +128,7 @@ struct OpcodeTraits {
     constexpr bool is_request() const noexcept {
         return is_send() || is_write() || is_read_request() || is_atomic();
     }
+    /// Whether the packet has one of these ext:: bits.
     constexpr bool has(std::uint8_t extension) const noexcept {
         return (extensions & extension) != 0;
     }
@@ -225,17 +228,17 @@ constexpr std::array<OpcodeTraits, 256> make_opcode_table() {
 
 inline constexpr std::array<OpcodeTraits, 256> kOpcodeTable = detail::make_opcode_table();
 
-/// Meaning of any opcode byte; !known() for those that RoCE v2 cards do not use.
+/// Returns the meaning of any opcode byte; !known() for those that RoCE v2 cards do not use.
 constexpr const OpcodeTraits& traits(Opcode op) noexcept {
     return kOpcodeTable[static_cast<std::uint8_t>(op)];
 }
 
-/// "RC_SEND_FIRST", or "UNKNOWN".
+/// Returns "RC_SEND_FIRST" and the like, or "UNKNOWN".
 constexpr std::string_view name(Opcode op) noexcept {
     return traits(op).name;
 }
 
-/// The opcode with that exact name, if there is one.
+/// Returns the opcode with that exact name, if there is one.
 constexpr std::optional<Opcode> opcode_from_name(std::string_view name) noexcept {
     for (std::size_t i = 0; i < kOpcodeTable.size(); ++i)
         if (kOpcodeTable[i].known() && kOpcodeTable[i].name == name)

@@ -38,7 +38,7 @@ constexpr std::byte pattern_byte(std::uint64_t offset) noexcept {
     return static_cast<std::byte>(offset % 251);
 }
 
-/// One packet of a script: headers, payload, and what it overrides in the path it is sent on.
+/// One packet of a script: headers, payload, and its overrides of the path.
 struct TextPacket : TransportHeaders {
     std::vector<std::byte> payload;
     std::optional<std::uint8_t> pad_override;

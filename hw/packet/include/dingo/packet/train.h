@@ -35,7 +35,7 @@ bool is_train_opcode(const OpcodeTraits& op) noexcept;
 std::size_t train_wire_bytes(const OpcodeTraits& op, std::size_t l2_to_udp,
                              std::size_t payload_bytes, unsigned packets) noexcept;
 
-/// The same of a packet that was received, be it a train or not.
+/// The same for a received packet, which may be a train.
 std::size_t wire_bytes(const Packet& packet) noexcept;
 
 /// Bytes of the longest of its packets.

@@ -269,7 +269,8 @@ TEST_F(CmManager, QpnThatIsUsedAgainEndsTheOldConnection) {
     EXPECT_TRUE(peer.last(Event::Kind::kDisconnected));
 }
 
-// Else who says another one's GUID and QPN ends its connections, or has its requests refused.
+// Otherwise a stranger that claims another card's GUID and QPN could end its connections, or have
+// its requests refused.
 TEST_F(CmManager, AStrangerThatSaysAnothersGuidEndsNothing) {
     const auto as_stranger = [&] {
         for (; !a.out.empty(); a.out.pop_front()) {

@@ -25,8 +25,8 @@ inline thread_local const dim3 threadIdx{0, 0, 0}, blockDim;
 
 #define __HIP_MEMORY_SCOPE_AGENT 4
 #define __HIP_MEMORY_SCOPE_SYSTEM 5
-/// Device code waits in loops of loads. Where threads are more than processors, who is waited for
-/// must run.
+/// Device code waits in loops of loads. With more threads than processors, the thread that is
+/// waited for must get to run.
 template <typename T>
 T cpu_hip_load(const T* at, int order) {
     thread_local unsigned loads = 0;

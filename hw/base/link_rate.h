@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Speeds and widths of a link, as InfiniBand numbers them (IB_SPEED_*, IB_WIDTH_* of the kernel).
+// Speeds and widths of a link, as InfiniBand numbers them (IB_SPEED_*, IB_WIDTH_* of the kernel;
+// ibv_port_attr::active_speed, active_width). For rdma-bench, too.
 #pragma once
 
 #include <cstdint>
 
-namespace dingo::uverbs {
+namespace dingo {
 
 enum LinkSpeed : std::uint16_t {
     kSdr = 1,
@@ -23,7 +24,7 @@ enum LinkWidth : std::uint8_t { k1X = 1, k4X = 2, k8X = 4, k12X = 8, k2X = 16 };
 
 struct LaneRate {
     LinkSpeed speed;
-    unsigned deci_gbps;  ///< of one lane, tenths of Gb/s
+    unsigned deci_gbps;  ///< tenths of Gb/s of one lane: the encoding's rate, not the name's
     const char* name;
 };
 
@@ -61,4 +62,4 @@ constexpr unsigned lanes_of(unsigned width) {
     }
 }
 
-}  // namespace dingo::uverbs
+}  // namespace dingo
