@@ -10,19 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "../verbs.h"
 #include "dingo_gda_host.h"
 
 namespace gpu_interchange {
 
-template <auto Destroy>
-struct Deleter {
-    template <typename T>
-    void operator()(T* object) const {
-        Destroy(object);
-    }
-};
-template <typename T, auto Destroy>
-using Owned = std::unique_ptr<T, Deleter<Destroy>>;
+using examples::Owned;
 
 /// All calls throw std::runtime_error: step, what errno says, and what libdingo-gda says.
 [[noreturn]] void fail(const std::string& step, int error);

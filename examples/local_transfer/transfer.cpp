@@ -9,34 +9,9 @@
 namespace local_transfer {
 namespace {
 
-[[noreturn]] void fail(const std::string& step, int error) {
-    throw std::runtime_error(step + ": " + std::strerror(error));
-}
-
-void check(int error, const char* step) {
-    if (error != 0)
-        fail(step, error);
-}
-
-template <typename T>
-T* check(T* object, const char* step) {
-    if (object == nullptr)
-        fail(step, errno);
-    return object;
-}
-
-/// A RoCE v2 address of the port: another QP, or the same, is reached under it.
-std::uint8_t roce_gid(ibv_context* context, ibv_gid& gid) {
-    std::array<ibv_gid_entry, 64> table{};
-    const ssize_t entries = ibv_query_gid_table(context, table.data(), table.size(), 0);
-    for (ssize_t i = 0; i < entries; ++i) {
-        if (table[i].gid_type == IBV_GID_TYPE_ROCE_V2) {
-            gid = table[i].gid;
-            return static_cast<std::uint8_t>(table[i].gid_index);
-        }
-    }
-    throw std::runtime_error("the port has no RoCE v2 GID");
-}
+using examples::check;
+using examples::fail;
+using examples::roce_gid;
 
 void* pointer(std::uint64_t address) {
     return reinterpret_cast<void*>(address);
@@ -45,16 +20,11 @@ void* pointer(std::uint64_t address) {
 }  // namespace
 
 Context open_device(const std::string& name) {
-    int count = 0;
-    const std::unique_ptr<ibv_device*, Deleter<ibv_free_device_list>> list(
-        ibv_get_device_list(&count));
-    for (int i = 0; list && i < count; ++i) {
-        ibv_device* const device = list.get()[i];
-        if (name.empty() ? dingodv_is_supported(device) : name == ibv_get_device_name(device))
-            return Context(check(ibv_open_device(device), "ibv_open_device"));
-    }
-    throw std::runtime_error(name.empty() ? "no Dingo card here: start one, or use `dingo run`"
-                                          : "no device '" + name + "': ibv_devices lists them");
+    unsigned cards = 0;
+    Context context = examples::find_device(name, 0, cards);
+    if (!context)
+        throw std::runtime_error("no Dingo card here: start one, or use `dingo run`");
+    return context;
 }
 
 std::vector<dingodv_kernel> kernels_of(ibv_context* context) {

@@ -13,19 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "../verbs.h"
 #include "memory/gpu.h"
 
 namespace local_transfer {
 
-/// Frees what an ibv_* call made.
-template <auto Destroy>
-struct Deleter {
-    template <typename T>
-    void operator()(T* object) const {
-        Destroy(object);
-    }
-};
-using Context = std::unique_ptr<ibv_context, Deleter<ibv_close_device>>;
+using examples::Context;
+using examples::Deleter;
 
 /// The device of this name, or the first one. Throws std::runtime_error.
 Context open_device(const std::string& name);
@@ -47,7 +41,7 @@ class Transfer {
 
     std::span<std::byte> source() { return source_; }
     std::span<std::byte> target() { return target_; }
-    /// What is in source() and target() goes to the GPU, and target() comes from there.
+    /// Copies source() and target() to the GPU, and target() back from there.
     void put(std::size_t bytes);
     void fetch(std::size_t bytes);
     /// Moves `bytes` from source to target `times` times (up to kDepth) and waits for all.

@@ -7,31 +7,13 @@
 
 namespace p2p {
 
-void fail(const std::string& step, int error) {
-    throw std::runtime_error(step + ": " + std::strerror(error));
-}
-
-void check(int error, const std::string& step) {
-    if (error != 0)
-        fail(step, error);
-}
-
 Context open_card(const std::string& name, unsigned n) {
-    int count = 0;
-    const std::unique_ptr<ibv_device*, Deleter<ibv_free_device_list>> list(
-        ibv_get_device_list(&count));
-    unsigned seen = 0;
-    for (int i = 0; list && i < count; ++i) {
-        ibv_device* const device = list.get()[i];
-        const bool right = name.empty() ? dingodv_is_supported(device) && seen++ == n
-                                        : name == ibv_get_device_name(device);
-        if (right)
-            return Context(check(ibv_open_device(device), "ibv_open_device"));
-    }
-    if (!name.empty())
-        throw std::runtime_error("no device '" + name + "': ibv_devices lists them");
-    throw std::runtime_error("Dingo cards here: " + std::to_string(seen) +
-                             ", needed: " + std::to_string(n + 1));
+    unsigned cards = 0;
+    Context context = examples::find_device(name, n, cards);
+    if (!context)
+        throw std::runtime_error("Dingo cards here: " + std::to_string(cards) +
+                                 ", needed: " + std::to_string(n + 1));
+    return context;
 }
 
 Memory allocate(ibv_context* context, std::size_t bytes) {

@@ -14,17 +14,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "../verbs.h"
+
 namespace p2p {
 
-/// Frees what an ibv_* call made.
-template <auto Destroy>
-struct Deleter {
-    template <typename T>
-    void operator()(T* object) const {
-        Destroy(object);
-    }
-};
-using Context = std::unique_ptr<ibv_context, Deleter<ibv_close_device>>;
+using examples::check;
+using examples::Context;
+using examples::Deleter;
+using examples::fail;
+
 /// ibv_free_dm() is a function of each file that has the header.
 struct FreeMemory {
     void operator()(ibv_dm* memory) const { ibv_free_dm(memory); }
@@ -36,23 +34,13 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// These throw std::runtime_error with the step that failed.
-[[noreturn]] void fail(const std::string& step, int error);
-void check(int error, const std::string& step);
-template <typename T>
-T* check(T* object, const std::string& step) {
-    if (object == nullptr)
-        fail(step, errno);
-    return object;
-}
-
 /// The Dingo card of this name; "": the n-th one.
 Context open_card(const std::string& name, unsigned n);
 
 /// Memory of the card behind `context`. Throws std::runtime_error that says what to do.
 Memory allocate(ibv_context* context, std::size_t bytes);
 
-/// What is in it, through the CPU.
+/// Copy bytes into the card's memory, and out of it, with the CPU.
 void put(ibv_dm* memory, std::span<const std::byte> bytes);
 void fetch(ibv_dm* memory, std::span<std::byte> bytes);
 

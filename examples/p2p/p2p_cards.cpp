@@ -43,20 +43,6 @@ Options parse(int argc, char** argv) {
     return o;
 }
 
-/// A RoCE v2 address of the port.
-std::uint8_t roce_gid(ibv_context* context, ibv_gid& gid) {
-    std::array<ibv_gid_entry, 64> table{};
-    const ssize_t entries = ibv_query_gid_table(context, table.data(), table.size(), 0);
-    for (ssize_t i = 0; i < entries; ++i) {
-        const ibv_gid_entry& entry = table[static_cast<std::size_t>(i)];
-        if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) {
-            gid = entry.gid;
-            return static_cast<std::uint8_t>(entry.gid_index);
-        }
-    }
-    throw std::runtime_error("the port has no RoCE v2 GID: is its interface up?");
-}
-
 /// A queue pair of the card that is connected to itself: its WRITEs stay in the card.
 class Copier {
   public:
@@ -114,7 +100,7 @@ class Copier {
         attr.ah_attr.port_num = 1;
         attr.ah_attr.is_global = 1;
         attr.ah_attr.grh.hop_limit = 64;
-        attr.ah_attr.grh.sgid_index = roce_gid(context, attr.ah_attr.grh.dgid);
+        attr.ah_attr.grh.sgid_index = examples::roce_gid(context, attr.ah_attr.grh.dgid);
         modify(attr,
                IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                    IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
