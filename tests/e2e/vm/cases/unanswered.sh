@@ -44,8 +44,9 @@ unanswered 'a command of 8 s does not fail, nor does its card' \
 # Eight regions, one after the other, are four seconds of work: the last is done long after a second, but the card does not stand still.
 faults CREATE_MR=500
 unanswered 'unbinding beside commands that are slow, but done' \
-    'works && before=$(fails); for n in $(seq 8); do ibv_rc_pingpong -p $((18600 + n)) -g 1 >/dev/null 2>&1 & done; sleep 1
-    [ "$(pgrep -c ibv_rc_pingpong)" = 8 ] || exit 1; echo $pci >unbind; wait; [ "$(fails)" = "$before" ] || { dmesg | grep "$pci: failed"; exit 1; }'
+    'works && before=$(fails); for n in $(seq 8); do ibv_rc_pingpong -p $((18600 + n)) -g 1 >/dev/null 2>&1 & done
+    for n in $(seq 50); do [ "$(pgrep -c ibv_rc_pingpong)" != 8 ] || break; sleep 0.1; done
+    echo $pci >unbind; pkill ibv_rc_pingpong; wait; [ "$(fails)" = "$before" ] || { dmesg | grep "$pci: failed"; exit 1; }'
 faults
 unanswered 'and bound again' 'echo $pci >bind && works'
 
