@@ -50,6 +50,7 @@ within() {
     shift 2
     udevadm settle # which renames the device
     works || { echo "FAIL $name: it does not work before: $(dmesg | tail -n 1)"; failed=1; return; }
+    sleep 1 # a probe that has made its device may go on for a moment: who removes it waits for that
     card silent
     ibv_rc_pingpong -g 1 -d "$(device)" >/run/unanswered.verbs 2>&1 &
     verbs=$!
