@@ -197,7 +197,7 @@ void TwoCards::to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid
     qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_PORT | DINGO_QPM_PKEY_INDEX | DINGO_QPM_ACCESS,
                   none);
     attr.qp_state = DINGO_QPS_RTR;
-    attr.path_mtu = 3;
+    attr.path_mtu = mtu;
     attr.dest_qp_num = remote;
     attr.rq_psn = 100;
     attr.max_dest_rd_atomic = 1;

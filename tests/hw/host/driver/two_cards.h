@@ -146,6 +146,7 @@ class TwoCards : public ::testing::Test {
     void to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid);
 
     Nanoseconds now = 1'000'000;
+    std::uint8_t mtu = 3;  ///< of enum ibv_mtu
     std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> wires = make_loop_pair();
     std::unique_ptr<Host> a, b;
 };
