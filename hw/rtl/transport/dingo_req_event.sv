@@ -19,7 +19,8 @@ module dingo_req_event (
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 db_bad_o       // the doorbell's index is none that the ring can have
+    output logic                 db_bad_o,      // the doorbell's index is none that the ring can have
+    output logic                 done_o         // commit: nothing is to be done behind this
 );
   localparam logic [63:0] NEVER = '1;
 
@@ -38,6 +39,15 @@ module dingo_req_event (
   assign ahead = {8'd0, w_i.item.psn[23:0] - c_i.oldest[23:0]};
   assign rx_psn = c_i.oldest + ahead;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
+
+  // A READ's last data, of the oldest record, and what follows from its progress is what PH_ACK_END does for most: nothing
+  // went back behind it, nobody waits for SQD.
+  logic last_data, light;
+  assign last_data = up && w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && !commit_err_i && rec_next &&
+                     rec_i.status == 8'd0 && rec_i.received + 24'd1 == rec_i.packets && !c_i.odd;
+  assign light = w_i.st == dingo_pkg::QPS_RTS[2:0] && rtl_pkg::idx_before(c_i.oldest, c_i.send) &&
+                 rtl_pkg::idx_before(c_i.oldest, c_i.ordered) && $signed(c_i.cursor - c_i.head) > 0;
+  assign done_o = w_i.phase == req_pkg::PH_START && kind_i.commit && last_data && light;
 
   logic [31:0] consumer;               // of the send queue, as the host sees it
   logic [31:0] fresh;
@@ -103,7 +113,7 @@ module dingo_req_event (
                 {w_o.status, w_o.verr} = {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
               end else if (w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && rec_next && rec_i.status == 8'd0) begin
                 w_o.phase = req_pkg::PH_RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
-                if (rec_i.received + 24'd1 == rec_i.packets && !c_i.odd) begin
+                if (last_data) begin
                   c_o.oldest = w_i.item.psn + 32'd1;
                   c_o.head = c_i.head + 8'd1;
                   if (c_i.data_at == c_i.head) c_o.data_at = c_i.head + 8'd1;
@@ -115,6 +125,14 @@ module dingo_req_event (
                   end
                   w_o.ack_ret = req_pkg::PH_BACK;
                   w_o.phase = req_pkg::PH_ACK_END;
+                  if (light) begin
+                    c_o.retries = cfg_i.retry_cnt;
+                    c_o.rnr = cfg_i.rnr_retry;
+                    c_o.implied = 1'b0;
+                    c_o.ack_at = rtl_pkg::idx_before(w_i.item.psn + 32'd1, c_i.send) && cfg_i.timeout != 5'd0 ? ack_ns : NEVER;
+                    if (!sent_all) w_o.wake = !c_i.fetching;
+                    w_o.phase = req_pkg::PH_BACK;
+                  end
                 end
               end
             end

@@ -27,6 +27,8 @@ module dingo_req_step (
     input  rtl_pkg::qdb_t        db_i,
     output logic        db_next_o,     // it is of the same QP as the one in work, and is taken behind it in the same step
     output logic        db_bad_o,
+    input  logic        commit_valid_i,
+    output logic        commit_next_o, // it is of the same QP as the one in work, and is taken behind it in the same step
     input  rtl_pkg::txerr_t      txerr_i,
     input  logic        fail_valid_i,
     input  rtl_pkg::qpi_t        fail_qp_i,
@@ -100,7 +102,7 @@ module dingo_req_step (
   logic qpa_wait_q;
   rtl_pkg::qpa_req_t qpa_q;
   logic peer_failed_q;
-  logic run, choose, ending, again, idle, starting, backing, event_db_bad, acked, data_good, txerr_here;
+  logic run, choose, ending, again, again_commit, commit_done, idle, starting, backing, event_db_bad, acked, data_good, txerr_here;
 
   assign report_o = report_q;
   assign idle = w_q.phase == req_pkg::PH_IDLE;
@@ -111,9 +113,13 @@ module dingo_req_step (
   // Doorbells of one QP come in runs, since its completions do: one step takes them, each checked as if it were alone.
   assign again = starting && kind_q.db && db_valid_i && db_i.qp == qp_q;
   assign db_next_o = again && run;
+  // So does what comes back from memory: READs leave in turns.
+  assign again_commit = commit_done && commit_valid_i && item_in.qp == 16'(qp_q);
+  assign commit_next_o = again_commit && run;
   assign db_bad_o = run && event_db_bad;
   // What can only be followed by PH_BACK has the next event chosen.
-  assign ending = !hold_i && !again && (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) : w_q.phase == req_pkg::PH_ACK_END && acked);
+  assign ending = !hold_i && !again && !again_commit &&
+      (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) || commit_done : w_q.phase == req_pkg::PH_ACK_END && acked);
   assign choose = (idle || (backing && !next_q) || ending) && run && pick_i;
   assign next_o = next_q;
   assign next_qp_o = next_qp_q;
@@ -199,7 +205,7 @@ module dingo_req_step (
   dingo_req_event u_event (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .kind_i(kind_q), .rec_i, .now_ns_i, .commit_err_i(commit_err_q),
       .txerr_ok_i(txerr_ok_q), .txerr_late_i(txerr_gen_q != c_q.gen), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index), .db_pushed_i(db_i.pushed),
-      .w_o(event_w), .c_o(event_c), .report_o(event_report), .db_bad_o(event_db_bad));
+      .w_o(event_w), .c_o(event_c), .report_o(event_report), .db_bad_o(event_db_bad), .done_o(commit_done));
   dingo_req_ack u_ack (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .w_o(ack_w), .c_o(ack_c), .report_o(ack_report), .acked_o(acked));
   dingo_req_retry u_retry (
@@ -224,6 +230,10 @@ module dingo_req_step (
       req_pkg::PH_LOAD: begin
         rec_re = 1'b1;
         rec_rpos = load_pos;
+      end
+      req_pkg::PH_START: begin         // the one behind it, for what is taken behind this
+        rec_re = again_commit;
+        rec_rpos = c_q.head + 8'd1;
       end
       req_pkg::PH_BACK: begin          // as PH_LOAD
         rec_re = next_q;
@@ -332,6 +342,7 @@ module dingo_req_step (
             c_q.data_at <= c_q.data_at + {7'd0, plain_last};
             w_q.phase <= req_pkg::PH_BACK;
           end
+          if (again_commit) w_q.phase <= req_pkg::PH_START;
         end
         req_pkg::PH_ACK_READ: w_q.phase <= req_pkg::PH_ACK_TEST;
         req_pkg::PH_ACK_TEST, req_pkg::PH_ACK_END: begin
@@ -372,8 +383,10 @@ module dingo_req_step (
         next_kind_q <= kind_i;
         next_qp_q <= pick_qp_i;
         peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
+      end
+      if (choose || commit_next_o) begin
         commit_err_q <= commit_i.err;
-        if (kind_i.commit) w_q.item <= item_in;
+        if (kind_i.commit || !choose) w_q.item <= item_in;
         else begin
           w_q.item.kind <= req_pkg::IT_STALE;
           w_q.item.qp <= 16'(pick_qp_i);

@@ -103,7 +103,7 @@ module dingo_requester (
 
   // scheduling
   logic sched_clear, timers_clear, pick, take, fails, due_valid, wake_valid, wake_take, ready, set;
-  logic qpa_wait, db_valid, db_next;
+  logic qpa_wait, db_valid, db_next, commit_next, rxp_soon;
   logic [2:0] db_count;
   rtl_pkg::qdb_t db;
   req_pkg::step_t kind;
@@ -137,7 +137,7 @@ module dingo_requester (
   logic place_scat_valid;
   rtl_pkg::scat_t place_scat;
   // of plain READs
-  logic reads_idle, reads_ready, look, here, data, keep, data_soon, reads_mr_valid, reads_mr_ready, reads_mr_rsp_valid, reads_scat_valid;
+  logic reads_idle, reads_ready, look, here, data, keep, reads_mr_valid, reads_mr_ready, reads_mr_rsp_valid, reads_scat_valid;
   logic [31:0] data_psn;
   logic [12:0] data_len;
   logic [31:0] data_offset;
@@ -166,13 +166,13 @@ module dingo_requester (
   req_pkg::report_t step_report, turn_report, report;
 
   assign commit_item = commit_i.item[req_pkg::ITEM_W-1:0];
-  assign commit_ready_o = take && kind.commit;
+  assign commit_ready_o = (take && kind.commit) || commit_next;
   assign is_ack = rxp_i.h.opcode == roce_pkg::RC_ACK;
   // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
   // Nor do those two overtake each other.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
   // What goes to dingo_req_reads while dingo_req_place gives its last orders stands behind those (in_order).
-  assign data_soon = reads_ready && place_soon;
+  assign rxp_soon = rxp_valid_i && !is_ack && scat_room_i && reads_ready && place_soon;
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
@@ -200,7 +200,7 @@ module dingo_requester (
       .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
   dingo_req_sched u_sched (
       .clk_i, .rst_ni, .ready_o(sched_clear), .commit_i(commit_valid_i), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
-      .rxp_i(rxp_valid_i && !is_ack && scat_room_i && data_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
+      .rxp_i(rxp_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
       .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
       .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
@@ -217,7 +217,8 @@ module dingo_requester (
   dingo_req_step u_step (
       .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear && pause_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,
       .pick_i(pick), .take_o(take), .busy_o(step_busy), .next_o(next), .next_qp_o(next_qp), .rx_o(rx), .kind_i(kind),
-      .pick_qp_i(pick_qp), .commit_i, .rxp_i, .db_valid_i(db_valid), .db_i(db), .db_next_o(db_next), .db_bad_o, .txerr_i,
+      .pick_qp_i(pick_qp), .commit_valid_i, .commit_next_o(commit_next), .commit_i, .rxp_i,
+      .db_valid_i(db_valid), .db_i(db), .db_next_o(db_next), .db_bad_o, .txerr_i,
       .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
       .qpa_info_o, .qp_o(qp), .qpn_o(qpn), .qp_rdata_i, .cq_o(cq), .state_we_o, .state_o, .back_o(step_back),
       .fetch_o(fetch), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),

@@ -35,9 +35,9 @@ void RequesterBench::drive() {
         dut.rxp_word_i = r.word;
         dut.rxp_len_i = r.payload.size();
     }
-    if (!commits.empty() && commits.front().wait > 0)
+    if (!commits.empty() && commits.front().wait > 0 && !hold_commits)
         --commits.front().wait;
-    if (!dut.commit_valid_i && !commits.empty() && commits.front().wait == 0) {
+    if (!dut.commit_valid_i && !commits.empty() && commits.front().wait == 0 && !hold_commits) {
         dut.commit_valid_i = 1;
         dut.commit_err_i = commits.front().err;
         std::memcpy(dut.commit_item_i.data(), commits.front().item.data(), 48);
@@ -199,7 +199,7 @@ void RequesterBench::take() {
             Commit commit{};
             std::memcpy(commit.item.data(), dut.scat_item_o.data(), 48);
             commit.err = r.err && scattered_ > 0;
-            commit.wait = random_() % 20;
+            commit.wait = hold_commits ? 0 : random_() % 20;
             commits.push_back(commit);
             scatter_.pop_front();
             scattered_ = 0;

@@ -280,6 +280,7 @@ class RequesterBench {
     bool stuck = false;         ///< run_until() gave up
     unsigned line_wait = 30;    ///< cycles that an answer of host memory takes, at most
     bool hold_lines = false;    ///< host memory does not answer for now
+    bool hold_commits = false;  ///< payload is not in memory for now; then all of it at once
     unsigned fills = 0;         ///< requests for WQE blocks
     unsigned fill_lines = 0;    ///< blocks that they asked for
     std::size_t most_open = 0;  ///< responses taken and not ended at one time

@@ -325,5 +325,151 @@ TEST_F(RequesterReads, ACommandWaitsForDataInWork) {
     EXPECT_EQ(b.commits.size(), 0U);
 }
 
+/// Data of READs that are all in memory at once.
+class RequesterReadRuns : public RequesterReads {
+  protected:
+    RequesterReadRuns() { config.max_rd = 16; }
+    void two_queues() {
+        TestQp other = config;
+        other.sq = other.ring = 0x14000;
+        b.create(kOther, other);
+    }
+    /// READs of `qps`, in turn, answered, and the answers' data held back.
+    void answered(const std::vector<std::uint16_t>& qps) {
+        std::map<std::uint16_t, std::uint32_t> next;
+        for (const std::uint16_t qp : qps) {
+            b.begin(DINGO_WR_READ);
+            b.rdma(0xABC000, 0x55);
+            b.sges({sge(0x100, 8 + next[qp])});
+            b.post(qp);
+            b.ring(qp);
+            ++next[qp];
+        }
+        b.settle();
+        b.hold_commits = true;
+        next.clear();
+        for (const std::uint16_t qp : qps) {
+            respond(next[qp], 8 + next[qp], 0x77, qp);
+            ++next[qp];
+        }
+        b.run_until([&] { return b.commits.size() == qps.size(); });
+    }
+    /// Cycles until all that was held back is taken.
+    std::uint64_t release() {
+        b.hold_commits = false;
+        const std::uint64_t before = b.now;
+        b.run_until([&] { return b.commits.empty(); });
+        return (b.now - before) / 4;
+    }
+};
+
+TEST_F(RequesterReadRuns, OfOneQueueComeACycleEach) {
+    start();
+    answered(std::vector<std::uint16_t>(14, kQp));
+    EXPECT_LE(release(), 14U + 4);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 14U);
+    for (std::uint32_t i = 0; i < 14; ++i)
+        expect_cqe(i, i, DINGO_WR_READ, 0, 0, 8 + i);
+    b.now += 1'000'000'000;  // nothing is owed
+    b.run(5000);
+    b.settle();
+    EXPECT_EQ(b.counters[DINGO_QP_TIMEOUTS], 0U);
+    b.begin(DINGO_WR_WRITE);  // and the queue goes on
+    b.rdma(0xABC000, 0x55);
+    b.sges({sge(0, 8)});
+    b.post(kQp);
+    go();
+    EXPECT_EQ(b.packets.back().psn, psn(14));
+}
+
+TEST_F(RequesterReadRuns, OfSeveralQueuesComeToEachItsOwn) {
+    start();
+    two_queues();
+    answered({kQp, kOther, kQp, kQp, kOther, kOther, kOther, kQp, kOther, kQp});
+    EXPECT_LE(release(), 10U + 2 * 6 + 4);
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 10U);
+    std::map<std::uint32_t, std::uint32_t> next;
+    for (const TestCqe& cqe : b.cqes) {
+        EXPECT_EQ(cqe.status, 0);
+        EXPECT_EQ(cqe.index, next[cqe.qp]);
+        EXPECT_EQ(cqe.byte_len, 8 + next[cqe.qp]);
+        ++next[cqe.qp];
+    }
+    EXPECT_EQ(next.size(), 2U);
+}
+
+TEST_F(RequesterReadRuns, OneThatCannotBeWrittenEndsTheRun) {
+    start();
+    answered(std::vector<std::uint16_t>(8, kQp));
+    b.commits[5].err = true;
+    release();
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 8U);
+    for (std::uint32_t i = 0; i < 5; ++i)
+        expect_cqe(i, i, DINGO_WR_READ, 0, 0, 8 + i);
+    EXPECT_EQ(b.cqes[5].status, DINGO_WCS_LOC_PROT_ERR);
+    EXPECT_EQ(b.cqes[6].status, DINGO_WCS_WR_FLUSH_ERR);
+    EXPECT_EQ(b.cqes[7].status, DINGO_WCS_WR_FLUSH_ERR);
+}
+
+TEST_F(RequesterReadRuns, DataBehindATimeoutAreNotAskedForAgain) {
+    config.timeout = 1;
+    start();
+    answered({kQp, kQp});
+    const std::size_t sent = b.packets.size();
+    b.dut.halt_tx_i = 1;
+    b.now = b.dut.timer_next_o + 1;  // goes back to the first; no turn comes meanwhile
+    b.run(50);
+    release();
+    b.run(50);
+    b.dut.halt_tx_i = 0;
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 2U);
+    EXPECT_EQ(b.packets.size(), sent);
+    b.begin(DINGO_WR_WRITE);
+    b.rdma(0xABC000, 0x55);
+    b.sges({sge(0, 8)});
+    b.post(kQp);
+    go();
+    EXPECT_EQ(b.packets.back().psn, psn(2));
+}
+
+TEST_F(RequesterReadRuns, ProgressGivesTheRetriesBack) {
+    config.timeout = 1;
+    config.retry = 2;
+    start();
+    for (unsigned i = 0; i < 6; ++i) {  // more timeouts than one message may have
+        read(0x100, 8);
+        go();
+        b.next_deadline();
+        b.next_deadline();
+        respond(i, 8);
+        b.settle();
+        ASSERT_EQ(b.cqes.size(), i + 1U);
+        EXPECT_EQ(b.cqes[i].status, 0);
+    }
+}
+
+TEST_F(RequesterReadRuns, TheLastOneOfADrainingQueueTellsIt) {
+    config.notify = true;
+    start();
+    for (unsigned i = 0; i < 3; ++i)
+        read(0x100, 8);
+    go();
+    b.modify(kQp, DINGO_QPS_SQD);
+    b.hold_commits = true;
+    for (unsigned i = 0; i < 3; ++i)
+        respond(i, 8);
+    b.run_until([&] { return b.commits.size() == 3; });
+    EXPECT_TRUE(b.events.empty());
+    release();
+    b.settle();
+    EXPECT_EQ(b.cqes.size(), 3U);
+    ASSERT_EQ(b.events.size(), 1U);
+    EXPECT_EQ(b.events[0].kind, DINGO_EV_SQ_DRAINED);
+}
+
 }  // namespace
 }  // namespace dingo::rtl
