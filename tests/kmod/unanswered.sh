@@ -33,6 +33,16 @@ works() {
     return 1
 }
 
+# waits PID: it does, in the kernel, within ten seconds.
+waits() {
+    local n
+    for n in $(seq 100); do
+        [ "$(cut -d' ' -f3 "/proc/$1/stat" 2>/dev/null)" != D ] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
 # ends PID: it does within five seconds.
 ends() {
     local n
@@ -56,13 +66,12 @@ within() {
     verbs=$!
     ip link set "$(netdev)" mtu 4000 >/run/unanswered.net 2>&1 &
     net=$!
-    sleep 0.3
-    [ -e /proc/$verbs ] && [ -e /proc/$net ] || why='nobody waits for the card'
+    waits $verbs && waits $net || why='nobody waits for the card'
     begin=$(milliseconds)
     out=$("$@" 2>&1) || rc=$?
     took=$(($(milliseconds) - begin))
-    ends $verbs || why='a process still waits'
-    ends $net || why='the network interface still waits'
+    ends $verbs || { why='a process still waits'; kill $verbs; }
+    ends $net || { why='the network interface still waits'; kill $net; }
     wait $verbs && why='the process heard of no error'
     wait $net && why='the network interface heard of no error'
     [ $rc = 0 ] || why="status $rc: $(tail -n 1 <<<"$out")"
