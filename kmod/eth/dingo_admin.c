@@ -16,7 +16,7 @@
 #define DINGO_ADMIN_DEPTH BIT(DINGO_ADMIN_LOG_DEPTH)
 #define DINGO_ADMIN_RESULTS ARRAY_SIZE(((struct dingo_admin_cpl *)0)->result)
 #define DINGO_ADMIN_OUT_BYTES PAGE_SIZE
-/* Who waits looks at the clock this often, and at the card each second. */
+/* A waiter looks at the clock this often, and at the card each second. */
 #define DINGO_ADMIN_LOOK (HZ / 10)
 #define DINGO_ADMIN_LOOKS (HZ / DINGO_ADMIN_LOOK)
 /* How long a card may answer nothing while the device is to go down. */

@@ -91,7 +91,7 @@ again() {
 
 remove() { echo 1 >"$sys/remove"; }
 unbind() { echo "$pci" >$driver/unbind; }
-# Whoever has the card next may let it master the bus: it must have forgotten what it was given.
+# The next driver may let the card master the bus: the card must have forgotten what it was given.
 unbind_forgets() {
     local before
     before=$(card resets)

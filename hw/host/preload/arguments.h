@@ -12,7 +12,7 @@
 
 #include "host/uverbs/protocol.h"
 
-/* Of one ioctl, that an answer changes; those of libibverbs have some 20. */
+/* Attributes of one ioctl that an answer may change; libibverbs uses some 20. */
 #define DINGO_MAX_ATTRIBUTES 64
 
 struct dingo_arguments {

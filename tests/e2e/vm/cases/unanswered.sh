@@ -63,7 +63,7 @@ unanswered 'it is taken away' 'timed 2000 eval "echo $pci >unbind"'
 faults
 unanswered 'it answers again' 'echo $pci >bind && works'
 
-# The command is done when its user is gone: nothing of his is touched.
+# The command is done when its process is gone: nothing of that process is touched.
 faults CREATE_MR=never
 unanswered 'a process waits, and its device goes' \
     'works && { ibv_rc_pingpong -g 1 >/dev/null 2>&1 & sleep 0.5; timed 2000 eval "echo $pci >unbind" && ! wait $!; }'
