@@ -44,7 +44,7 @@ TEST_F(MacPfc, OtherFramesOfAPausedClassWaitThenAreDroppedSoThatTheRestGoesOn) {
     for (unsigned i = 0; i < 40; ++i)
         card_sends(numbered(300), false);
     settle();
-    EXPECT_EQ(mac_got.size(), 42u);
+    ASSERT_EQ(mac_got.size(), 42u);
     EXPECT_EQ(status().tx_lost, 1u);
     EXPECT_EQ(mac_got.front().frame, card_gave[1].frame);
 }
