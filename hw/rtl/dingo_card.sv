@@ -473,7 +473,7 @@ module dingo_card #(
   logic loop_valid, loop_ready;
 
   dingo_wire_tx i_wire_tx (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .roce_stop_i, .gids_i(gids), .mac_valid_i(mac_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .roce_stop_i, .halt_i(halt_tx), .gids_i(gids), .mac_valid_i(mac_valid),
       .macs_i(macs), .txd_valid_i(out_txd_valid), .txd_ready_o(out_txd_ready), .txd_i(txd),
       .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx), .eth_csum_i(eth_csum),
       .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready), .rsp_err_valid_o(txerr_rsp_valid),

@@ -134,6 +134,8 @@ class RtlEngine final : public Engine {
             stall->set(percent, ++seed * 2862933555777941757u);
     }
 
+    void set_roce_stop(bool stop) { card_.roce_stop_i = stop; }
+
     void set_trace(const Trace& trace) { waves_ = std::make_unique<Waves>(card_, trace); }
 
     bool run(Nanoseconds now, unsigned budget) override {
@@ -447,6 +449,10 @@ void set_timing(Engine& engine, const Timing& timing) {
 
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed) {
     static_cast<RtlEngine&>(engine).set_stalls(percent, seed);
+}
+
+void set_roce_stop(Engine& engine, bool stop) {
+    static_cast<RtlEngine&>(engine).set_roce_stop(stop);
 }
 
 void set_trace(Engine& engine, const Trace& trace) {

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Counts what happens in another clock.
+/// Counts what happens in another clock. More than 255 events while clk_i stands still are lost count of, 256 at a time.
 module dingo_mac_count (
     input  logic        from_clk_i,
     input  logic        event_i,
     input  logic        clk_i,
-    output logic [2:0]  more_o,   // since the cycle before
+    output logic [2:0]  more_o,   // of which nothing was said yet; the rest follows
     output logic [31:0] all_o
 );
-  logic [7:0] unused_here, there, seen_q = '0;
-  logic [2:0] more_q = '0;
+  logic [7:0] unused_here, there, seen_q = '0, more;
+  logic [2:0] more_q = '0, say;
+  logic [15:0] owed_q = '0, owed;
   logic [31:0] all_q = '0;
 
   dingo_mac_gray #(.Width(8)) i_gray (
-      .from_clk_i, .step_i(event_i), .here_o(unused_here), .to_clk_i(clk_i), .there_o(there)
+      .from_clk_i, .clear_i(1'b0), .step_i(event_i), .here_o(unused_here), .to_clk_i(clk_i), .there_o(there)
   );
+  assign more = there - seen_q;
+  assign owed = owed_q + 16'(more);
+  assign say = owed > 16'd7 ? 3'd7 : owed[2:0];
   always_ff @(posedge clk_i) begin
     seen_q <= there;
-    more_q <= 3'(there - seen_q);
-    all_q <= all_q + 32'(8'(there - seen_q));
+    more_q <= say;
+    owed_q <= owed - 16'(say);
+    all_q <= all_q + 32'(more);
   end
   assign more_o = more_q;
   assign all_o = all_q;

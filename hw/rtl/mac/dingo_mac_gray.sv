@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A number into another clock, as a gray number: it grows by one at most in a cycle, so one bit of it changes. The bits
-/// must arrive within a period of each other: dingo_mac_gray.xdc.
+/// must arrive within a period of each other: dingo_mac_gray.xdc. It is cleared while the other side does not look.
 (* KEEP_HIERARCHY = "TRUE" *)
 module dingo_mac_gray #(
     parameter int unsigned Width = 8
 ) (
     input  logic             from_clk_i,
+    input  logic             clear_i,
     input  logic             step_i,     // one more
     output logic [Width-1:0] here_o,     // the number
     input  logic             to_clk_i,
@@ -19,8 +20,10 @@ module dingo_mac_gray #(
     for (int i = 0; i < Width; i++) from_gray[i] = ^(v >> i);
   endfunction
 
-  logic [Width-1:0] here_q = '0, gray_q = '0, here_d;
-  assign here_d = here_q + Width'(step_i);
+  logic [Width-1:0] here_q /* verilator public_flat_rw */ = '0, here_d;
+  // Its highest bit equals here_q's: a tool that made one of both would leave the constraints without it.
+  (* DONT_TOUCH = "TRUE" *) logic [Width-1:0] gray_q = '0;
+  assign here_d = clear_i ? '0 : here_q + Width'(step_i);
   always_ff @(posedge from_clk_i) begin
     here_q <= here_d;
     gray_q <= to_gray(here_d);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Frames into dingo_mac_fifo: those that are whole and good. One that finds no room waits (Waits), or is dropped whole,
-/// as one is that is void, too long, unwanted, or cut short by a reset of this side.
+/// as one is that is void, too long, unwanted, cut short by a reset of this side, or met by the FIFO's being emptied.
+/// Who gives the frames is reset with this side: what comes after is a new frame. When the FIFO is emptied for the other
+/// side's sake, the rest of a frame still comes, and is dropped.
 module dingo_mac_writer #(
     parameter int unsigned Waits = 0,
     parameter int unsigned MaxBeats = 145   // less than the FIFO has
 ) (
     input  logic           clk_i,
     input  logic           up_i,            // this side is not in reset
+    input  logic           run_i,           // the FIFO takes frames (dingo_mac_flush)
     input  logic           valid_i,
     output logic           ready_o,
     input  logic           last_i,
@@ -15,6 +18,7 @@ module dingo_mac_writer #(
     input  logic           unwanted_i,      // with the last beat: the frame goes no further
     output logic           no_room_o,       // a frame was dropped
     output logic           bad_o,
+    output logic           lost_o,
     // the FIFO
     output logic           push_o,
     output logic           rollback_o,
@@ -24,9 +28,9 @@ module dingo_mac_writer #(
 
   logic [N-1:0] beats_q = '0;               // of the frame so far, MaxBeats at most
   mac_pkg::fate_e fate_q = mac_pkg::KEEP, fate;
-  logic take, end_of_frame, good, cut, no_room_q = 1'b0, bad_q = 1'b0;
+  logic take, end_of_frame, good, cut, no_room_q = 1'b0, bad_q = 1'b0, lost_q = 1'b0;
 
-  assign ready_o = Waits == 0 ? 1'b1 : up_i && (room_i || fate_q != mac_pkg::KEEP);
+  assign ready_o = Waits == 0 ? 1'b1 : up_i && (room_i || fate != mac_pkg::KEEP);
   assign take = valid_i && ready_o && up_i;
   assign end_of_frame = take && last_i;
   assign cut = !up_i && beats_q != '0;
@@ -34,8 +38,9 @@ module dingo_mac_writer #(
   always_comb begin
     fate = fate_q;
     if (fate_q == mac_pkg::KEEP) begin
-      if (beats_q == N'(MaxBeats)) fate = mac_pkg::BAD;
-      else if (!room_i) fate = mac_pkg::NO_ROOM;
+      if (!run_i) fate = mac_pkg::LOST;
+      else if (beats_q == N'(MaxBeats)) fate = mac_pkg::BAD;
+      else if (!room_i && Waits == 0) fate = mac_pkg::NO_ROOM;
     end
   end
   assign good = fate == mac_pkg::KEEP && !(last_i && (user_i || unwanted_i));
@@ -43,17 +48,19 @@ module dingo_mac_writer #(
   assign rollback_o = !push_o && (!up_i || take);
 
   always_ff @(posedge clk_i) begin
-    if (take && !last_i) begin
-      fate_q <= fate;
-      if (beats_q != N'(MaxBeats)) beats_q <= beats_q + N'(1);
-    end else if (take || !up_i) begin
+    if ((take && last_i) || !up_i) begin
       fate_q <= mac_pkg::KEEP;
       beats_q <= '0;
+    end else if (take || beats_q != '0) begin
+      if (take || !run_i) fate_q <= fate;
+      if (take && beats_q != N'(MaxBeats)) beats_q <= beats_q + N'(1);
     end
-    // what the MAC found is not a matter of room
+    // what the MAC found is not a matter of room, and it is counted of MAC control frames, too
     no_room_q <= end_of_frame && fate == mac_pkg::NO_ROOM && !user_i && !unwanted_i;
-    bad_q <= cut || (end_of_frame && !unwanted_i && (user_i || fate == mac_pkg::BAD));
+    lost_q <= end_of_frame && fate == mac_pkg::LOST && !user_i && !unwanted_i;
+    bad_q <= cut || (end_of_frame && (user_i || (fate == mac_pkg::BAD && !unwanted_i)));
   end
   assign no_room_o = no_room_q;
   assign bad_o = bad_q;
+  assign lost_o = lost_q;
 endmodule

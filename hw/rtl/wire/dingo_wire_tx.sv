@@ -11,6 +11,7 @@ module dingo_wire_tx (
     output logic   idle_o,
     input  logic   link_i,                                  // wire plugged and port enabled
     input  logic   roce_stop_i,                             // no RoCE frame begins, but for the card itself
+    input  logic   halt_i,                                  // a command waits until sending is at rest
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]              mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]           macs_i,     // first octet in bits 7:0 of each
@@ -156,6 +157,9 @@ module dingo_wire_tx (
   logic       ord_ready, ord_valid, stats_ready, turn_q, out_idle;
   logic       roce_whole, roce_want, eth_want, roce_grant, eth_grant, roce_vanish, roce_good, report, report_taken;
   logic       told_q;                    // the report of the oldest frame has been taken
+  // A command does not wait for a peer that pauses the card for ever: after so long what has begun is lost, as on a wire.
+  localparam int unsigned Patience = 12; // 2**12 cycles
+  logic [Patience:0] stuck_q;
 
   assign roce_whole = info_valid && done_valid && roce_cmd_ready;
   assign roce_beats = 8'((f.bytes + 13'd63) >> 6);
@@ -168,7 +172,7 @@ module dingo_wire_tx (
   assign err_o.psn = f.psn;
   assign report_taken = report && (f.from_rsp ? rsp_err_ready_i : req_err_ready_i);
   assign roce_good = roce_whole && !done_err && (!f.tell || told_q);
-  assign roce_vanish = roce_good && !link_i;
+  assign roce_vanish = roce_good && (!link_i || (stuck_q[Patience] && roce_stop_i && !f.ours));
   assign roce_want = roce_good && link_i && stats_ready && (f.ours || !roce_stop_i);
   assign eth_want = e_valid && eth_cmd_ready && !e_err && link_i;
   assign roce_grant = ord_ready && roce_want && !(eth_want && turn_q);
@@ -184,6 +188,8 @@ module dingo_wire_tx (
     if (!rst_ni) turn_q <= 1'b0;
     else if (ord_valid) turn_q <= roce_grant;
     told_q <= rst_ni && !roce_pop && (told_q || report_taken);
+    if (!rst_ni || !halt_i || !roce_stop_i) stuck_q <= '0;
+    else if (!stuck_q[Patience]) stuck_q <= stuck_q + (Patience+1)'(1);
     if (rst_ni) begin
       if (crc_valid) assert (done_ready);
       if (crc_valid) assert (info_valid);

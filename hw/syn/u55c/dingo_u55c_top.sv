@@ -5,7 +5,10 @@
 ///
 /// Clocks: the card and everything on PCIe's side run on the block's user clock (250 MHz, core_clk). The MAC
 /// runs on the clocks of its transceivers (322.27 MHz); dingo_mac is the only way across for frames.
-module dingo_u55c_top (
+module dingo_u55c_top #(
+    parameter logic [7:0] PfcClasses = 8'h08,  // classes that have priority flow control: 3, as many switches have it
+    parameter logic [2:0] RoceClass = 3'd3     // of RoCE frames without a VLAN; those with one have the QP's SL as PCP
+) (
     input  logic        pcie_refclk_p, pcie_refclk_n, pcie_perst_n,
     input  logic [15:0] pcie_rx_p, pcie_rx_n,
     output logic [15:0] pcie_tx_p, pcie_tx_n,
@@ -35,7 +38,7 @@ module dingo_u55c_top (
   logic tx_valid, tx_ready, tx_last, rx_valid, rx_ready, rx_last;
   logic [511:0] tx_data, rx_data;
   logic [63:0] tx_keep, rx_keep;
-  logic tx_user, tx_roce, roce_stop, mac_valid, mac_last, mac_clk, mac_tx_valid, mac_tx_ready, mac_tx_last;
+  logic tx_user, rx_user, mac_tx_user, tx_roce, roce_stop, mac_valid, mac_last, mac_clk, mac_tx_valid, mac_tx_ready, mac_tx_last;
   logic [0:0] mac_user, mac_rstn;
   logic [511:0] mac_data, mac_tx_data;
   logic [63:0] mac_keep, mac_tx_keep;
@@ -95,22 +98,23 @@ module dingo_u55c_top (
       .m_axis_tvalid_o(tx_valid), .m_axis_tready_i(tx_ready), .m_axis_tdata_o(tx_data), .m_axis_tkeep_o(tx_keep),
       .m_axis_tlast_o(tx_last), .m_axis_tuser_o(tx_user), .m_axis_tdest_o(tx_roce), .roce_stop_i(roce_stop),
       .s_axis_tvalid_i(rx_valid), .s_axis_tready_o(rx_ready), .s_axis_tdata_i(rx_data), .s_axis_tkeep_i(rx_keep),
-      .s_axis_tlast_i(rx_last), .s_axis_tuser_i(1'b0), .rx_dropped_i(rx_dropped), .rx_bad_i(rx_bad)
+      .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user), .rx_dropped_i(rx_dropped), .rx_bad_i(rx_bad)
   );
 
-  // Priority 3 is RoCE's, as switches have it by default. Its counters are for a logic analyser.
+  // Its counters are for a logic analyser.
   mac_pkg::cfg_t mac_cfg;
   (* MARK_DEBUG = "TRUE" *) mac_pkg::status_t mac_status;
-  assign mac_cfg.on = 1'b1;
-  assign mac_cfg.prio = 3'd3;
+  assign mac_cfg.enabled = PfcClasses;
+  assign mac_cfg.untagged = RoceClass;
   assign mac_cfg.mac = strap.mac;
   dingo_mac i_mac (
       .clk_i(clk), .rst_ni(rst_n), .cfg_i(mac_cfg), .status_o(mac_status), .rx_no_room_o(rx_dropped), .rx_bad_o(rx_bad),
       .roce_stop_o(roce_stop), .s_tvalid_i(tx_valid), .s_tready_o(tx_ready), .s_tdata_i(tx_data), .s_tkeep_i(tx_keep),
       .s_tlast_i(tx_last), .s_tuser_i(tx_user), .s_tdest_i(tx_roce), .m_tvalid_o(rx_valid), .m_tready_i(rx_ready),
-      .m_tdata_o(rx_data), .m_tkeep_o(rx_keep), .m_tlast_o(rx_last),
-      .mac_tx_clk_i(cmac_clk), .mac_tx_up_i(cmac_up), .mac_tvalid_o(mac_tx_valid), .mac_tready_i(mac_tx_ready),
+      .m_tdata_o(rx_data), .m_tkeep_o(rx_keep), .m_tlast_o(rx_last), .m_tuser_o(rx_user),
+      .mac_tx_clk_i(cmac_clk), .mac_tx_up_i(!cmac_reset), .mac_tx_link_i(cmac_up), .mac_tvalid_o(mac_tx_valid), .mac_tready_i(mac_tx_ready),
       .mac_tdata_o(mac_tx_data), .mac_tkeep_o(mac_tx_keep), .mac_tlast_o(mac_tx_last),
+      .mac_tuser_o(mac_tx_user), .mac_rx_link_i(cmac_rx_aligned),
       .mac_rx_clk_i(mac_clk), .mac_rx_up_i(mac_rstn[0]), .mac_rvalid_i(mac_valid), .mac_rdata_i(mac_data),
       .mac_rkeep_i(mac_keep), .mac_rlast_i(mac_last), .mac_ruser_i(mac_user[0])
   );
@@ -148,7 +152,7 @@ module dingo_u55c_top (
       .qsfp_grx_p(qsfp0_rx_p), .qsfp_grx_n(qsfp0_rx_n), .qsfp_gtx_p(qsfp0_tx_p), .qsfp_gtx_n(qsfp0_tx_n),
       .core_rstn(core_rst_n),
       .s_tx_tvalid(mac_tx_valid), .s_tx_tlast(mac_tx_last), .s_tx_tready(mac_tx_ready), .s_tx_tdata(mac_tx_data),
-      .s_tx_tkeep(mac_tx_keep), .s_tx_tuser(1'b0), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
+      .s_tx_tkeep(mac_tx_keep), .s_tx_tuser(mac_tx_user), .mac_rx_clk(mac_clk), .mac_rx_rstn(mac_rstn), .m_rx_tvalid(mac_valid), .m_rx_tlast(mac_last),
       .m_rx_tuser(mac_user), .m_rx_tdata(mac_data), .m_rx_tkeep(mac_keep),
       .cmac_clk, .cmac_reset, .cmac_rx_aligned, .cmac_rx_enable, .cmac_tx_enable, .cmac_tx_send_rfi
   );

@@ -44,5 +44,6 @@ if {[lindex $argv 0] eq "build"} {
     report_utilization -hierarchical -file $out/utilization.txt
     report_timing_summary -max_paths 20 -file $out/timing.txt
     report_cdc -details -file $out/cdc.txt
+    report_bus_skew -file $out/bus_skew.txt
     if {[get_property SLACK [get_timing_paths]] < 0} { error "timing is not met: $out/timing.txt" }
 }

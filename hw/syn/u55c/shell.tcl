@@ -21,12 +21,14 @@ proc make_shell {name} {
     # ---- The card's reset comes from the PCIe block (pcie.tcl, dingo_u55c_pcie.sv).
     create_bd_port -dir I -type rst core_rstn
 
-    # ---- 100G MAC on QSFP 0, RS-FEC, frames of 64 bytes a beat; it adds and strips the FCS.
+    # ---- 100G MAC on QSFP 0, RS-FEC, frames of 64 bytes a beat; it adds and strips the FCS, which its limit of length is
+    # taken to count (9,234 bytes and 4). MAC control frames go on to dingo_mac.
     create_bd_cell -type ip -vlnv xilinx.com:ip:cmac_usplus mac
     set_property -dict [list \
         CONFIG.CMAC_CAUI4_MODE {1} CONFIG.NUM_LANES {4x25} CONFIG.USER_INTERFACE {AXIS} CONFIG.INCLUDE_RS_FEC {1} \
         CONFIG.GT_REF_CLK_FREQ {161.1328125} CONFIG.GT_DRP_CLK {100.00} CONFIG.GT_GROUP_SELECT {X0Y28~X0Y31} \
-        CONFIG.TX_FLOW_CONTROL {0} CONFIG.RX_FLOW_CONTROL {0} CONFIG.RX_MAX_PACKET_LEN {9234}] [get_bd_cells mac]
+        CONFIG.TX_FLOW_CONTROL {0} CONFIG.RX_FLOW_CONTROL {0} CONFIG.RX_FORWARD_CONTROL_FRAMES {1} \
+        CONFIG.RX_MAX_PACKET_LEN {9238}] [get_bd_cells mac]
     create_bd_intf_port -mode Slave -vlnv xilinx.com:interface:diff_clock_rtl:1.0 qsfp_refclk
     set_property CONFIG.FREQ_HZ 161132812 [get_bd_intf_ports qsfp_refclk]
     connect_bd_intf_net [get_bd_intf_ports qsfp_refclk] [get_bd_intf_pins mac/gt_ref_clk]

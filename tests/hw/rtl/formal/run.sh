@@ -69,13 +69,13 @@ hw/rtl/pcie/dingo_pcie_tags.sv:s/if (taken) rd_q/if (take_i) rd_q/"
 
 mac=hw/rtl/mac/
 # Two clocks, edges of both at any time: a step is none, one, or both of them.
-files[mac_fifo]="${mac}dingo_mac_fifo.sv ${mac}dingo_mac_gray.sv" depth[mac_fifo]=10 induct[mac_fifo]=3 clocks[mac_fifo]=two
+files[mac_fifo]="${mac}dingo_mac_fifo.sv ${mac}dingo_mac_gray.sv" depth[mac_fifo]=10 induct[mac_fifo]=2 clocks[mac_fifo]=two
 sees[mac_fifo]="dut_wr=wr_q dut_start=start_q dut_seen=seen_q dut_rd=i_beats.here_q dut_rd_gray=i_beats.gray_q
     dut_rd_meta=i_beats.meta_q dut_rd_there=i_beats.there_q dut_frames=i_frames.here_q dut_frames_gray=i_frames.gray_q
     dut_frames_meta=i_frames.meta_q dut_frames_there=i_frames.there_q dut_fresh=fresh_q dut_valid=valid_q dut_word=word_q"
 for i in 0 1 2 3; do sees[mac_fifo]+=" dut_mem$i=mem[$i]"; done
 breaks[mac_fifo]="${mac}dingo_mac_fifo.sv:s/wr_q <= start_q/wr_q <= start_q + P'(1)/
-${mac}dingo_mac_fifo.sv:s/room_o = !held_o.LogDepth./room_o = 1'b1/
+${mac}dingo_mac_fifo.sv:s/room_q <= held < P'((1 << LogDepth) - 1)/room_q <= !held[LogDepth]/
 ${mac}dingo_mac_fifo.sv:s/step_i(push_i && last_i)/step_i(push_i)/
 ${mac}dingo_mac_fifo.sv:s/frames_there != seen_d/frames_there != seen_q/
 ${mac}dingo_mac_gray.sv:s/gray_q <= to_gray(here_d)/gray_q <= here_d/"

@@ -44,6 +44,10 @@ class Mac : public testing::Test {
     };
 
     Mac();
+    /// Classes that have PFC; untagged RoCE frames are of kPriority.
+    void configure(unsigned classes);
+    /// The frame with a VLAN tag in the place of its type.
+    static Frame tagged(Frame frame, unsigned pcp);
     void clocks(const Clocks& periods) { periods_ = periods; }
     void run(double ns);
     /// Until nothing has moved for 3 us.
@@ -85,6 +89,9 @@ class Mac : public testing::Test {
     std::vector<Received> card_got, mac_got;
     std::uint64_t no_room = 0, bad = 0;  // as the card was told
     unsigned gaps = 0;                   // in frames, before the MAC
+    unsigned mac_cut = 0, card_cut = 0;  // frames that ended with tuser
+    bool expect_whole = true;            // none of them does
+    bool nonsense = false;               // anything may come
 
     double cable_free = 0;  // of the peer
     std::deque<Travelling> line;

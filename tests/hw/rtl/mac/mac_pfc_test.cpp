@@ -1,72 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // dingo_mac: priority flow control (IEEE 802.1Q clause 36), both ways.
-#include <algorithm>
-
-#include "mac_bench.h"
+#include "mac_pfc.h"
 
 namespace dingo::rtl {
 namespace {
-
-class MacPfc : public Mac {
-  protected:
-    MacPfc() { mac_at_cable_rate = true; }
-
-    /// RoCE and other frames in turn, as long as it goes on.
-    void keep_sending(double ns) {
-        for (const double end = now + ns; now < end;) {
-            for (const bool roce : {true, false}) {
-                auto waiting = std::count_if(out_.begin(), out_.end(),
-                                             [&](const Sent& s) { return s.roce == roce; });
-                for (; waiting < 8; ++waiting)
-                    card_sends(numbered(roce ? 1'000 : 300), roce);
-            }
-            run(200);
-        }
-    }
-    [[nodiscard]] static bool is_roce(const Received& r) { return r.frame.size() == 1'000; }
-    [[nodiscard]] static bool is_pfc(const Received& r) {
-        return r.frame.size() >= 18 && be16_at(r.frame, 12) == 0x8808;
-    }
-    /// The longest time without a RoCE frame before the MAC from `from` on.
-    double roce_gap(double from) {
-        double gap = 0, last = from;
-        for (const Received& r : mac_got) {
-            if (r.at > from && is_roce(r)) {
-                gap = std::max(gap, r.at - last);
-                last = r.at;
-            }
-        }
-        return gap;
-    }
-    unsigned others(double from, double to) {
-        unsigned n = 0;
-        for (const Received& r : mac_got)
-            n += r.at > from && r.at < to && !is_roce(r);
-        return n;
-    }
-    std::vector<Received> pfc_frames() {
-        std::vector<Received> found;
-        for (const Received& r : mac_got)
-            if (is_pfc(r))
-                found.push_back(r);
-        return found;
-    }
-    /// Nothing pauses for what the peer sends with `frame`.
-    void expect_no_pause(const Frame& frame, bool bad_fcs = false) {
-        card_obeys = true;
-        keep_sending(3'000);
-        const double from = now;
-        peer_sends(frame, bad_fcs);
-        keep_sending(3'000);
-        EXPECT_LT(roce_gap(from), 500);
-        EXPECT_EQ(status().rx_pauses, 0u);
-    }
-    struct Heard {
-        double at, pause;
-    };
-    std::deque<Heard> heard_;  // by a peer that obeys
-};
 
 TEST_F(MacPfc, APauseStopsRoceForItsQuantaAndNothingElse) {
     card_obeys = true;
@@ -75,7 +13,6 @@ TEST_F(MacPfc, APauseStopsRoceForItsQuantaAndNothingElse) {
         const double from = now;
         peer_sends(pause(static_cast<std::uint16_t>(quanta)));
         run(100);
-        EXPECT_TRUE(dut.roce_stop_o);
         EXPECT_TRUE(status().tx_paused);
         keep_sending(quanta * kQuantum + 3'000);
         EXPECT_FALSE(status().tx_paused);
@@ -126,9 +63,58 @@ TEST_F(MacPfc, OtherPrioritiesAreNotRoces) {
     EXPECT_EQ(status().rx_control, 1u);
 }
 
-TEST_F(MacPfc, ABadFramePausesNothing) {
+TEST_F(MacPfc, ABadFramePausesNothingAndIsCounted) {
     expect_no_pause(pause(9'000), true);
     EXPECT_EQ(status().rx_control, 0u);
+    EXPECT_EQ(status().rx_bad, 1u);
+    EXPECT_EQ(bad, 1u);
+}
+
+TEST_F(MacPfc, AFrameBehindOneThatAResetCutIsSeen) {
+    peer_sends(numbered(1'000));
+    while (in_at < 5)
+        run(1);
+    dut.mac_rx_up_i = 0;
+    line.clear();
+    in_at = 0;
+    run(50);
+    dut.mac_rx_up_i = 1;
+    cable_free = now;
+    run(200);
+    peer_sends(pause(9'000));
+    run(100);
+    EXPECT_TRUE(status().tx_paused);
+}
+
+TEST_F(MacPfc, APauseEndsWithTheLink) {
+    peer_sends(pause(0xffff));
+    run(300);
+    EXPECT_TRUE(status().tx_paused);
+    dut.mac_rx_link_i = 0;
+    run(50);
+    EXPECT_FALSE(status().tx_paused);
+    dut.mac_rx_link_i = 1;
+    run(300);
+    EXPECT_FALSE(status().tx_paused);
+}
+
+TEST_F(MacPfc, HighWaterLastsUntilLowWater) {
+    card_takes = 0;
+    peer(110, [this] { return Sent{numbered(320)}; });  // 550 beats
+    run(4'500);
+    ASSERT_TRUE(status().rx_high);
+    card_takes = 100;
+    const auto left = [this] { return 550 - 5 * card_got.size(); };
+    while (left() > 400)
+        run(4);
+    EXPECT_TRUE(status().rx_high);
+    while (left() > 280)
+        run(4);
+    EXPECT_TRUE(status().rx_high);
+    while (left() > 200)
+        run(4);
+    run(100);
+    EXPECT_FALSE(status().rx_high);
 }
 
 TEST_F(MacPfc, OnlyTheGroupAddressPauses) {
@@ -233,20 +219,23 @@ TEST_F(MacPfc, AMacThatWasResetHearsItAnew) {
     dut.mac_tx_up_i = 0;
     run(50);
     dut.mac_tx_up_i = 1;
-    run(100);
+    run(250);
     EXPECT_EQ(pfc_frames().size(), 2u);
+    dut.mac_tx_link_i = 0;
+    run(50);
+    dut.mac_tx_link_i = 1;
+    run(100);
+    EXPECT_EQ(pfc_frames().size(), 3u);
 }
 
 TEST_F(MacPfc, SwitchedOffItNeitherAsksNorObeys) {
-    std::array<std::uint32_t, 2> cfg{};
-    Fields(cfg.data()).put(48, kOurMac).put(3, kPriority).put(1, 0);
-    dut.cfg_i = cfg[0] | std::uint64_t{cfg[1]} << 32;
+    configure(0);
     card_takes = 0;
     peer(200, [this] { return Sent{numbered(320)}; });
     peer_sends(pause(9'000));
     run(8'000);
     EXPECT_TRUE(pfc_frames().empty());
-    EXPECT_FALSE(dut.roce_stop_o);
+    EXPECT_FALSE(status().tx_paused);
     card_takes = 100;
     settle();
     EXPECT_EQ(status().rx_control, 1u);

@@ -435,6 +435,20 @@ TEST_P(WireTx, WhenToldToStopItBeginsNoRoceFrameForTheWire) {
     EXPECT_GT(seen_while_stopped, 100u);
 }
 
+/// 4,096 cycles: what has begun is as lost on the wire, but frames for the card itself and those of
+/// the Ethernet function.
+TEST_P(WireTx, WhileACommandWaitsWhatIsStoppedVanishesAfterAWhile) {
+    stop_cycles = 400'000;
+    dut.halt_i = 1;
+    for (int i = 0; i < 60; ++i) {
+        add(Opcode::kRcWriteOnly, random() % 15, random() % 1500, false, random() % 2);
+        add_ethernet(60 + random() % 300, false);
+    }
+    std::erase_if(expected, [](const Sent& sent) { return !sent.loop; });
+    run(GetParam());
+    EXPECT_GT(cycles, 4'096u);
+}
+
 TEST_P(WireTx, WhenToldToStopItGoesOnWithFramesForTheCardItself) {
     stop_cycles = 400'000;  // all the time
     loop_percent = 100;

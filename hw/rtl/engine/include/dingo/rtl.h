@@ -38,6 +38,9 @@ void set_timing(Engine& engine, const Timing& timing);
 /// MSI-X; and read bursts of different IDs answered in any order. `percent` of the cycles, 0..90.
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed);
 
+/// The MAC asks for no RoCE frame, as while a peer pauses their class.
+void set_roce_stop(Engine& engine, bool stop);
+
 /// A window of waveforms, in the time of run(), of a card with set_timing().
 struct Trace {
     std::string file;  ///< VCD
