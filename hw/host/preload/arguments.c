@@ -5,9 +5,9 @@
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 
-#include "host/uverbs/small_answers.h"
+#include "host/uverbs/answers.h"
 
-static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length) {
+static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length, bool answer) {
     uint64_t room = DINGO_UVERBS_MAX_MESSAGE - arguments->bytes;
 
     if (va == 0 || length == 0) {
@@ -16,6 +16,7 @@ static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length)
     if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS || length > room) {
         return false;
     }
+    arguments->is_answer[arguments->count] = answer;
     arguments->list[arguments->count++] =
         (struct dingo_uverbs_argument){.va = va, .length = length};
     arguments->bytes += length;
@@ -29,11 +30,15 @@ uint64_t dingo_word_at(const void* bytes, size_t offset) {
     return value;
 }
 
+static bool is_answer(const struct ib_uverbs_ioctl_hdr* header,
+                      const struct ib_uverbs_attr* attribute) {
+    return dingo_is_answer(header->object_id, header->method_id, attribute->attr_id);
+}
+
 bool dingo_is_address(const struct ib_uverbs_ioctl_hdr* header,
                       const struct ib_uverbs_attr* attribute) {
     return attribute->len > sizeof(attribute->data) ||
-           (attribute->len > 0 &&
-            dingo_is_small_answer(header->object_id, header->method_id, attribute->attr_id));
+           (attribute->len > 0 && is_answer(header, attribute));
 }
 
 unsigned dingo_num_attributes(const struct ib_uverbs_ioctl_hdr* header, size_t length) {
@@ -49,7 +54,8 @@ static bool find_of_ioctl(const struct ib_uverbs_ioctl_hdr* header, size_t lengt
 
     for (unsigned i = 0; i < count; i++) {
         if (dingo_is_address(header, &header->attrs[i]) &&
-            !add(arguments, header->attrs[i].data, header->attrs[i].len)) {
+            !add(arguments, header->attrs[i].data, header->attrs[i].len,
+                 is_answer(header, &header->attrs[i]))) {
             return false;
         }
     }
@@ -72,7 +78,7 @@ static bool find_of_write(const void* payload, size_t length, struct dingo_argum
         }
         room = (header->out_words + (uint64_t)extended->provider_out_words) * 8;
     }
-    return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room);
+    return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room, true);
 }
 
 /* write() on rdma_cm: an answer's address is the first word, but of CREATE_ID. */
@@ -91,13 +97,13 @@ static bool find_of_cm(const void* payload, size_t length, struct dingo_argument
             return true;
         }
         memcpy(&option, (const char*)payload + at, sizeof(option));
-        return add(arguments, option.optval, option.optlen);
+        return add(arguments, option.optval, option.optlen, false);
     }
     if (header.cmd == RDMA_USER_CM_CMD_CREATE_ID) {
         at += offsetof(struct rdma_ucm_create_id, response);
     }
     return header.out == 0 || length < at + sizeof(uint64_t) ||
-           add(arguments, dingo_word_at(payload, at), header.out);
+           add(arguments, dingo_word_at(payload, at), header.out, true);
 }
 
 bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
@@ -114,6 +120,19 @@ bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
         default:
             return true;
     }
+}
+
+bool dingo_is_number_of(const struct ib_uverbs_ioctl_hdr* header, size_t length,
+                        const struct dingo_uverbs_fixup* fixup) {
+    unsigned count = dingo_num_attributes(header, length);
+
+    for (unsigned i = 0; i < count; i++) {
+        if (header->attrs[i].len == 0 && fixup->va == (uintptr_t)&header->attrs[i].data &&
+            fixup->size == sizeof(header->attrs[i].data)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer,

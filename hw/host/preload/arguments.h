@@ -17,6 +17,7 @@
 
 struct dingo_arguments {
     struct dingo_uverbs_argument list[DINGO_UVERBS_MAX_ARGUMENTS];
+    bool is_answer[DINGO_UVERBS_MAX_ARGUMENTS]; /* the card may write there */
     uint32_t count;
     uint64_t bytes;
 };
@@ -32,6 +33,10 @@ bool dingo_is_address(const struct ib_uverbs_ioctl_hdr* header,
                       const struct ib_uverbs_attr* attribute);
 /* Attributes of the ioctl that are whole in its payload. */
 unsigned dingo_num_attributes(const struct ib_uverbs_ioctl_hdr* header, size_t length);
+
+/* Whether the fixup is for an attribute that holds a number of its own. */
+bool dingo_is_number_of(const struct ib_uverbs_ioctl_hdr* header, size_t length,
+                        const struct dingo_uverbs_fixup* fixup);
 
 /* The first `changed` bytes of an ioctl's payload come back in `answer`: takes over the flags of
  * attributes, and the handles of objects. */

@@ -110,6 +110,7 @@ static bool has_room(const struct message* message, const struct dingo_request* 
                result->length <= IOCTL_BYTES;
     }
     return result->argument <= message->arguments.count &&
+           message->arguments.is_answer[result->argument - 1] &&
            result->length <= message->arguments.list[result->argument - 1].length;
 }
 
@@ -145,6 +146,9 @@ static long peek(int fd, const struct message* message, const struct dingo_reque
     }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
+        /* who wants something, or refuses, writes nothing */
+        (head->reply.num_results != 0 &&
+         (head->reply.type != DINGO_UVERBS_DONE || head->reply.result < 0)) ||
         head->reply.num_results > 1 + message->arguments.count) {
         return -EIO;
     }
@@ -413,15 +417,14 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 }
 
 /* What a card of another user may ask for. */
-static long check_wish(const struct dingo_request* request,
-                       const struct dingo_uverbs_reply* reply) {
+static long check_wish(const struct dingo_named* named, const struct dingo_uverbs_reply* reply) {
     if (reply->type == DINGO_UVERBS_NEED_SHARING &&
-        !dingo_foreign_names_range(request, reply->need_va, reply->need_length)) {
+        !dingo_foreign_names_range(named, reply->need_va, reply->need_length)) {
         return dingo_foreign_refuse("have memory that nobody registers");
     }
     if (reply->type == DINGO_UVERBS_NEED_FDS) {
         for (uint32_t i = 0; i < reply->num_need_fds && i < DINGO_UVERBS_MAX_NEED_FDS; i++) {
-            if (!dingo_foreign_names_fd(request, reply->need_fds[i])) {
+            if (!dingo_foreign_names_fd(named, reply->need_fds[i])) {
                 return dingo_foreign_refuse("have a descriptor that the request does not name");
             }
         }
@@ -447,21 +450,21 @@ static bool is_all_shared(const struct dingo_shared_range* range) {
     return covered >= range->va + range->length;
 }
 
-/* A number is stored in an argument, or in the attributes of an ioctl; elsewhere it is left out. */
+/* A number is stored where the card may write, or as that of a new object in an attribute of an
+ * ioctl; elsewhere it is left out. */
 static void check_fixups(const struct message* message, const struct dingo_request* request,
                          struct dingo_answer* answer) {
     for (uint32_t i = 0; i < answer->reply.num_fixups; i++) {
         struct dingo_uverbs_fixup* fixup = &answer->fixups[i];
-        bool fits = false;
+        bool fits = request->type == DINGO_UVERBS_IOCTL &&
+                    dingo_is_number_of(request->payload, request->payload_len, fixup);
 
-        for (uint32_t n = 0; n <= message->arguments.count; n++) {
-            uint64_t va = n == 0 ? (uintptr_t)request->payload : message->arguments.list[n - 1].va;
-            uint64_t length = n == 0
-                                  ? request->type == DINGO_UVERBS_IOCTL ? request->payload_len : 0
-                                  : message->arguments.list[n - 1].length;
+        for (uint32_t n = 0; n < message->arguments.count; n++) {
+            uint64_t va = message->arguments.list[n].va;
+            uint64_t length = message->arguments.list[n].length;
 
-            fits |=
-                fixup->va >= va && fixup->size <= length && fixup->va - va <= length - fixup->size;
+            fits |= message->arguments.is_answer[n] && fixup->va >= va && fixup->size <= length &&
+                    fixup->va - va <= length - fixup->size;
         }
         fixup->size = fits ? fixup->size : 0; /* install() leaves it out */
     }
@@ -471,12 +474,16 @@ static void check_fixups(const struct message* message, const struct dingo_reque
 static long request_in_rounds(int fd, const struct dingo_request* request, bool foreign,
                               struct dingo_answer* answer) {
     struct message message = {.head.flags = request->flags, .num_fds = 0};
+    struct dingo_named named = {.fd = -1};
     enum dingo_gpu_answer gpu;
     long result;
 
     if (!dingo_find_arguments(request->type, request->payload, request->payload_len,
                               &message.arguments)) {
         return -ENOMEM;
+    }
+    if (foreign) {
+        named = dingo_foreign_named(request);
     }
     /* once each at most */
     for (int round = 0; round < 3; round++) {
@@ -495,7 +502,7 @@ static long request_in_rounds(int fd, const struct dingo_request* request, bool 
         }
         dingo_answer_close(answer);
         answer->reply.num_fixups = 0;
-        result = foreign ? check_wish(request, &answer->reply) : 0;
+        result = foreign ? check_wish(&named, &answer->reply) : 0;
         if (result < 0) {
             return result;
         }

@@ -20,17 +20,19 @@ static void echo(int fd) {
     uint64_t value[ROOM / 8] = {41, 7};
 
     errno = 77;
-    CHECK(method_at(fd, ECHO, (uintptr_t)value, 0) == 0);
+    CHECK(echo_at(fd, value, value) == 0);
     CHECK(value[0] == 42 && value[1] == 7 && errno == 77);
 }
 
 void client_ioctl(void) {
     static const uint64_t read_only[ROOM / 8] = {41};
+    uint64_t value[ROOM / 8] = {41};
     int fd = open_card();
 
     echo(fd);
-    CHECK(method_at(fd, ECHO, 8, 0) < 0 && errno == EFAULT);
-    CHECK(method_at(fd, ECHO, (uintptr_t)read_only, 0) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, (void*)8, value) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, value, (void*)8) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, read_only, (void*)read_only) < 0 && errno == EFAULT);
     echo(fd);
     CHECK(method(fd, 99, 0, 0, 0) < 0 && errno == EPROTONOSUPPORT);
     CHECK(ioctl(fd, 0xc0181b01, NULL) < 0 && errno == EFAULT);

@@ -295,16 +295,19 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
                 std::min(message.payload.size() - sizeof(header), sizeof(attrs)));
     const std::uint64_t first = attrs[0].data;
     const std::uint64_t second = attrs[1].data;
+    if (header.object_id == UVERBS_OBJECT_MR) {
+        return register_dmabuf(message, reply);
+    }
     switch (header.method_id) {
         case kEcho: {
             auto bytes = brought(message, first);
-            if (bytes.size() < 8) {
+            if (bytes.size() < 8 || message.arguments.size() != 2) {
                 reply.result = -EFAULT;
                 return;
             }
             bytes.resize(8);
             ++bytes[0];
-            result(1, bytes);
+            result(2, bytes);
             return;
         }
         case kChannels:
@@ -379,6 +382,11 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
         }
         case kAnswer:
             answer(message, second);
+            reply.result = second == 5 ? -EINVAL : 0;
+            return;
+        case kSteal:
+            wanted_va_ = first;
+            wanted_fd_ = static_cast<std::int32_t>(second);
             return;
         case kInvokeWrite:
             register_memory(message, attrs[1], reply);
@@ -403,13 +411,18 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
     }
 }
 
-std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_t va) {
-    for (std::size_t n = 0; n < message.arguments.size(); n++) {
-        if (message.arguments[n].va == va) {
-            return message.bytes[n];
+std::uint32_t FakeCard::number_of(const Message& message, std::uint64_t va) {
+    for (std::uint32_t n = 1; n <= message.arguments.size(); n++) {
+        if (message.arguments[n - 1].va == va) {
+            return n;
         }
     }
-    return {};
+    return 0;
+}
+
+std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_t va) {
+    const std::uint32_t number = number_of(message, va);
+    return number == 0 ? std::vector<std::uint8_t>{} : message.bytes[number - 1];
 }
 
 void FakeCard::result(std::uint32_t argument, std::vector<std::uint8_t> bytes) {
@@ -418,10 +431,8 @@ void FakeCard::result(std::uint32_t argument, std::vector<std::uint8_t> bytes) {
 }
 
 void FakeCard::answer(const Message& message, std::uint64_t how) {
-    std::vector<std::uint8_t> bytes = message.bytes.at(0);
-    for (std::uint8_t& byte : bytes) {
-        ++byte;
-    }
+    const std::string text = "bcdefghijklmnop\001";
+    std::vector<std::uint8_t> bytes(text.begin(), text.end());
     bytes.resize(bytes.size() + (how == 1 ? 1 : 0));
     std::vector<std::uint8_t> attributes = message.payload;
     const std::uint16_t flags = UVERBS_ATTR_F_VALID_OUTPUT;
@@ -431,7 +442,7 @@ void FakeCard::answer(const Message& message, std::uint64_t how) {
     std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, data), &nonsense, 8);
     attributes.resize(attributes.size() + (how == 4 ? 16 : 0));
     result(0, attributes);
-    result(how == 2 ? 2 : 1, bytes);
+    result(how == 2 ? 3 : how == 6 ? 2 : 1, bytes);
     if (how == 3) {
         result_bytes_.pop_back();
     }
@@ -449,9 +460,28 @@ void FakeCard::register_memory(const Message& message, const ib_uverbs_attr& com
         reply.need_va = wanted.start;
         reply.need_length = wanted.length;
         reply.need_writable = 1;
+        if (wanted_va_ != 0) {
+            wanted.start = reply.need_va = wanted_va_;
+            const auto* const at = reinterpret_cast<const std::uint8_t*>(&wanted);
+            result(number_of(message, command.data), {at, at + sizeof wanted});
+        }
     } else {
         take_segments(message, wanted.start, wanted.length, reply);
     }
+}
+
+void FakeCard::register_dmabuf(const Message& message, dingo_uverbs_reply& reply) {
+    if ((message.head.flags & DINGO_UVERBS_FDS) != 0) {
+        return;
+    }
+    std::vector<std::uint8_t> changed = message.payload;
+    const std::int64_t number = wanted_fd_;
+    std::memcpy(changed.data() + sizeof(ib_uverbs_ioctl_hdr) + offsetof(ib_uverbs_attr, data),
+                &number, sizeof number);
+    reply.type = DINGO_UVERBS_NEED_FDS;
+    reply.num_need_fds = 1;
+    reply.need_fds[0] = wanted_fd_;
+    result(0, changed);
 }
 
 void FakeCard::send(int fd, const dingo_uverbs_reply& reply) {
