@@ -7,19 +7,18 @@
 
 #include "host/uverbs/answers.h"
 
-static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length, bool answer) {
-    uint64_t room = DINGO_UVERBS_MAX_MESSAGE - arguments->bytes;
+static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length, bool room) {
+    uint64_t* sum = room ? &arguments->room : &arguments->bytes;
 
     if (va == 0 || length == 0) {
         return true; /* the card says what is wrong with it */
     }
-    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS || length > room) {
+    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS || length > DINGO_UVERBS_MAX_MESSAGE - *sum) {
         return false;
     }
-    arguments->is_answer[arguments->count] = answer;
-    arguments->list[arguments->count++] =
-        (struct dingo_uverbs_argument){.va = va, .length = length};
-    arguments->bytes += length;
+    arguments->list[arguments->count++] = (struct dingo_uverbs_argument){
+        .va = va, .length = (uint32_t)length, .flags = room ? DINGO_UVERBS_ROOM : 0};
+    *sum += length;
     return true;
 }
 
@@ -110,6 +109,7 @@ bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
                           struct dingo_arguments* arguments) {
     arguments->count = 0;
     arguments->bytes = 0;
+    arguments->room = 0;
     switch (type) {
         case DINGO_UVERBS_IOCTL:
             return find_of_ioctl(payload, length, arguments);
@@ -122,23 +122,18 @@ bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
     }
 }
 
-bool dingo_is_number_of(const struct ib_uverbs_ioctl_hdr* header, size_t length,
-                        const struct dingo_uverbs_fixup* fixup) {
+bool dingo_is_number_at(const struct ib_uverbs_ioctl_hdr* header, size_t length, uint64_t offset) {
     unsigned count = dingo_num_attributes(header, length);
+    uint64_t first = sizeof(*header) + offsetof(struct ib_uverbs_attr, data);
+    uint64_t number = (offset - first) / sizeof(header->attrs[0]);
 
-    for (unsigned i = 0; i < count; i++) {
-        if (header->attrs[i].len == 0 && fixup->va == (uintptr_t)&header->attrs[i].data &&
-            fixup->size == sizeof(header->attrs[i].data)) {
-            return true;
-        }
-    }
-    return false;
+    return offset >= first && (offset - first) % sizeof(header->attrs[0]) == 0 && number < count &&
+           header->attrs[number].len == 0;
 }
 
-void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer,
-                      size_t changed) {
+void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer) {
     const struct ib_uverbs_ioctl_hdr* copy = answer;
-    unsigned count = dingo_num_attributes(header, length < changed ? length : changed);
+    unsigned count = dingo_num_attributes(header, length);
 
     for (unsigned i = 0; i < count; i++) {
         if (header->attrs[i].len == 0) {

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 
+#include "arguments.h"
 #include "descriptors.h"
 #include "paths.h"
 #include "rdma_cm.h"
@@ -204,17 +205,25 @@ static void install(struct dingo_answer* answer) {
 }
 
 static long device_ioctl(int fd, const struct ib_uverbs_ioctl_hdr* header) {
+    char copy[DINGO_MAX_IOCTL] __attribute__((aligned(8)));
     struct dingo_request request = {
-        .type = DINGO_UVERBS_IOCTL, .arg = (uintptr_t)header, .payload = header};
+        .type = DINGO_UVERBS_IOCTL, .arg = (uintptr_t)header, .payload = copy};
     struct dingo_answer answer;
-    long result;
+    long result = dingo_copy_from(copy, header, sizeof(*header));
 
-    if (!header) {
-        return -EFAULT;
+    if (result < 0) {
+        return result;
     }
-    request.payload_len = header->length;
+    request.payload_len = ((const struct ib_uverbs_ioctl_hdr*)(const void*)copy)->length;
     if (request.payload_len < sizeof(*header)) {
         return -EINVAL;
+    }
+    if (request.payload_len > sizeof(copy)) {
+        return -ENOMEM;
+    }
+    result = dingo_copy_from(copy, header, request.payload_len);
+    if (result < 0) {
+        return result;
     }
     result = dingo_request(fd, &request, &answer);
     install(&answer);

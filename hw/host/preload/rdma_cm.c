@@ -112,8 +112,10 @@ static int left_descriptor(const void* data, size_t bytes) {
     if (bytes < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(migrate)) {
         return -1;
     }
-    memcpy(&migrate, (const char*)data + sizeof(struct rdma_ucm_cmd_hdr), sizeof(migrate));
-    return (int)migrate.fd;
+    return dingo_copy_from(&migrate, (const char*)data + sizeof(struct rdma_ucm_cmd_hdr),
+                           sizeof(migrate)) < 0
+               ? -1
+               : (int)migrate.fd;
 }
 
 static long command_once(int fd, uint32_t command, const void* data, size_t bytes) {
@@ -179,8 +181,8 @@ static long get_event(int fd, const void* data, size_t bytes) {
 long dingo_rdma_cm_write(int fd, const void* data, size_t bytes) {
     struct rdma_ucm_cmd_hdr head = {.cmd = ~0u};
 
-    if (bytes >= sizeof(head)) {
-        memcpy(&head, data, sizeof(head));
+    if (bytes >= sizeof(head) && dingo_copy_from(&head, data, sizeof(head)) < 0) {
+        return -EFAULT;
     }
     return head.cmd == RDMA_USER_CM_CMD_GET_EVENT ? get_event(fd, data, bytes)
                                                   : command_once(fd, head.cmd, data, bytes);

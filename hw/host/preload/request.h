@@ -15,7 +15,7 @@ struct dingo_request {
     uint64_t arg;
     uint64_t arg2;
     uint32_t flags;
-    const void* payload;
+    const void* payload; /* of an ioctl a copy of what is at `arg` */
     size_t payload_len;
 };
 
@@ -42,6 +42,10 @@ long dingo_request_plain(int fd, const struct dingo_request* request, struct din
 /* HELLO, unless this process has said it on this connection. 0 or -errno; *rdev when it was said.
  */
 int dingo_hello(int fd, uint32_t* rdev);
+
+/* Between the caller's memory and ours, by the kernel: -EFAULT where an address is none. */
+long dingo_copy_from(void* to, const void* from, size_t length);
+long dingo_copy_to(void* to, const void* from, size_t length);
 
 /* A connection to the socket at `path` with O_CLOEXEC or 0 in flags, or -errno. */
 int dingo_connect(const char* path, int flags);

@@ -213,7 +213,8 @@ void UverbsFile::serve(Message message) {
 
 // What waits keeps its descriptors for seconds, that of the answer too: none is of the reserve.
 Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
-    if (waiting_.size() + opening_.size() >= kMaxWaitingRequests) {
+    if (waiting_.size() + opening_.size() >= kMaxWaitingRequests ||
+        !is_small_enough_to_wait(message)) {
         throw ErrnoError(ENOMEM);
     }
     need_room(message.reply.get());

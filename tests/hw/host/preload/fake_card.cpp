@@ -128,8 +128,8 @@ bool FakeCard::receive(int fd, Message& message) {
         take(message.arguments.data(), message.arguments.size() * sizeof(dingo_uverbs_argument)) &&
         take(message.payload.data(), message.payload.size());
     for (const dingo_uverbs_argument& argument : message.arguments) {
-        message.bytes.emplace_back(argument.length);
-        whole = whole && take(message.bytes.back().data(), argument.length);
+        message.bytes.emplace_back((argument.flags & DINGO_UVERBS_ROOM) != 0 ? 0 : argument.length);
+        whole = whole && take(message.bytes.back().data(), message.bytes.back().size());
     }
     if (!whole || at != static_cast<std::size_t>(got)) {
         return false;
@@ -426,11 +426,17 @@ std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_
 }
 
 void FakeCard::result(std::uint32_t argument, std::vector<std::uint8_t> bytes) {
-    results_.push_back({argument, static_cast<std::uint32_t>(bytes.size())});
+    results_.push_back({argument, 0, static_cast<std::uint32_t>(bytes.size())});
     result_bytes_.insert(result_bytes_.end(), bytes.begin(), bytes.end());
 }
 
 void FakeCard::answer(const Message& message, std::uint64_t how) {
+    if (how == 7) {
+        result(0, {UVERBS_ATTR_F_VALID_OUTPUT, 0});
+        results_.back().offset = static_cast<std::uint32_t>(
+            message.payload.size() - sizeof(ib_uverbs_attr) + offsetof(ib_uverbs_attr, flags));
+        return;
+    }
     const std::string text = "bcdefghijklmnop\001";
     std::vector<std::uint8_t> bytes(text.begin(), text.end());
     bytes.resize(bytes.size() + (how == 1 ? 1 : 0));

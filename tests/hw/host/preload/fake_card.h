@@ -37,7 +37,7 @@ enum FakeMethod : std::uint16_t {
     kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 nothing
     /// [0] room for 16 bytes; [1] what is wrong with the answer: 0 nothing, 1 longer than the room,
     /// 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl, 5 with an
-    /// error, 6 to [2], an input
+    /// error, 6 to [2], an input; 7: only the last attribute is valid
     kAnswer = 14,
     /// [0] va, [1] descriptor: what the card asks for when it is to register other memory, and says
     /// that the request names it
