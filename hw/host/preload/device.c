@@ -74,7 +74,7 @@ bool dingo_device_adopt(int fd) {
         return false;
     }
     atomic_store(dingo_fd_hello(fd), 0);
-    if (dingo_hello(fd, &rdev) < 0 || rdev == 0) {
+    if (dingo_hello(fd, true, &rdev) < 0 || rdev == 0) {
         return false;
     }
     know(fd, rdev);
@@ -100,7 +100,7 @@ int dingo_device_open(const char* path, int number, int flags) {
         return -EMFILE;
     }
     atomic_store(dingo_fd_hello(fd), 0);
-    result = dingo_hello(fd, &rdev);
+    result = dingo_hello(fd, number != DINGO_RDMA_CM_NUMBER, &rdev);
     if (result < 0) {
         dingo_sys_close(fd);
         /* the card died between accept and its answer: report no device, as if it had died

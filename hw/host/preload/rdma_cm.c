@@ -27,7 +27,8 @@ static bool card_path(unsigned card, char path[PATH_MAX]) {
            DINGO_SYS(SYS_readlinkat, AT_FDCWD, path, &target, 1) > 0;
 }
 
-/* The arguments of rdma_cm are read in the client's memory, so a card of another user has none. */
+/* A card gets connections to the other cards of the view (JOIN), so one of another user has no
+ * rdma_cm. */
 static int connect_to(const char* path, int flags) {
     int fd = dingo_connect(path, flags);
     uid_t user;
@@ -157,7 +158,7 @@ static void release(void* held) {
  * it, and programs rely on that. So this waits on a copy of the descriptor. */
 static long get_event(int fd, const void* data, size_t bytes) {
     int held;
-    long result = dingo_hello(fd, NULL);
+    long result = dingo_hello(fd, false, NULL);
 
     if (result < 0) {
         return result;

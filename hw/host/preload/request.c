@@ -330,15 +330,18 @@ static void say_no_proc(const char* file, long error) {
     }
 }
 
-/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user. -EACCES: of
- * one whom nobody named. */
+/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user, and to
+ * rdma_cm, which registers nothing. -EACCES: of one whom nobody named. */
 #define DINGO_NO_MEMORY INT_MAX
 
-static int open_memory(int fd) {
+static int open_memory(int fd, bool wanted) {
     uid_t user = 0;
     int owner = dingo_owner_of(fd, &user);
     int memory;
 
+    if (owner == DINGO_OWNER_OURS && !wanted) {
+        return DINGO_NO_MEMORY;
+    }
     if (owner != DINGO_OWNER_OURS) {
         return owner < 0 ? owner : owner == DINGO_OWNER_NAMED ? DINGO_NO_MEMORY : -EACCES;
     }
@@ -349,7 +352,7 @@ static int open_memory(int fd) {
     return memory;
 }
 
-int dingo_hello(int fd, uint32_t* rdev) {
+int dingo_hello(int fd, bool memory, uint32_t* rdev) {
     const struct dingo_request request = {.type = DINGO_UVERBS_HELLO};
     pid_t self = (pid_t)DINGO_SYS(SYS_getpid);
     _Atomic pid_t* said = dingo_fd_hello(fd);
@@ -366,7 +369,7 @@ int dingo_hello(int fd, uint32_t* rdev) {
     if (before == self) {
         return 0;
     }
-    result = message.fds[0] = open_memory(fd);
+    result = message.fds[0] = open_memory(fd, memory);
     if (result >= 0) {
         message.num_fds = message.fds[0] != DINGO_NO_MEMORY;
         result = exchange(fd, &message, &request, &answer);
@@ -608,7 +611,7 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
     if (request->payload_len > DINGO_UVERBS_MAX_MESSAGE - sizeof(struct dingo_uverbs_request)) {
         return -EINVAL;
     }
-    result = dingo_hello(fd, NULL);
+    result = dingo_hello(fd, request->type != DINGO_UVERBS_RDMA_CM, NULL);
     if (result < 0) {
         return result;
     }

@@ -5,6 +5,7 @@
 #ifndef DINGO_PRELOAD_REQUEST_H
 #define DINGO_PRELOAD_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,9 +40,9 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 /* The same on a connection that needs no introduction: no HELLO, no memory. */
 long dingo_request_plain(int fd, const struct dingo_request* request, struct dingo_answer* answer);
 
-/* HELLO, unless this process has said it on this connection. 0 or -errno; *rdev when it was said.
- */
-int dingo_hello(int fd, uint32_t* rdev);
+/* HELLO, unless this process has said it on this connection. `memory`: a card of ours may reach all
+ * of this process's. 0 or -errno; *rdev when it was said. */
+int dingo_hello(int fd, bool memory, uint32_t* rdev);
 
 /* Between the caller's memory and ours, by the kernel: -EFAULT where an address is none. */
 long dingo_copy_from(void* to, const void* from, size_t length);

@@ -156,8 +156,12 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
     switch (message.head.type) {
         case DINGO_UVERBS_HELLO:
             hellos_++;
-            memory_[message.head.pid] =
-                message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
+            if (rdma_cm) {
+                cm_memory_ |= message.fds.size() > 1;
+            } else {
+                memory_[message.head.pid] =
+                    message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
+            }
             reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
             break;
         case DINGO_UVERBS_RDMA_CM:
@@ -377,7 +381,7 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
         case kMemoryKind: {
             struct statfs fs {};
             ::fstatfs(memory_[message.head.pid].get(), &fs);
-            reply.result = fs.f_type == PROC_SUPER_MAGIC ? 1 : 0;
+            reply.result = (fs.f_type == PROC_SUPER_MAGIC ? 1 : 0) + (cm_memory_ ? 2 : 0);
             return;
         }
         case kAnswer:

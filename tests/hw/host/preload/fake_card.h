@@ -34,7 +34,7 @@ enum FakeMethod : std::uint16_t {
     kCmEvent = 10,      ///< an event for every rdma_cm descriptor
     kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
     kPlaces = 12,       ///< result: how many different parts of files were shared
-    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 nothing
+    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem; 2 one of rdma_cm
     /// [0] room for 16 bytes; [1] what is wrong with the answer: 0 nothing, 1 longer than the room,
     /// 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl, 5 with an
     /// error, 6 to [2], an input; 7: only the last attribute is valid
@@ -109,6 +109,7 @@ class FakeCard {
     std::vector<Segment> segments_;
     std::uint64_t wanted_va_ = 0;  ///< kSteal
     std::int32_t wanted_fd_ = -1;
+    bool cm_memory_ = false;
     int hellos_ = 0;
     int cm_waiting_ = 0;
     int cm_given_back_ = 0;
