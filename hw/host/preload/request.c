@@ -167,6 +167,20 @@ static long receive_message(int fd, struct msghdr* header, int flags) {
     return got;
 }
 
+/* Card and library are of one installation, or do not understand each other. */
+static void say_version(uint32_t version) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char text[128];
+
+    if (!atomic_flag_test_and_set(&said)) {
+        int bytes = snprintf(text, sizeof(text),
+                             "dingo: the card's protocol has version %u, this library's %u\n",
+                             version, DINGO_UVERBS_VERSION);
+
+        (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+    }
+}
+
 /* The answer stays where it is: only its head is looked at. The size of that, or -errno. */
 static long peek(int fd, const struct message* message, const struct dingo_request* request,
                  struct dingo_answer* answer, struct answer_head* head,
@@ -180,6 +194,9 @@ static long peek(int fd, const struct message* message, const struct dingo_reque
 
     if (got < 0) {
         return got;
+    }
+    if (got >= (long)sizeof(head->reply) && head->reply.version != DINGO_UVERBS_VERSION) {
+        say_version(head->reply.version);
     }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||

@@ -231,6 +231,12 @@ Received receive_message(int socket, Message& message) {
         return Received::kEnd;
     }
     if (got.cut || !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
+        if (message.reply && message.header.version != DINGO_UVERBS_VERSION) {
+            Reply reply;  // whatever the client understands: it sees our version
+            reply.header.type = DINGO_UVERBS_DONE;
+            reply.header.result = -EPROTO;
+            send_reply(message.reply.get(), reply);
+        }
         return Received::kMalformed;
     }
     return Received::kMessage;

@@ -82,7 +82,6 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
     RunningCard card;
     using Change = void (*)(Request&, Bytes&, std::vector<int>&);
     const std::vector<std::pair<const char*, Change>> changes{
-        {"version", [](Request&, Bytes& b, std::vector<int>&) { b[0] = std::byte{9}; }},
         {"type", [](Request&, Bytes& b, std::vector<int>&) { b[4] = std::byte{99}; }},
         {"flags", [](Request&, Bytes& b, std::vector<int>&) { b[12] = std::byte{0x80}; }},
         {"flag of another type",
@@ -149,6 +148,20 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
         EXPECT_TRUE(card.wait_for_clients(0)) << name;
         EXPECT_EQ(card.stats()["host"]["malformed"], ++malformed) << name;
     }
+}
+
+// The client says so, too: of itself it sees a card that has gone.
+TEST(UverbsProtocol, AClientOfAnotherVersionIsToldOurs) {
+    RunningCard card;
+    Client client(card.directory);
+    Request request(DINGO_UVERBS_MMAP);
+    request.header.version = 9;
+    const Answer answer = client.send(request);
+    ASSERT_FALSE(answer.closed);
+    EXPECT_EQ(answer.header.version, std::uint32_t{DINGO_UVERBS_VERSION});
+    EXPECT_EQ(answer.header.result, -EPROTO);
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(card.stats()["host"]["malformed"], 1);
 }
 
 TEST(UverbsProtocol, MemoryOfAGpuThatMakesNoSenseClosesTheConnection) {
