@@ -13,7 +13,8 @@ static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length,
     if (va == 0 || length == 0) {
         return true; /* the card says what is wrong with it */
     }
-    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS || length > DINGO_UVERBS_MAX_MESSAGE - *sum) {
+    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS ||
+        length > DINGO_UVERBS_MAX_MESSAGE - *sum) {
         return false;
     }
     arguments->list[arguments->count++] = (struct dingo_uverbs_argument){

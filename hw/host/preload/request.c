@@ -87,9 +87,8 @@ static long send_message(int fd, struct message* message, const struct dingo_req
     for (uint32_t i = 0; i < message->arguments.count; i++) {
         const struct dingo_uverbs_argument* argument = &message->arguments.list[i];
 
-        parts[6 + i] =
-            (struct iovec){(void*)(uintptr_t)argument->va,
-                           argument->flags & DINGO_UVERBS_ROOM ? 0 : argument->length};
+        parts[6 + i] = (struct iovec){(void*)(uintptr_t)argument->va,
+                                      argument->flags & DINGO_UVERBS_ROOM ? 0 : argument->length};
     }
     for (size_t i = 0; i < header.msg_iovlen; i++) {
         total += parts[i].iov_len;
@@ -524,17 +523,16 @@ static void check_fixups(const struct message* message, const struct dingo_reque
                          struct dingo_answer* answer) {
     for (uint32_t i = 0; i < answer->reply.num_fixups; i++) {
         struct dingo_uverbs_fixup* fixup = &answer->fixups[i];
-        bool fits = request->type == DINGO_UVERBS_IOCTL &&
-                    fixup->size == sizeof(uint64_t) &&
-                    dingo_is_number_at(request->payload, request->payload_len,
-                                       fixup->va - request->arg);
+        bool fits =
+            request->type == DINGO_UVERBS_IOCTL && fixup->size == sizeof(uint64_t) &&
+            dingo_is_number_at(request->payload, request->payload_len, fixup->va - request->arg);
 
         for (uint32_t n = 0; n < message->arguments.count; n++) {
             uint64_t va = message->arguments.list[n].va;
             uint64_t length = message->arguments.list[n].length;
 
-            fits |= message->arguments.list[n].flags & DINGO_UVERBS_ROOM && fixup->va >= va && fixup->size <= length &&
-                    fixup->va - va <= length - fixup->size;
+            fits |= message->arguments.list[n].flags & DINGO_UVERBS_ROOM && fixup->va >= va &&
+                    fixup->size <= length && fixup->va - va <= length - fixup->size;
         }
         fixup->size = fits ? fixup->size : 0; /* install() leaves it out */
     }

@@ -55,10 +55,10 @@ bool Arguments::write(std::uint64_t va, std::span<const std::byte> src) {
         return false;
     }
     const auto as_it_was = [&](std::size_t from, std::size_t to) {
-        return place.bytes.empty() ? std::vector<std::byte>(to - from)
-                                   : std::vector<std::byte>(
-                                         place.bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                                         place.bytes.begin() + static_cast<std::ptrdiff_t>(to));
+        return place.bytes.empty()
+                   ? std::vector<std::byte>(to - from)
+                   : std::vector<std::byte>(place.bytes.begin() + static_cast<std::ptrdiff_t>(from),
+                                            place.bytes.begin() + static_cast<std::ptrdiff_t>(to));
     };
     const auto before = as_it_was(begin, place.offset);
     const auto behind = as_it_was(old_end, end);
