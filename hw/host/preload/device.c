@@ -17,6 +17,7 @@
 #include <sys/un.h>
 
 #include "arguments.h"
+#include "caller.h"
 #include "descriptors.h"
 #include "paths.h"
 #include "rdma_cm.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "caller.h"
 #include "descriptors.h"
 #include "foreign.h"
 #include "paths.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "arguments.h"
+#include "caller.h"
 #include "descriptors.h"
 #include "foreign.h"
 #include "gpu.h"
@@ -42,29 +42,6 @@ union control {
     struct cmsghdr head;
     char space[CMSG_SPACE(sizeof(int) * DINGO_UVERBS_MAX_FDS)];
 };
-
-static long copy_memory(int number, void* here, const void* there, size_t length) {
-    const struct iovec mine = {here, length};
-    const struct iovec theirs = {(void*)(uintptr_t)there, length};
-    long result = DINGO_SYS(number, DINGO_SYS(SYS_getpid), &mine, 1, &theirs, 1, 0);
-
-    /* a filter of system calls forbids it: then an address that is none ends the program */
-    if (result == -ENOSYS || result == -EPERM) {
-        bool in = number == SYS_process_vm_readv;
-
-        memcpy(in ? here : (void*)(uintptr_t)there, in ? there : here, length);
-        return 0;
-    }
-    return result == (long)length ? 0 : -EFAULT;
-}
-
-long dingo_copy_from(void* to, const void* from, size_t length) {
-    return length == 0 ? 0 : copy_memory(SYS_process_vm_readv, to, from, length);
-}
-
-long dingo_copy_to(void* to, const void* from, size_t length) {
-    return length == 0 ? 0 : copy_memory(SYS_process_vm_writev, (void*)(uintptr_t)from, to, length);
-}
 
 static long send_message(int fd, struct message* message, const struct dingo_request* request,
                          int reply_fd) {
@@ -559,6 +536,10 @@ static long request_in_rounds(int fd, const struct dingo_request* request, bool 
     }
     if (!dingo_find_arguments(seen.type, seen.payload, seen.payload_len, &message.arguments)) {
         return -ENOMEM;
+    }
+    result = dingo_check_rooms(&message.arguments);
+    if (result < 0) {
+        return result;
     }
     if (foreign) {
         named = dingo_foreign_named(&seen);

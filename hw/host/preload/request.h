@@ -44,10 +44,6 @@ long dingo_request_plain(int fd, const struct dingo_request* request, struct din
  * of this process's. 0 or -errno; *rdev when it was said. */
 int dingo_hello(int fd, bool memory, uint32_t* rdev);
 
-/* Between the caller's memory and ours, by the kernel: -EFAULT where an address is none. */
-long dingo_copy_from(void* to, const void* from, size_t length);
-long dingo_copy_to(void* to, const void* from, size_t length);
-
 /* A connection to the socket at `path` with O_CLOEXEC or 0 in flags, or -errno. */
 int dingo_connect(const char* path, int flags);
 

@@ -31,7 +31,9 @@ enum {
     PLACES,
     MEMORY_KIND,
     ANSWER,
-    STEAL
+    STEAL,
+    ECHOES,
+    VERSION
 };
 
 #define SKIPPED 77 /* exit status of a case that cannot be tried here */

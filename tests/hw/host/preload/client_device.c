@@ -69,6 +69,18 @@ static void cut_ioctl(int fd) {
     munmap(at, 4096);
 }
 
+/* What the library says on stderr. */
+static void other_version(int fd) {
+    char text[200] = "";
+    int kept = dup(2);
+    int pipes[2];
+
+    CHECK(pipe(pipes) == 0 && dup2(pipes[1], 2) == 2);
+    CHECK(method(fd, VERSION, 99, 0, 0) < 0 && errno == EIO);
+    CHECK(dup2(kept, 2) == 2 && read(pipes[0], text, sizeof(text) - 1) > 0);
+    CHECK(strstr(text, "the card's protocol has version 99"));
+}
+
 void client_ioctl(void) {
     static const uint64_t read_only[ROOM / 8] = {41};
     uint64_t value[ROOM / 8] = {41};
@@ -78,11 +90,13 @@ void client_ioctl(void) {
     CHECK(echo_at(fd, (void*)8, value) < 0 && errno == EFAULT);
     CHECK(echo_at(fd, value, (void*)8) < 0 && errno == EFAULT);
     CHECK(echo_at(fd, read_only, (void*)read_only) < 0 && errno == EFAULT);
+    CHECK(method(fd, ECHOES, 0, 0, 0) == 1); /* the card does not do what would be lost */
     echo(fd);
     large_ioctls(fd);
     echo(fd);
     cut_ioctl(fd);
     echo(fd);
+    other_version(fd);
     CHECK(method(fd, 99, 0, 0, 0) < 0 && errno == EPROTONOSUPPORT);
     CHECK(ioctl(fd, 0xc0181b01, NULL) < 0 && errno == EFAULT);
     CHECK(method(0x7fffffff, ECHO, 8, 0, 0) < 0 && errno == EBADF);

@@ -312,6 +312,7 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             bytes.resize(8);
             ++bytes[0];
             result(2, bytes);
+            echoes_++;
             return;
         }
         case kChannels:
@@ -394,6 +395,12 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         case kInvokeWrite:
             register_memory(message, attrs[1], reply);
+            return;
+        case kVersion:
+            reply.version = static_cast<std::uint32_t>(first);
+            return;
+        case kEchoes:
+            reply.result = echoes_;
             return;
         case kHellos:
             reply.result = hellos_;

@@ -42,6 +42,8 @@ enum FakeMethod : std::uint16_t {
     /// [0] va, [1] descriptor: what the card asks for when it is to register other memory, and says
     /// that the request names it
     kSteal = 15,
+    kVersion = 17,  ///< the answer is of protocol version [0]
+    kEchoes = 16,   ///< result: how many ECHOs were carried out
     /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
     kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
@@ -110,6 +112,7 @@ class FakeCard {
     std::uint64_t wanted_va_ = 0;  ///< kSteal
     std::int32_t wanted_fd_ = -1;
     bool cm_memory_ = false;
+    int echoes_ = 0;
     int hellos_ = 0;
     int cm_waiting_ = 0;
     int cm_given_back_ = 0;
