@@ -5,20 +5,21 @@
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 
-#include "host/uverbs/small_answers.h"
+#include "host/uverbs/answers.h"
 
-static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length) {
-    uint64_t room = DINGO_UVERBS_MAX_MESSAGE - arguments->bytes;
+static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length, bool room) {
+    uint64_t* sum = room ? &arguments->room : &arguments->bytes;
 
     if (va == 0 || length == 0) {
         return true; /* the card says what is wrong with it */
     }
-    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS || length > room) {
+    if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS ||
+        length > DINGO_UVERBS_MAX_MESSAGE - *sum) {
         return false;
     }
-    arguments->list[arguments->count++] =
-        (struct dingo_uverbs_argument){.va = va, .length = length};
-    arguments->bytes += length;
+    arguments->list[arguments->count++] = (struct dingo_uverbs_argument){
+        .va = va, .length = (uint32_t)length, .flags = room ? DINGO_UVERBS_ROOM : 0};
+    *sum += length;
     return true;
 }
 
@@ -29,11 +30,15 @@ uint64_t dingo_word_at(const void* bytes, size_t offset) {
     return value;
 }
 
+static bool is_answer(const struct ib_uverbs_ioctl_hdr* header,
+                      const struct ib_uverbs_attr* attribute) {
+    return dingo_is_answer(header->object_id, header->method_id, attribute->attr_id);
+}
+
 bool dingo_is_address(const struct ib_uverbs_ioctl_hdr* header,
                       const struct ib_uverbs_attr* attribute) {
     return attribute->len > sizeof(attribute->data) ||
-           (attribute->len > 0 &&
-            dingo_is_small_answer(header->object_id, header->method_id, attribute->attr_id));
+           (attribute->len > 0 && is_answer(header, attribute));
 }
 
 unsigned dingo_num_attributes(const struct ib_uverbs_ioctl_hdr* header, size_t length) {
@@ -49,7 +54,8 @@ static bool find_of_ioctl(const struct ib_uverbs_ioctl_hdr* header, size_t lengt
 
     for (unsigned i = 0; i < count; i++) {
         if (dingo_is_address(header, &header->attrs[i]) &&
-            !add(arguments, header->attrs[i].data, header->attrs[i].len)) {
+            !add(arguments, header->attrs[i].data, header->attrs[i].len,
+                 is_answer(header, &header->attrs[i]))) {
             return false;
         }
     }
@@ -72,7 +78,7 @@ static bool find_of_write(const void* payload, size_t length, struct dingo_argum
         }
         room = (header->out_words + (uint64_t)extended->provider_out_words) * 8;
     }
-    return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room);
+    return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room, true);
 }
 
 /* write() on rdma_cm: an answer's address is the first word, but of CREATE_ID. */
@@ -91,19 +97,20 @@ static bool find_of_cm(const void* payload, size_t length, struct dingo_argument
             return true;
         }
         memcpy(&option, (const char*)payload + at, sizeof(option));
-        return add(arguments, option.optval, option.optlen);
+        return add(arguments, option.optval, option.optlen, false);
     }
     if (header.cmd == RDMA_USER_CM_CMD_CREATE_ID) {
         at += offsetof(struct rdma_ucm_create_id, response);
     }
     return header.out == 0 || length < at + sizeof(uint64_t) ||
-           add(arguments, dingo_word_at(payload, at), header.out);
+           add(arguments, dingo_word_at(payload, at), header.out, true);
 }
 
 bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
                           struct dingo_arguments* arguments) {
     arguments->count = 0;
     arguments->bytes = 0;
+    arguments->room = 0;
     switch (type) {
         case DINGO_UVERBS_IOCTL:
             return find_of_ioctl(payload, length, arguments);
@@ -116,10 +123,18 @@ bool dingo_find_arguments(uint32_t type, const void* payload, size_t length,
     }
 }
 
-void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer,
-                      size_t changed) {
+bool dingo_is_number_at(const struct ib_uverbs_ioctl_hdr* header, size_t length, uint64_t offset) {
+    unsigned count = dingo_num_attributes(header, length);
+    uint64_t first = sizeof(*header) + offsetof(struct ib_uverbs_attr, data);
+    uint64_t number = (offset - first) / sizeof(header->attrs[0]);
+
+    return offset >= first && (offset - first) % sizeof(header->attrs[0]) == 0 && number < count &&
+           header->attrs[number].len == 0;
+}
+
+void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer) {
     const struct ib_uverbs_ioctl_hdr* copy = answer;
-    unsigned count = dingo_num_attributes(header, length < changed ? length : changed);
+    unsigned count = dingo_num_attributes(header, length);
 
     for (unsigned i = 0; i < count; i++) {
         if (header->attrs[i].len == 0) {

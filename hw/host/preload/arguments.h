@@ -12,13 +12,16 @@
 
 #include "host/uverbs/protocol.h"
 
-/* Attributes of one ioctl that an answer may change; libibverbs uses some 20. */
+/* Of one ioctl; those of libibverbs have some 20. */
 #define DINGO_MAX_ATTRIBUTES 64
+#define DINGO_MAX_IOCTL \
+    (sizeof(struct ib_uverbs_ioctl_hdr) + DINGO_MAX_ATTRIBUTES * sizeof(struct ib_uverbs_attr))
 
 struct dingo_arguments {
     struct dingo_uverbs_argument list[DINGO_UVERBS_MAX_ARGUMENTS];
     uint32_t count;
-    uint64_t bytes;
+    uint64_t bytes; /* that go with the request */
+    uint64_t room;  /* bytes that may come back */
 };
 
 /* Fills `arguments` for a payload of that type (enum dingo_uverbs_request_type). False: there is
@@ -33,9 +36,11 @@ bool dingo_is_address(const struct ib_uverbs_ioctl_hdr* header,
 /* Attributes of the ioctl that are whole in its payload. */
 unsigned dingo_num_attributes(const struct ib_uverbs_ioctl_hdr* header, size_t length);
 
-/* The first `changed` bytes of an ioctl's payload come back in `answer`: takes over the flags of
- * attributes, and the handles of objects. */
-void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer,
-                      size_t changed);
+/* Whether the number at `offset` of the ioctl is one of an attribute that has no length. */
+bool dingo_is_number_at(const struct ib_uverbs_ioctl_hdr* header, size_t length, uint64_t offset);
+
+/* An ioctl has come back as `answer`: takes over the flags of attributes, and the handles of
+ * objects. */
+void dingo_take_ioctl(struct ib_uverbs_ioctl_hdr* header, size_t length, const void* answer);
 
 #endif

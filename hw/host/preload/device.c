@@ -17,6 +17,8 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 
+#include "arguments.h"
+#include "caller.h"
 #include "descriptors.h"
 #include "paths.h"
 #include "rdma_cm.h"
@@ -74,7 +76,7 @@ bool dingo_device_adopt(int fd) {
         return false;
     }
     atomic_store(dingo_fd_hello(fd), 0);
-    if (dingo_hello(fd, &rdev) < 0 || rdev == 0) {
+    if (dingo_hello(fd, true, &rdev) < 0 || rdev == 0) {
         return false;
     }
     know(fd, rdev);
@@ -100,7 +102,7 @@ int dingo_device_open(const char* path, int number, int flags) {
         return -EMFILE;
     }
     atomic_store(dingo_fd_hello(fd), 0);
-    result = dingo_hello(fd, &rdev);
+    result = dingo_hello(fd, number != DINGO_RDMA_CM_NUMBER, &rdev);
     if (result < 0) {
         dingo_sys_close(fd);
         /* the card died between accept and its answer: report no device, as if it had died
@@ -205,17 +207,25 @@ static void install(struct dingo_answer* answer) {
 }
 
 static long device_ioctl(int fd, const struct ib_uverbs_ioctl_hdr* header) {
+    char copy[DINGO_MAX_IOCTL] __attribute__((aligned(8)));
     struct dingo_request request = {
-        .type = DINGO_UVERBS_IOCTL, .arg = (uintptr_t)header, .payload = header};
+        .type = DINGO_UVERBS_IOCTL, .arg = (uintptr_t)header, .payload = copy};
     struct dingo_answer answer;
-    long result;
+    long result = dingo_copy_from(copy, header, sizeof(*header));
 
-    if (!header) {
-        return -EFAULT;
+    if (result < 0) {
+        return result;
     }
-    request.payload_len = header->length;
+    request.payload_len = ((const struct ib_uverbs_ioctl_hdr*)(const void*)copy)->length;
     if (request.payload_len < sizeof(*header)) {
         return -EINVAL;
+    }
+    if (request.payload_len > sizeof(copy)) {
+        return -ENOMEM;
+    }
+    result = dingo_copy_from(copy, header, request.payload_len);
+    if (result < 0) {
+        return result;
     }
     result = dingo_request(fd, &request, &answer);
     install(&answer);

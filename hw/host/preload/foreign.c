@@ -96,38 +96,46 @@ static const char* registration(const struct dingo_request* request, uint32_t* c
     return NULL;
 }
 
-bool dingo_foreign_names_range(const struct dingo_request* request, uint64_t va, uint64_t length) {
+/* The DMABuf of REG_DMABUF_MR, or -1. */
+static int dmabuf(const struct dingo_request* request) {
+    const struct ib_uverbs_ioctl_hdr* header = request->payload;
+
+    if (request->type != DINGO_UVERBS_IOCTL || header->object_id != UVERBS_OBJECT_MR ||
+        header->method_id != UVERBS_METHOD_REG_DMABUF_MR) {
+        return -1;
+    }
+    for (unsigned i = 0; i < dingo_num_attributes(header, request->payload_len); i++) {
+        if (header->attrs[i].attr_id == UVERBS_ATTR_REG_DMABUF_MR_FD) {
+            return (int)header->attrs[i].data;
+        }
+    }
+    return -1;
+}
+
+struct dingo_named dingo_foreign_named(const struct dingo_request* request) {
+    struct dingo_named named = {.fd = dmabuf(request)};
     uint32_t command = 0;
     size_t bytes = 0;
     const char* at = registration(request, &command, &bytes);
 
     if (at && command == IB_USER_VERBS_CMD_REG_MR && bytes >= sizeof(struct ib_uverbs_reg_mr)) {
-        return dingo_word_at(at, offsetof(struct ib_uverbs_reg_mr, start)) == va &&
-               dingo_word_at(at, offsetof(struct ib_uverbs_reg_mr, length)) == length;
+        named.va = dingo_word_at(at, offsetof(struct ib_uverbs_reg_mr, start));
+        named.length = dingo_word_at(at, offsetof(struct ib_uverbs_reg_mr, length));
     }
     if (at && command == IB_USER_VERBS_CMD_REREG_MR && bytes >= sizeof(struct ib_uverbs_rereg_mr)) {
-        return dingo_word_at(at, offsetof(struct ib_uverbs_rereg_mr, start)) == va &&
-               dingo_word_at(at, offsetof(struct ib_uverbs_rereg_mr, length)) == length;
+        named.va = dingo_word_at(at, offsetof(struct ib_uverbs_rereg_mr, start));
+        named.length = dingo_word_at(at, offsetof(struct ib_uverbs_rereg_mr, length));
     }
-    return false;
+    return named;
 }
 
-bool dingo_foreign_names_fd(const struct dingo_request* request, int fd) {
+bool dingo_foreign_names_range(const struct dingo_named* named, uint64_t va, uint64_t length) {
+    return length != 0 && named->va == va && named->length == length;
+}
+
+bool dingo_foreign_names_fd(const struct dingo_named* named, int fd) {
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
-    if (kind == DINGO_FD_COMP || kind == DINGO_FD_ASYNC) {
-        return true; /* made by a card */
-    }
-    if (request->type == DINGO_UVERBS_IOCTL) {
-        const struct ib_uverbs_ioctl_hdr* header = request->payload;
-
-        for (unsigned i = 0; i < dingo_num_attributes(header, request->payload_len); i++) {
-            if (header->object_id == UVERBS_OBJECT_MR &&
-                header->method_id == UVERBS_METHOD_REG_DMABUF_MR &&
-                header->attrs[i].attr_id == UVERBS_ATTR_REG_DMABUF_MR_FD) {
-                return (int)header->attrs[i].data == fd;
-            }
-        }
-    }
-    return false;
+    /* channels are made by a card */
+    return kind == DINGO_FD_COMP || kind == DINGO_FD_ASYNC || (fd >= 0 && fd == named->fd);
 }

@@ -24,10 +24,19 @@ enum dingo_owner {
  */
 int dingo_owner_of(int fd, uid_t* user);
 
-/* Whether the request asks the card to map that memory. */
-bool dingo_foreign_names_range(const struct dingo_request* request, uint64_t va, uint64_t length);
-/* Whether the card may have a copy of that descriptor. */
-bool dingo_foreign_names_fd(const struct dingo_request* request, int fd);
+/* What a request lets a card have. It is looked up before the card has the request: afterwards the
+ * card may have changed what it says. */
+struct dingo_named {
+    uint64_t va; /* memory that it is asked to map */
+    uint64_t length;
+    int fd; /* -1: none */
+};
+
+struct dingo_named dingo_foreign_named(const struct dingo_request* request);
+/* Whether the card may map that memory. */
+bool dingo_foreign_names_range(const struct dingo_named* named, uint64_t va, uint64_t length);
+/* Whether it may have a copy of that descriptor. */
+bool dingo_foreign_names_fd(const struct dingo_named* named, int fd);
 
 /* A line on stderr, once, and -EOPNOTSUPP. */
 int dingo_foreign_refuse(const char* what);

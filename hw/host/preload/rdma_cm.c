@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "caller.h"
 #include "descriptors.h"
 #include "foreign.h"
 #include "paths.h"
@@ -27,7 +28,8 @@ static bool card_path(unsigned card, char path[PATH_MAX]) {
            DINGO_SYS(SYS_readlinkat, AT_FDCWD, path, &target, 1) > 0;
 }
 
-/* The arguments of rdma_cm are read in the client's memory, so a card of another user has none. */
+/* A card gets connections to the other cards of the view (JOIN), so one of another user has no
+ * rdma_cm. */
 static int connect_to(const char* path, int flags) {
     int fd = dingo_connect(path, flags);
     uid_t user;
@@ -112,8 +114,10 @@ static int left_descriptor(const void* data, size_t bytes) {
     if (bytes < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(migrate)) {
         return -1;
     }
-    memcpy(&migrate, (const char*)data + sizeof(struct rdma_ucm_cmd_hdr), sizeof(migrate));
-    return (int)migrate.fd;
+    return dingo_copy_from(&migrate, (const char*)data + sizeof(struct rdma_ucm_cmd_hdr),
+                           sizeof(migrate)) < 0
+               ? -1
+               : (int)migrate.fd;
 }
 
 static long command_once(int fd, uint32_t command, const void* data, size_t bytes) {
@@ -155,7 +159,7 @@ static void release(void* held) {
  * it, and programs rely on that. So this waits on a copy of the descriptor. */
 static long get_event(int fd, const void* data, size_t bytes) {
     int held;
-    long result = dingo_hello(fd, NULL);
+    long result = dingo_hello(fd, false, NULL);
 
     if (result < 0) {
         return result;
@@ -179,8 +183,8 @@ static long get_event(int fd, const void* data, size_t bytes) {
 long dingo_rdma_cm_write(int fd, const void* data, size_t bytes) {
     struct rdma_ucm_cmd_hdr head = {.cmd = ~0u};
 
-    if (bytes >= sizeof(head)) {
-        memcpy(&head, data, sizeof(head));
+    if (bytes >= sizeof(head) && dingo_copy_from(&head, data, sizeof(head)) < 0) {
+        return -EFAULT;
     }
     return head.cmd == RDMA_USER_CM_CMD_GET_EVENT ? get_event(fd, data, bytes)
                                                   : command_once(fd, head.cmd, data, bytes);

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 
 #include "arguments.h"
+#include "caller.h"
 #include "descriptors.h"
 #include "foreign.h"
 #include "gpu.h"
@@ -58,10 +59,19 @@ static long send_message(int fd, struct message* message, const struct dingo_req
     struct msghdr header = {
         .msg_iov = parts, .msg_iovlen = 6 + message->arguments.count, .msg_control = &control};
     size_t bytes = sizeof(int) * (1 + message->num_fds);
+    size_t total = 0;
 
     for (uint32_t i = 0; i < message->arguments.count; i++) {
-        parts[6 + i] = (struct iovec){(void*)(uintptr_t)message->arguments.list[i].va,
-                                      message->arguments.list[i].length};
+        const struct dingo_uverbs_argument* argument = &message->arguments.list[i];
+
+        parts[6 + i] = (struct iovec){(void*)(uintptr_t)argument->va,
+                                      argument->flags & DINGO_UVERBS_ROOM ? 0 : argument->length};
+    }
+    for (size_t i = 0; i < header.msg_iovlen; i++) {
+        total += parts[i].iov_len;
+    }
+    if (total > DINGO_UVERBS_MAX_MESSAGE) {
+        return -ENOMEM; /* the card would see half of it, and close the connection */
     }
     memset(&control, 0, sizeof(control));
     control.head.cmsg_level = SOL_SOCKET;
@@ -99,18 +109,22 @@ static void take_fds(const struct msghdr* header, struct dingo_answer* answer) {
     }
 }
 
-/* Bytes of an ioctl that an answer may change. */
-#define IOCTL_BYTES \
-    (sizeof(struct ib_uverbs_ioctl_hdr) + DINGO_MAX_ATTRIBUTES * sizeof(struct ib_uverbs_attr))
-
 static bool has_room(const struct message* message, const struct dingo_request* request,
                      const struct dingo_uverbs_result* result) {
-    if (result->argument == 0) {
-        return request->type == DINGO_UVERBS_IOCTL && result->length <= request->payload_len &&
-               result->length <= IOCTL_BYTES;
+    const struct dingo_uverbs_argument* argument;
+    uint64_t room = request->payload_len;
+
+    if (result->argument == 0 && request->type != DINGO_UVERBS_IOCTL) {
+        return false;
     }
-    return result->argument <= message->arguments.count &&
-           result->length <= message->arguments.list[result->argument - 1].length;
+    if (result->argument != 0) {
+        if (result->argument > message->arguments.count) {
+            return false;
+        }
+        argument = &message->arguments.list[result->argument - 1];
+        room = argument->flags & DINGO_UVERBS_ROOM ? argument->length : 0;
+    }
+    return result->length <= room && result->offset <= room - result->length;
 }
 
 /* What stands before the results' bytes in an answer. */
@@ -129,6 +143,20 @@ static long receive_message(int fd, struct msghdr* header, int flags) {
     return got;
 }
 
+/* Card and library are of one installation, or do not understand each other. */
+static void say_version(uint32_t version) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    char text[128];
+
+    if (!atomic_flag_test_and_set(&said)) {
+        int bytes = snprintf(text, sizeof(text),
+                             "dingo: the card's protocol has version %u, this library's %u\n",
+                             version, DINGO_UVERBS_VERSION);
+
+        (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
+    }
+}
+
 /* The answer stays where it is: only its head is looked at. The size of that, or -errno. */
 static long peek(int fd, const struct message* message, const struct dingo_request* request,
                  struct dingo_answer* answer, struct answer_head* head,
@@ -143,8 +171,14 @@ static long peek(int fd, const struct message* message, const struct dingo_reque
     if (got < 0) {
         return got;
     }
+    if (got >= (long)sizeof(head->reply) && head->reply.version != DINGO_UVERBS_VERSION) {
+        say_version(head->reply.version);
+    }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
+        /* who wants something, or refuses, writes nothing */
+        (head->reply.num_results != 0 &&
+         (head->reply.type != DINGO_UVERBS_DONE || head->reply.result < 0)) ||
         head->reply.num_results > 1 + message->arguments.count) {
         return -EIO;
     }
@@ -170,7 +204,8 @@ static long peek(int fd, const struct message* message, const struct dingo_reque
  * EFAULT. */
 static long receive(int fd, const struct message* message, const struct dingo_request* request,
                     struct dingo_answer* answer) {
-    char ioctl[IOCTL_BYTES] __attribute__((aligned(8)));
+    char ioctl[DINGO_MAX_IOCTL] __attribute__((aligned(8)));
+    char attributes[DINGO_MAX_IOCTL] __attribute__((aligned(8)));
     struct dingo_uverbs_result results[1 + DINGO_UVERBS_MAX_ARGUMENTS];
     struct iovec parts[2 + DINGO_UVERBS_MAX_ARGUMENTS];
     struct answer_head head;
@@ -179,7 +214,7 @@ static long receive(int fd, const struct message* message, const struct dingo_re
                             .msg_iovlen = 1,
                             .msg_control = &control,
                             .msg_controllen = sizeof(control)};
-    size_t changed = 0;
+    bool changed = false;
     long size = peek(fd, message, request, answer, &head, results);
     long got;
 
@@ -187,15 +222,18 @@ static long receive(int fd, const struct message* message, const struct dingo_re
         return size;
     }
     parts[0] = (struct iovec){&head, size < 0 ? 0 : (size_t)size};
+    if (request->type == DINGO_UVERBS_IOCTL) {
+        memcpy(ioctl, request->payload, request->payload_len);
+    }
     for (uint32_t i = 0; size >= 0 && i < head.reply.num_results; i++) {
-        void* at = ioctl;
+        char* at = ioctl;
 
         if (results[i].argument != 0) {
-            at = (void*)(uintptr_t)message->arguments.list[results[i].argument - 1].va;
+            at = (char*)(uintptr_t)message->arguments.list[results[i].argument - 1].va;
         } else {
-            changed = results[i].length;
+            changed = true;
         }
-        parts[header.msg_iovlen++] = (struct iovec){at, results[i].length};
+        parts[header.msg_iovlen++] = (struct iovec){at + results[i].offset, results[i].length};
         size += results[i].length;
     }
     got = receive_message(fd, &header, 0);
@@ -207,8 +245,15 @@ static long receive(int fd, const struct message* message, const struct dingo_re
         answer->reply.num_fixups = 0;
         return got < 0 ? got : -EIO;
     }
-    if (changed != 0) {
-        dingo_take_ioctl((void*)(uintptr_t)request->payload, request->payload_len, ioctl, changed);
+    if (changed) {
+        memcpy(attributes, request->payload, request->payload_len);
+        dingo_take_ioctl((void*)attributes, request->payload_len, ioctl);
+        got = dingo_copy_to((void*)(uintptr_t)request->arg, attributes, request->payload_len);
+        if (got < 0) {
+            dingo_answer_close(answer);
+            answer->reply.num_fixups = 0;
+            return got;
+        }
     }
     return 0;
 }
@@ -278,15 +323,18 @@ static void say_no_proc(const char* file, long error) {
     }
 }
 
-/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user. -EACCES: of
- * one whom nobody named. */
+/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user, and to
+ * rdma_cm, which registers nothing. -EACCES: of one whom nobody named. */
 #define DINGO_NO_MEMORY INT_MAX
 
-static int open_memory(int fd) {
+static int open_memory(int fd, bool wanted) {
     uid_t user = 0;
     int owner = dingo_owner_of(fd, &user);
     int memory;
 
+    if (owner == DINGO_OWNER_OURS && !wanted) {
+        return DINGO_NO_MEMORY;
+    }
     if (owner != DINGO_OWNER_OURS) {
         return owner < 0 ? owner : owner == DINGO_OWNER_NAMED ? DINGO_NO_MEMORY : -EACCES;
     }
@@ -297,7 +345,7 @@ static int open_memory(int fd) {
     return memory;
 }
 
-int dingo_hello(int fd, uint32_t* rdev) {
+int dingo_hello(int fd, bool memory, uint32_t* rdev) {
     const struct dingo_request request = {.type = DINGO_UVERBS_HELLO};
     pid_t self = (pid_t)DINGO_SYS(SYS_getpid);
     _Atomic pid_t* said = dingo_fd_hello(fd);
@@ -314,7 +362,7 @@ int dingo_hello(int fd, uint32_t* rdev) {
     if (before == self) {
         return 0;
     }
-    result = message.fds[0] = open_memory(fd);
+    result = message.fds[0] = open_memory(fd, memory);
     if (result >= 0) {
         message.num_fds = message.fds[0] != DINGO_NO_MEMORY;
         result = exchange(fd, &message, &request, &answer);
@@ -413,15 +461,14 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 }
 
 /* What a card of another user may ask for. */
-static long check_wish(const struct dingo_request* request,
-                       const struct dingo_uverbs_reply* reply) {
+static long check_wish(const struct dingo_named* named, const struct dingo_uverbs_reply* reply) {
     if (reply->type == DINGO_UVERBS_NEED_SHARING &&
-        !dingo_foreign_names_range(request, reply->need_va, reply->need_length)) {
+        !dingo_foreign_names_range(named, reply->need_va, reply->need_length)) {
         return dingo_foreign_refuse("have memory that nobody registers");
     }
     if (reply->type == DINGO_UVERBS_NEED_FDS) {
         for (uint32_t i = 0; i < reply->num_need_fds && i < DINGO_UVERBS_MAX_NEED_FDS; i++) {
-            if (!dingo_foreign_names_fd(request, reply->need_fds[i])) {
+            if (!dingo_foreign_names_fd(named, reply->need_fds[i])) {
                 return dingo_foreign_refuse("have a descriptor that the request does not name");
             }
         }
@@ -447,21 +494,22 @@ static bool is_all_shared(const struct dingo_shared_range* range) {
     return covered >= range->va + range->length;
 }
 
-/* A number is stored in an argument, or in the attributes of an ioctl; elsewhere it is left out. */
+/* A number is stored where the card may write, or as that of a new object in an attribute of an
+ * ioctl; elsewhere it is left out. */
 static void check_fixups(const struct message* message, const struct dingo_request* request,
                          struct dingo_answer* answer) {
     for (uint32_t i = 0; i < answer->reply.num_fixups; i++) {
         struct dingo_uverbs_fixup* fixup = &answer->fixups[i];
-        bool fits = false;
+        bool fits =
+            request->type == DINGO_UVERBS_IOCTL && fixup->size == sizeof(uint64_t) &&
+            dingo_is_number_at(request->payload, request->payload_len, fixup->va - request->arg);
 
-        for (uint32_t n = 0; n <= message->arguments.count; n++) {
-            uint64_t va = n == 0 ? (uintptr_t)request->payload : message->arguments.list[n - 1].va;
-            uint64_t length = n == 0
-                                  ? request->type == DINGO_UVERBS_IOCTL ? request->payload_len : 0
-                                  : message->arguments.list[n - 1].length;
+        for (uint32_t n = 0; n < message->arguments.count; n++) {
+            uint64_t va = message->arguments.list[n].va;
+            uint64_t length = message->arguments.list[n].length;
 
-            fits |=
-                fixup->va >= va && fixup->size <= length && fixup->va - va <= length - fixup->size;
+            fits |= message->arguments.list[n].flags & DINGO_UVERBS_ROOM && fixup->va >= va &&
+                    fixup->size <= length && fixup->va - va <= length - fixup->size;
         }
         fixup->size = fits ? fixup->size : 0; /* install() leaves it out */
     }
@@ -471,12 +519,30 @@ static void check_fixups(const struct message* message, const struct dingo_reque
 static long request_in_rounds(int fd, const struct dingo_request* request, bool foreign,
                               struct dingo_answer* answer) {
     struct message message = {.head.flags = request->flags, .num_fds = 0};
+    struct dingo_named named = {.fd = -1};
+    struct dingo_request seen = *request;
+    char begin[128] __attribute__((aligned(8))); /* of a command, behind which no address is */
     enum dingo_gpu_answer gpu;
     long result;
 
-    if (!dingo_find_arguments(request->type, request->payload, request->payload_len,
-                              &message.arguments)) {
+    if (request->type != DINGO_UVERBS_IOCTL) {
+        seen.payload = begin;
+        seen.payload_len =
+            request->payload_len < sizeof(begin) ? request->payload_len : sizeof(begin);
+        result = dingo_copy_from(begin, request->payload, seen.payload_len);
+        if (result < 0) {
+            return result;
+        }
+    }
+    if (!dingo_find_arguments(seen.type, seen.payload, seen.payload_len, &message.arguments)) {
         return -ENOMEM;
+    }
+    result = dingo_check_rooms(&message.arguments);
+    if (result < 0) {
+        return result;
+    }
+    if (foreign) {
+        named = dingo_foreign_named(&seen);
     }
     /* once each at most */
     for (int round = 0; round < 3; round++) {
@@ -495,7 +561,7 @@ static long request_in_rounds(int fd, const struct dingo_request* request, bool 
         }
         dingo_answer_close(answer);
         answer->reply.num_fixups = 0;
-        result = foreign ? check_wish(request, &answer->reply) : 0;
+        result = foreign ? check_wish(&named, &answer->reply) : 0;
         if (result < 0) {
             return result;
         }
@@ -541,7 +607,7 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
     if (request->payload_len > DINGO_UVERBS_MAX_MESSAGE - sizeof(struct dingo_uverbs_request)) {
         return -EINVAL;
     }
-    result = dingo_hello(fd, NULL);
+    result = dingo_hello(fd, request->type != DINGO_UVERBS_RDMA_CM, NULL);
     if (result < 0) {
         return result;
     }

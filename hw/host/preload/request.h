@@ -5,6 +5,7 @@
 #ifndef DINGO_PRELOAD_REQUEST_H
 #define DINGO_PRELOAD_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@ struct dingo_request {
     uint64_t arg;
     uint64_t arg2;
     uint32_t flags;
-    const void* payload;
+    const void* payload; /* of an ioctl a copy of what is at `arg` */
     size_t payload_len;
 };
 
@@ -39,9 +40,9 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 /* The same on a connection that needs no introduction: no HELLO, no memory. */
 long dingo_request_plain(int fd, const struct dingo_request* request, struct dingo_answer* answer);
 
-/* HELLO, unless this process has said it on this connection. 0 or -errno; *rdev when it was said.
- */
-int dingo_hello(int fd, uint32_t* rdev);
+/* HELLO, unless this process has said it on this connection. `memory`: a card of ours may reach all
+ * of this process's. 0 or -errno; *rdev when it was said. */
+int dingo_hello(int fd, bool memory, uint32_t* rdev);
 
 /* A connection to the socket at `path` with O_CLOEXEC or 0 in flags, or -errno. */
 int dingo_connect(const char* path, int flags);

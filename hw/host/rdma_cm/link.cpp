@@ -131,14 +131,17 @@ bool Link::transmit(Request& request) {
         payload = bytes_of(head);
         payload.insert(payload.end(), c.body.begin(), c.body.end());
     }
-    arguments.push_back({kResponseAt, c.room});
-    arguments.push_back({kDataAt, c.data.size()});
+    if (c.room != 0) {
+        arguments.push_back({kResponseAt, static_cast<std::uint32_t>(c.room), DINGO_UVERBS_ROOM});
+    }
+    if (!c.data.empty()) {
+        arguments.push_back({kDataAt, static_cast<std::uint32_t>(c.data.size()), 0});
+    }
     header.num_arguments = static_cast<std::uint32_t>(arguments.size());
     header.payload_len = static_cast<std::uint32_t>(payload.size());
     const auto table = std::as_bytes(std::span(arguments));
     Bytes rest(table.begin(), table.end());
     rest.insert(rest.end(), payload.begin(), payload.end());
-    rest.resize(rest.size() + c.room);
     rest.insert(rest.end(), c.data.begin(), c.data.end());
     const int reply = answer_to_.get();
     return uverbs::send_request(socket_.get(), header, rest, std::span(&reply, 1));
@@ -171,7 +174,8 @@ bool Link::take_answer() {
     if (got.bytes != static_cast<ssize_t>(bytes) || got.cut ||
         reply.version != DINGO_UVERBS_VERSION || reply.type != DINGO_UVERBS_DONE ||
         reply.num_fixups != 0 || reply.num_results > 1 || sent_.empty() ||
-        (reply.num_results == 1 && answer.result.argument != 1)) {
+        (reply.num_results == 1 &&
+         (answer.result.argument != 1 || answer.result.offset != 0 || reply.result < 0))) {
         lose();
         return false;
     }

@@ -38,6 +38,7 @@ void Relay::join(ForeignSocket socket, Later& later) {
 
 Relay::Result Relay::later(uverbs::Message& message) {
     ++open_;
+    message.arguments->forget_inputs();
     return std::make_shared<Later>(Later{std::move(message.reply), message.arguments,
                                          static_cast<int>(message.payload.size())});
 }

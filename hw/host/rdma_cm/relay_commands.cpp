@@ -68,7 +68,7 @@ Relay::Did Relay::execute(Command& command, uverbs::Message& message) {
     if (layout == std::end(kLayouts) || body.size() < layout->id_at + sizeof number) {
         return Did::kNothing;
     }
-    if (open_ >= kMostOpen) {
+    if (open_ >= kMostOpen || !uverbs::is_small_enough_to_wait(message)) {
         fail(ENOMEM);
     }
     std::memcpy(&number, body.data() + layout->id_at, sizeof number);

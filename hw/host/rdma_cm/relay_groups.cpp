@@ -91,7 +91,7 @@ Relay::Did Relay::leave_group(const Command& command, uverbs::Message& message) 
     }
     Entry& entry = at->second;
     if (entry.busy) {
-        if (open_ >= kMostOpen) {
+        if (open_ >= kMostOpen || !uverbs::is_small_enough_to_wait(message)) {
             fail(ENOMEM);
         }
         entry.waiting.push_back(std::move(message));

@@ -100,17 +100,21 @@ bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
 bool take_arguments(std::span<const std::byte> bytes, Message& m) {
     std::vector<dingo_uverbs_argument> table;
     std::uint64_t left = bytes.size();
-    const auto uses = [&left](std::uint64_t length) {
-        return length <= left ? (left -= length, true) : false;
+    std::uint64_t rooms = DINGO_UVERBS_MAX_MESSAGE;
+    const auto uses = [](std::uint64_t& left_of, std::uint64_t length) {
+        return length <= left_of ? (left_of -= length, true) : false;
     };
     if (m.header.num_arguments > DINGO_UVERBS_MAX_ARGUMENTS ||
-        !uses(m.header.num_arguments * sizeof(dingo_uverbs_argument)) ||
-        !uses(m.header.payload_len)) {
+        !uses(left, m.header.num_arguments * sizeof(dingo_uverbs_argument)) ||
+        !uses(left, m.header.payload_len)) {
         return false;
     }
     for (std::uint32_t i = 0; i < m.header.num_arguments; ++i) {
         table.push_back(take<dingo_uverbs_argument>(bytes));
-        if (!uses(table.back().length) || table.back().va > UINT64_MAX - table.back().length) {
+        const dingo_uverbs_argument& last = table.back();
+        const bool is_room = (last.flags & DINGO_UVERBS_ROOM) != 0;
+        if ((last.flags & ~DINGO_UVERBS_ROOM) != 0 || !uses(is_room ? rooms : left, last.length) ||
+            last.va > UINT64_MAX - last.length) {
             return false;
         }
     }
@@ -121,9 +125,13 @@ bool take_arguments(std::span<const std::byte> bytes, Message& m) {
     bytes = bytes.subspan(payload.size());
     m.payload.assign(payload.begin(), payload.end());
     if (m.header.type == DINGO_UVERBS_IOCTL) {
-        m.arguments->add(0, m.header.arg, payload);
+        m.arguments->add_attributes(m.header.arg, payload);
     }
     for (std::uint32_t i = 0; i < table.size(); ++i) {
+        if ((table[i].flags & DINGO_UVERBS_ROOM) != 0) {
+            m.arguments->add_room(i + 1, table[i].va, table[i].length);
+            continue;
+        }
         m.arguments->add(i + 1, table[i].va, bytes.first(table[i].length));
         bytes = bytes.subspan(table[i].length);
     }
@@ -160,6 +168,11 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
 }
 
 }  // namespace
+
+bool is_small_enough_to_wait(const Message& message) {
+    constexpr std::size_t kMost = 16 << 10;  // those that wait have some hundred
+    return message.payload.size() + message.arguments->num_input_bytes() <= kMost;
+}
 
 bool brings_unasked_descriptors(const Message& message) {
     const std::uint32_t flags = message.header.flags;
@@ -219,6 +232,12 @@ Received receive_message(int socket, Message& message) {
         return Received::kEnd;
     }
     if (got.cut || !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
+        if (message.reply && message.header.version != DINGO_UVERBS_VERSION) {
+            Reply reply;  // whatever the client understands: it sees our version
+            reply.header.type = DINGO_UVERBS_DONE;
+            reply.header.result = -EPROTO;
+            send_reply(message.reply.get(), reply);
+        }
         return Received::kMalformed;
     }
     return Received::kMessage;

@@ -51,6 +51,9 @@ enum class Received {
 /// True: descriptors came that no answer asked for; the request is refused with EINVAL.
 [[nodiscard]] bool brings_unasked_descriptors(const Message& message);
 
+/// Hundreds of requests of a client may wait, each with all that it brought.
+[[nodiscard]] bool is_small_enough_to_wait(const Message& message);
+
 /// Takes the next message; never blocks. The socket has SO_PASSCRED.
 Received receive_message(int socket, Message& message);
 

@@ -91,11 +91,15 @@ struct dingo_uverbs_cm_routes {
     uint32_t reserved;
 };
 
-/* Memory of the client that the request names by its address: its bytes come with the request. */
+/* Memory of the client that the request names by its address: its bytes come with the request, but
+ * of what is room for an answer. */
 struct dingo_uverbs_argument {
     uint64_t va;
-    uint64_t length;
+    uint32_t length; /* of all rooms together at most DINGO_UVERBS_MAX_MESSAGE */
+    uint32_t flags;  /* DINGO_UVERBS_ROOM */
 };
+
+#define DINGO_UVERBS_ROOM 1u
 
 /* Memory of the client that the card can reach, too: fds[1 + fd] at `offset` is what the client has
  * at `va`. The card maps the file, which must be sealed against shrinking (F_SEAL_SHRINK); one that
@@ -148,20 +152,21 @@ struct dingo_uverbs_request {
     uint64_t arg2;
     uint32_t num_segments; /* struct dingo_uverbs_segment: after this header */
     uint32_t payload_len;
-    /* struct dingo_uverbs_argument: after the segments. Then the payload, and the arguments' bytes
-     * in order. */
+    /* struct dingo_uverbs_argument: after the segments. Then the payload, and the bytes of those
+     * that are no room, in order. */
     uint32_t num_arguments;
     uint32_t reserved; /* 0 */
 };
 
-/* The client stores `length` bytes at the begin of an argument. */
+/* The client stores `length` bytes at `offset` of a room. */
 struct dingo_uverbs_result {
     uint32_t argument; /* its index plus 1; 0: the payload of an IOCTL */
+    uint32_t offset;
     uint32_t length;
 };
 
-/* The client stores the number of descriptor `fd` at address `va`, as an integer of `size`: in an
- * argument, or in the payload of an IOCTL. */
+/* The client stores the number of descriptor `fd` at address `va`, as an integer of `size`: in a
+ * room, or in an attribute of an IOCTL that has no length. */
 struct dingo_uverbs_fixup {
     uint64_t va;
     uint32_t size; /* 4 or 8 */
@@ -215,7 +220,8 @@ struct dingo_uverbs_reply {
                       | minor */
     uint32_t num_need_fds; /* NEED_FDS: how many of need_fds, 1 to 4 */
     int32_t need_fds[DINGO_UVERBS_MAX_NEED_FDS];
-    uint32_t num_results; /* struct dingo_uverbs_result: after the fixups. Then their bytes */
+    /* DONE and result >= 0: struct dingo_uverbs_result: after the fixups. Then their bytes */
+    uint32_t num_results;
     uint32_t reserved;
 };
 

@@ -214,7 +214,8 @@ void UverbsFile::serve(Message message) {
 // A waiting request keeps its descriptors, and that of its answer, for seconds: none of them may
 // come from the reserve.
 Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
-    if (waiting_.size() + opening_.size() >= kMaxWaitingRequests) {
+    if (waiting_.size() + opening_.size() >= kMaxWaitingRequests ||
+        !is_small_enough_to_wait(message)) {
         throw ErrnoError(ENOMEM);
     }
     need_room(message.reply.get());

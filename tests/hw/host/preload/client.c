@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <stddef.h>
@@ -13,8 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* `room`: bytes at each address in data, 0 if there is none. */
-static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t room) {
+/* `room`: bytes at each address in data, 0 if there is none; `id`: of the first attribute. */
+static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t room,
+                uint16_t id) {
     struct {
         struct ib_uverbs_ioctl_hdr head;
         struct ib_uverbs_attr attrs[3];
@@ -28,15 +30,21 @@ static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t
     request.attrs[1].data = b;
     request.attrs[2].data = c;
     request.attrs[0].len = request.attrs[1].len = room;
+    request.attrs[0].attr_id = id;
+    request.attrs[1].attr_id = UVERBS_ATTR_UHW_OUT; /* an answer in each method */
     return ioctl(fd, RDMA_VERBS_IOCTL, &request);
 }
 
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c) {
-    return call(fd, number, a, b, c, 0);
+    return call(fd, number, a, b, c, 0, 0);
+}
+
+int echo_at(int fd, const void* in, void* out) {
+    return call(fd, ECHO, (uintptr_t)in, (uintptr_t)out, 0, ROOM, UVERBS_ATTR_UHW_IN);
 }
 
 int method_at(int fd, int number, uint64_t a, uint64_t b) {
-    return call(fd, number, a, b, 0, ROOM);
+    return call(fd, number, a, b, 0, ROOM, UVERBS_ATTR_UHW_OUT);
 }
 
 int open_card(void) {
@@ -80,6 +88,7 @@ static const struct {
     CASE(netlink),
     CASE(foreign),
     CASE(foreign_refused),
+    CASE(foreign_steals),
     CASE(foreign_rdma_cm),
     CASE(event_after_close),
     CASE(idle_token),

@@ -30,7 +30,10 @@ enum {
     CM_GIVEN_BACK,
     PLACES,
     MEMORY_KIND,
-    ANSWER
+    ANSWER,
+    STEAL,
+    ECHOES,
+    VERSION
 };
 
 #define SKIPPED 77 /* exit status of a case that cannot be tried here */
@@ -39,7 +42,9 @@ enum {
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
 
 #define ROOM 16
-/* [0] and [1] are addresses of ROOM bytes. */
+/* ECHO of what is at `in` to `out`, which are ROOM bytes each. */
+int echo_at(int fd, const void* in, void* out);
+/* [0] and [1] are addresses of ROOM bytes for answers. */
 int method_at(int fd, int number, uint64_t a, uint64_t b);
 int open_card(void);
 /* Shares [at, at + length), which must give `bytes` shared. */
@@ -65,6 +70,7 @@ void client_threads(void);
 void client_netlink(void);
 void client_foreign(void);
 void client_foreign_refused(void);
+void client_foreign_steals(void);
 void client_foreign_rdma_cm(void);
 void client_event_after_close(void);
 void client_idle_token(void);

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -20,18 +22,81 @@ static void echo(int fd) {
     uint64_t value[ROOM / 8] = {41, 7};
 
     errno = 77;
-    CHECK(method_at(fd, ECHO, (uintptr_t)value, 0) == 0);
+    CHECK(echo_at(fd, value, value) == 0);
     CHECK(value[0] == 42 && value[1] == 7 && errno == 77);
+}
+
+/* `count` attributes of `id` with a room, or an input, of `length` bytes each. */
+static int ioctl_with(int fd, unsigned count, uint16_t id, uint16_t length) {
+    static char memory[65536];
+    struct {
+        struct ib_uverbs_ioctl_hdr head;
+        struct ib_uverbs_attr attrs[100];
+    } request;
+
+    memset(&request, 0, sizeof(request));
+    request.head.length = (uint16_t)(sizeof(request.head) + count * sizeof(request.attrs[0]));
+    request.head.method_id = 99;
+    request.head.num_attrs = (uint16_t)count;
+    for (unsigned i = 0; i < count; i++) {
+        request.attrs[i].attr_id = id;
+        request.attrs[i].len = length;
+        request.attrs[i].data = length ? (uintptr_t)memory : 0;
+    }
+    return ioctl(fd, RDMA_VERBS_IOCTL, &request);
+}
+
+/* What does not go into a message is not sent: the card would close the connection. */
+static void large_ioctls(int fd) {
+    CHECK(ioctl_with(fd, 2, UVERBS_ATTR_UHW_OUT, 40900) < 0 && errno == EPROTONOSUPPORT);
+    CHECK(ioctl_with(fd, 3, UVERBS_ATTR_UHW_OUT, 40900) < 0 && errno == ENOMEM);
+    CHECK(ioctl_with(fd, 2, UVERBS_ATTR_UHW_IN, 40800) < 0 && errno == EPROTONOSUPPORT);
+    CHECK(ioctl_with(fd, 2, UVERBS_ATTR_UHW_IN, 40900) < 0 && errno == ENOMEM);
+    CHECK(ioctl_with(fd, 64, 0, 0) < 0 && errno == EPROTONOSUPPORT);
+    CHECK(ioctl_with(fd, 65, 0, 0) < 0 && errno == ENOMEM);
+}
+
+/* Its last attribute is not mapped. */
+static void cut_ioctl(int fd) {
+    char* at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct ib_uverbs_ioctl_hdr* head = (void*)(at + 4096 - sizeof(*head));
+
+    CHECK(at != MAP_FAILED && munmap(at + 4096, 4096) == 0);
+    head->length = sizeof(*head) + sizeof(head->attrs[0]);
+    head->num_attrs = 1;
+    CHECK(ioctl(fd, RDMA_VERBS_IOCTL, head) < 0 && errno == EFAULT);
+    CHECK(ioctl(fd, RDMA_VERBS_IOCTL, at + 4096) < 0 && errno == EFAULT);
+    munmap(at, 4096);
+}
+
+/* What the library says on stderr. */
+static void other_version(int fd) {
+    char text[200] = "";
+    int kept = dup(2);
+    int pipes[2];
+
+    CHECK(pipe(pipes) == 0 && dup2(pipes[1], 2) == 2);
+    CHECK(method(fd, VERSION, 99, 0, 0) < 0 && errno == EIO);
+    CHECK(dup2(kept, 2) == 2 && read(pipes[0], text, sizeof(text) - 1) > 0);
+    CHECK(strstr(text, "the card's protocol has version 99"));
 }
 
 void client_ioctl(void) {
     static const uint64_t read_only[ROOM / 8] = {41};
+    uint64_t value[ROOM / 8] = {41};
     int fd = open_card();
 
     echo(fd);
-    CHECK(method_at(fd, ECHO, 8, 0) < 0 && errno == EFAULT);
-    CHECK(method_at(fd, ECHO, (uintptr_t)read_only, 0) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, (void*)8, value) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, value, (void*)8) < 0 && errno == EFAULT);
+    CHECK(echo_at(fd, read_only, (void*)read_only) < 0 && errno == EFAULT);
+    CHECK(method(fd, ECHOES, 0, 0, 0) == 1); /* the card does not do what would be lost */
     echo(fd);
+    large_ioctls(fd);
+    echo(fd);
+    cut_ioctl(fd);
+    echo(fd);
+    other_version(fd);
     CHECK(method(fd, 99, 0, 0, 0) < 0 && errno == EPROTONOSUPPORT);
     CHECK(ioctl(fd, 0xc0181b01, NULL) < 0 && errno == EFAULT);
     CHECK(method(0x7fffffff, ECHO, 8, 0, 0) < 0 && errno == EBADF);
@@ -45,6 +110,7 @@ void client_write(void) {
     int fd = open_card();
 
     CHECK(write(fd, "command", 7) == 7);
+    CHECK(write(fd, NULL, 24) < 0 && errno == EFAULT);
     CHECK(write(fd, large, sizeof(large)) < 0 && errno == EINVAL);
     CHECK(read(fd, large, sizeof(large)) < 0 && errno == EINVAL);
     echo(fd);

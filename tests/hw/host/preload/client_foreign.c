@@ -16,7 +16,7 @@
 
 struct arguments {
     struct ib_uverbs_ioctl_hdr head;
-    struct ib_uverbs_attr attrs[2];
+    struct ib_uverbs_attr attrs[3];
 };
 
 static struct arguments arguments_of(uint16_t number) {
@@ -25,24 +25,40 @@ static struct arguments arguments_of(uint16_t number) {
     memset(&request, 0, sizeof(request));
     request.head.length = sizeof(request);
     request.head.method_id = number;
-    request.head.num_attrs = 2;
+    request.head.num_attrs = 3;
     return request;
 }
 
-/* The card changes the bytes, or answers more than there is room for (ANSWER of fake_card.h). */
+/* The card writes to the bytes, or what it may not (ANSWER of fake_card.h). */
 static void answer(int fd, char* bytes, unsigned how) {
     struct arguments request = arguments_of(ANSWER);
+    char input[16] = "ABCDEFGHIJKLMNO";
 
+    request.attrs[0].attr_id = UVERBS_ATTR_UHW_OUT;
     request.attrs[0].len = 16;
     request.attrs[0].data = (uintptr_t)bytes;
     request.attrs[1].data = how;
+    request.attrs[2].attr_id = UVERBS_ATTR_UHW_IN;
+    request.attrs[2].len = sizeof(input);
+    request.attrs[2].data = (uintptr_t)input;
     if (how == 0) {
         CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &request) == 0);
     } else {
         CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &request) < 0 && errno == EIO);
     }
     CHECK(request.attrs[0].data == (uintptr_t)bytes && request.attrs[1].data == how);
+    CHECK(memcmp(input, "ABCDEFGHIJKLMNO", 16) == 0);
     CHECK(request.attrs[0].flags == (how == 0 ? UVERBS_ATTR_F_VALID_OUTPUT : 0));
+}
+
+/* The card changes nothing but the flags of the last attribute. */
+static void answer_last(int fd) {
+    struct arguments request = arguments_of(ANSWER);
+
+    request.attrs[1].data = 7;
+    CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &request) == 0);
+    CHECK(request.attrs[2].flags == UVERBS_ATTR_F_VALID_OUTPUT);
+    CHECK(request.attrs[0].flags == 0 && request.attrs[1].flags == 0 && request.attrs[1].data == 7);
 }
 
 static int reg_mr(int fd, void* at, size_t length) {
@@ -73,10 +89,11 @@ static void use(int fd) {
     char bytes[16] = "abcdefghijklmno";
 
     CHECK(method(fd, MEMORY_KIND, 0, 0, 0) == 0);
-    for (unsigned how = 1; how <= 4; how++) {
+    for (unsigned how = 1; how <= 6; how++) {
         answer(fd, bytes, how);
         CHECK(memcmp(bytes, "abcdefghijklmno", 16) == 0);
     }
+    answer_last(fd);
     answer(fd, bytes, 0);
     CHECK(memcmp(bytes, "bcdefghijklmnop\001", 16) == 0);
 }
@@ -114,6 +131,26 @@ void client_foreign_refused(void) {
     CHECK(method(fd, NEED_FD, (uint64_t)secret, 0, 0) < 0 && errno == EOPNOTSUPP);
     /* a number where the request has no room */
     CHECK(method(fd, CHANNELS, (uintptr_t)&number, (uintptr_t)&number, 0) == 0 && number == -1);
+    use(fd);
+}
+
+/* A card that changes what the request names, so that it names what the card asks for. */
+void client_foreign_steals(void) {
+    int fd = open_card();
+    char* secret = pages(1);
+    char* at = pages(1);
+    int file = open("/etc/passwd", O_RDONLY);
+    struct arguments dmabuf = arguments_of(UVERBS_METHOD_REG_DMABUF_MR);
+    int named = memfd_create("named", MFD_CLOEXEC);
+
+    CHECK(method(fd, STEAL, (uintptr_t)secret, (uint64_t)file, 0) == 0);
+    CHECK(reg_mr(fd, at, PAGE) < 0 && errno == EIO);
+    CHECK(method(fd, PLACES, 0, 0, 0) == 0);
+    dmabuf.head.object_id = UVERBS_OBJECT_MR;
+    dmabuf.attrs[0].attr_id = UVERBS_ATTR_REG_DMABUF_MR_FD;
+    dmabuf.attrs[0].data_s64 = named;
+    CHECK(ioctl(fd, RDMA_VERBS_IOCTL, &dmabuf) < 0 && errno == EIO);
+    CHECK(dmabuf.attrs[0].data_s64 == named);
     use(fd);
 }
 

@@ -58,6 +58,8 @@ void client_event_after_close(void) {
         usleep(1000);
     }
     CHECK(same_file(cm) == 2);
+    CHECK(method(card, MEMORY_KIND, 0, 0, 0) == 1);
+    CHECK(write(cm, NULL, 24) < 0 && errno == EFAULT);
     child = fork();
     if (child == 0) {
         CHECK(same_file(cm) == 1);

@@ -128,8 +128,8 @@ bool FakeCard::receive(int fd, Message& message) {
         take(message.arguments.data(), message.arguments.size() * sizeof(dingo_uverbs_argument)) &&
         take(message.payload.data(), message.payload.size());
     for (const dingo_uverbs_argument& argument : message.arguments) {
-        message.bytes.emplace_back(argument.length);
-        whole = whole && take(message.bytes.back().data(), argument.length);
+        message.bytes.emplace_back((argument.flags & DINGO_UVERBS_ROOM) != 0 ? 0 : argument.length);
+        whole = whole && take(message.bytes.back().data(), message.bytes.back().size());
     }
     if (!whole || at != static_cast<std::size_t>(got)) {
         return false;
@@ -156,8 +156,12 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
     switch (message.head.type) {
         case DINGO_UVERBS_HELLO:
             hellos_++;
-            memory_[message.head.pid] =
-                message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
+            if (rdma_cm) {
+                cm_memory_ |= message.fds.size() > 1;
+            } else {
+                memory_[message.head.pid] =
+                    message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
+            }
             reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
             break;
         case DINGO_UVERBS_RDMA_CM:
@@ -295,16 +299,20 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
                 std::min(message.payload.size() - sizeof(header), sizeof(attrs)));
     const std::uint64_t first = attrs[0].data;
     const std::uint64_t second = attrs[1].data;
+    if (header.object_id == UVERBS_OBJECT_MR) {
+        return register_dmabuf(message, reply);
+    }
     switch (header.method_id) {
         case kEcho: {
             auto bytes = brought(message, first);
-            if (bytes.size() < 8) {
+            if (bytes.size() < 8 || message.arguments.size() != 2) {
                 reply.result = -EFAULT;
                 return;
             }
             bytes.resize(8);
             ++bytes[0];
-            result(1, bytes);
+            result(2, bytes);
+            echoes_++;
             return;
         }
         case kChannels:
@@ -374,14 +382,25 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
         case kMemoryKind: {
             struct statfs fs {};
             ::fstatfs(memory_[message.head.pid].get(), &fs);
-            reply.result = fs.f_type == PROC_SUPER_MAGIC ? 1 : 0;
+            reply.result = (fs.f_type == PROC_SUPER_MAGIC ? 1 : 0) + (cm_memory_ ? 2 : 0);
             return;
         }
         case kAnswer:
             answer(message, second);
+            reply.result = second == 5 ? -EINVAL : 0;
+            return;
+        case kSteal:
+            wanted_va_ = first;
+            wanted_fd_ = static_cast<std::int32_t>(second);
             return;
         case kInvokeWrite:
             register_memory(message, attrs[1], reply);
+            return;
+        case kVersion:
+            reply.version = static_cast<std::uint32_t>(first);
+            return;
+        case kEchoes:
+            reply.result = echoes_;
             return;
         case kHellos:
             reply.result = hellos_;
@@ -403,25 +422,34 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
     }
 }
 
-std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_t va) {
-    for (std::size_t n = 0; n < message.arguments.size(); n++) {
-        if (message.arguments[n].va == va) {
-            return message.bytes[n];
+std::uint32_t FakeCard::number_of(const Message& message, std::uint64_t va) {
+    for (std::uint32_t n = 1; n <= message.arguments.size(); n++) {
+        if (message.arguments[n - 1].va == va) {
+            return n;
         }
     }
-    return {};
+    return 0;
+}
+
+std::vector<std::uint8_t> FakeCard::brought(const Message& message, std::uint64_t va) {
+    const std::uint32_t number = number_of(message, va);
+    return number == 0 ? std::vector<std::uint8_t>{} : message.bytes[number - 1];
 }
 
 void FakeCard::result(std::uint32_t argument, std::vector<std::uint8_t> bytes) {
-    results_.push_back({argument, static_cast<std::uint32_t>(bytes.size())});
+    results_.push_back({argument, 0, static_cast<std::uint32_t>(bytes.size())});
     result_bytes_.insert(result_bytes_.end(), bytes.begin(), bytes.end());
 }
 
 void FakeCard::answer(const Message& message, std::uint64_t how) {
-    std::vector<std::uint8_t> bytes = message.bytes.at(0);
-    for (std::uint8_t& byte : bytes) {
-        ++byte;
+    if (how == 7) {
+        result(0, {UVERBS_ATTR_F_VALID_OUTPUT, 0});
+        results_.back().offset = static_cast<std::uint32_t>(
+            message.payload.size() - sizeof(ib_uverbs_attr) + offsetof(ib_uverbs_attr, flags));
+        return;
     }
+    const std::string text = "bcdefghijklmnop\001";
+    std::vector<std::uint8_t> bytes(text.begin(), text.end());
     bytes.resize(bytes.size() + (how == 1 ? 1 : 0));
     std::vector<std::uint8_t> attributes = message.payload;
     const std::uint16_t flags = UVERBS_ATTR_F_VALID_OUTPUT;
@@ -431,7 +459,7 @@ void FakeCard::answer(const Message& message, std::uint64_t how) {
     std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, data), &nonsense, 8);
     attributes.resize(attributes.size() + (how == 4 ? 16 : 0));
     result(0, attributes);
-    result(how == 2 ? 2 : 1, bytes);
+    result(how == 2 ? 3 : how == 6 ? 2 : 1, bytes);
     if (how == 3) {
         result_bytes_.pop_back();
     }
@@ -449,9 +477,28 @@ void FakeCard::register_memory(const Message& message, const ib_uverbs_attr& com
         reply.need_va = wanted.start;
         reply.need_length = wanted.length;
         reply.need_writable = 1;
+        if (wanted_va_ != 0) {
+            wanted.start = reply.need_va = wanted_va_;
+            const auto* const at = reinterpret_cast<const std::uint8_t*>(&wanted);
+            result(number_of(message, command.data), {at, at + sizeof wanted});
+        }
     } else {
         take_segments(message, wanted.start, wanted.length, reply);
     }
+}
+
+void FakeCard::register_dmabuf(const Message& message, dingo_uverbs_reply& reply) {
+    if ((message.head.flags & DINGO_UVERBS_FDS) != 0) {
+        return;
+    }
+    std::vector<std::uint8_t> changed = message.payload;
+    const std::int64_t number = wanted_fd_;
+    std::memcpy(changed.data() + sizeof(ib_uverbs_ioctl_hdr) + offsetof(ib_uverbs_attr, data),
+                &number, sizeof number);
+    reply.type = DINGO_UVERBS_NEED_FDS;
+    reply.num_need_fds = 1;
+    reply.need_fds[0] = wanted_fd_;
+    result(0, changed);
 }
 
 void FakeCard::send(int fd, const dingo_uverbs_reply& reply) {

@@ -22,7 +22,7 @@
 
 /// Methods of the fake card's ioctl; numbers in attrs[].data.
 enum FakeMethod : std::uint16_t {
-    kEcho = 1,          ///< [0] address: its 8 bytes are read, incremented and written back
+    kEcho = 1,          ///< [0] address: its 8 bytes are read, incremented and written to [1]
     kChannels = 2,      ///< [0], [1]: where the numbers of a completion and an async channel go
     kShare = 3,         ///< [0] va, [1] length, [2] writable; result: bytes shared
     kPoke = 4,          ///< [0] va, [1] value: written through the shared memory
@@ -34,10 +34,16 @@ enum FakeMethod : std::uint16_t {
     kCmEvent = 10,      ///< an event for every rdma_cm descriptor
     kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
     kPlaces = 12,       ///< result: how many different parts of files were shared
-    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem, 0 nothing
-    /// [0] 16 bytes, which are incremented; [1] what is wrong with the answer: 0 nothing, 1 longer
-    /// than the room, 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl
+    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem; 2 one of rdma_cm
+    /// [0] room for 16 bytes; [1] what is wrong with the answer: 0 nothing, 1 longer than the room,
+    /// 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl, 5 with an
+    /// error, 6 to [2], an input; 7: only the last attribute is valid
     kAnswer = 14,
+    /// [0] va, [1] descriptor: what the card asks for when it is to register other memory, and says
+    /// that the request names it
+    kSteal = 15,
+    kVersion = 17,  ///< the answer is of protocol version [0]
+    kEchoes = 16,   ///< result: how many ECHOs were carried out
     /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
     kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
@@ -82,12 +88,15 @@ class FakeCard {
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 
+    /// Which argument is at an address, from 1; 0: none.
+    static std::uint32_t number_of(const Message& message, std::uint64_t va);
     /// The bytes that came of an address; empty: none.
     static std::vector<std::uint8_t> brought(const Message& message, std::uint64_t va);
     void result(std::uint32_t argument, std::vector<std::uint8_t> bytes);
     void answer(const Message& message, std::uint64_t how);
     void register_memory(const Message& message, const ib_uverbs_attr& command,
                          dingo_uverbs_reply& reply);
+    void register_dmabuf(const Message& message, dingo_uverbs_reply& reply);
 
     std::filesystem::path dir_;
     uid_t user_;
@@ -100,6 +109,10 @@ class FakeCard {
     std::vector<dingo_uverbs_result> results_;
     std::vector<std::uint8_t> result_bytes_;
     std::vector<Segment> segments_;
+    std::uint64_t wanted_va_ = 0;  ///< kSteal
+    std::int32_t wanted_fd_ = -1;
+    bool cm_memory_ = false;
+    int echoes_ = 0;
     int hellos_ = 0;
     int cm_waiting_ = 0;
     int cm_given_back_ = 0;

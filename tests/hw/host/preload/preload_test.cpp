@@ -138,6 +138,10 @@ TEST_F(OfAnotherUser, GetsNothingElse) {
     EXPECT_EQ(run("foreign_refused", named_), 0);
 }
 
+TEST_F(OfAnotherUser, CannotMakeRequestsNameMore) {
+    EXPECT_EQ(run("foreign_steals", named_), 0);
+}
+
 TEST_F(OfAnotherUser, HasNoRdmaCm) {
     card_->offer_rdma_cm();
     EXPECT_EQ(run("foreign_rdma_cm", named_), 0);

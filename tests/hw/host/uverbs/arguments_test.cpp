@@ -18,36 +18,57 @@ TEST(UverbsRequestArguments, AreReadWithinOneOfThemOnly) {
     Arguments arguments;
     arguments.add(1, 1000, bytes_of("abcdef"));
     arguments.add(2, 1006, bytes_of("gh"));
+    arguments.add_room(3, 2000, 8);
     Bytes two(2);
     EXPECT_TRUE(arguments.read(1004, two));
     EXPECT_EQ(two, bytes_of("ef"));
     EXPECT_TRUE(arguments.read(1006, two));
     EXPECT_EQ(two, bytes_of("gh"));
-    for (const std::uint64_t va : {999UL, 1005UL, 1007UL, 1008UL, UINT64_MAX}) {
+    for (const std::uint64_t va : {999UL, 1005UL, 1007UL, 1008UL, 2000UL, UINT64_MAX}) {
         EXPECT_FALSE(arguments.read(va, two)) << va;
+    }
+    for (const std::uint64_t va : {1000UL, 1005UL, 1999UL, 2007UL, UINT64_MAX}) {
         EXPECT_FALSE(arguments.write(va, two)) << va;
     }
     EXPECT_TRUE(arguments.results().empty());
+    EXPECT_EQ(arguments.num_input_bytes(), 8U);
+    arguments.forget_inputs();
+    EXPECT_EQ(arguments.num_input_bytes(), 0U);
+    EXPECT_FALSE(arguments.read(1004, two));
+    EXPECT_TRUE(arguments.write(2006, two));
 }
 
-TEST(UverbsRequestArguments, WhatWasWrittenGoesBackFromTheBegin) {
+TEST(UverbsRequestArguments, WhatWasWrittenGoesBackAndNoMore) {
     Arguments arguments;
-    arguments.add(0, 500, bytes_of("attributes"));
-    arguments.add(1, 1000, bytes_of("abcdef"));
+    arguments.add_room(1, 1000, 60'000);
     EXPECT_TRUE(arguments.write(1002, bytes_of("XY")));
-    EXPECT_TRUE(arguments.write(1001, bytes_of("Z")));
-    Bytes all(6);
-    EXPECT_TRUE(arguments.read(1000, all));
-    EXPECT_EQ(all, bytes_of("abcdef")) << "as the client has it";
+    EXPECT_TRUE(arguments.write(1004, bytes_of("Z")));
+    EXPECT_TRUE(arguments.write(1001, bytes_of("ab")));
+    EXPECT_FALSE(arguments.write(1006, bytes_of("behind a gap")));
     ASSERT_EQ(arguments.results().size(), 1U);
     EXPECT_EQ(arguments.results()[0].argument, 1U);
+    EXPECT_EQ(arguments.results()[0].offset, 1U);
     EXPECT_EQ(arguments.results()[0].length, 4U);
-    EXPECT_EQ(arguments.result_bytes(), bytes_of("aZXY"));
+    EXPECT_EQ(arguments.result_bytes(), bytes_of("abYZ"));
     EXPECT_EQ(arguments.num_result_bytes(), 4U);
     arguments.forget_results();
-    EXPECT_TRUE(arguments.write(500, bytes_of("A")));
+    EXPECT_TRUE(arguments.write(60'999, bytes_of("A")));
     EXPECT_EQ(arguments.result_bytes(), bytes_of("A"));
+    EXPECT_EQ(arguments.results()[0].offset, 59'999U);
+}
+
+TEST(UverbsRequestArguments, AttributesAreReadAndWritten) {
+    Arguments arguments;
+    arguments.add_attributes(500, bytes_of("attributes"));
+    EXPECT_TRUE(arguments.write(508, bytes_of("E")));
+    EXPECT_TRUE(arguments.write(503, bytes_of("R")));
+    ASSERT_EQ(arguments.results().size(), 1U);
     EXPECT_EQ(arguments.results()[0].argument, 0U);
+    EXPECT_EQ(arguments.results()[0].offset, 3U);
+    EXPECT_EQ(arguments.result_bytes(), bytes_of("RibutE"));
+    Bytes all(10);
+    EXPECT_TRUE(arguments.read(500, all));
+    EXPECT_EQ(all, bytes_of("attributes")) << "as the client has it";
 }
 
 // A page fault there takes as long as the client likes.

@@ -55,7 +55,7 @@ struct Answer {
     bool closed = false;  ///< no answer: the card closed the connection
     dingo_uverbs_reply header{};
     std::vector<dingo_uverbs_fixup> fixups;
-    std::vector<std::pair<std::uint32_t, Bytes>> results;  ///< of argument number n
+    std::vector<std::pair<dingo_uverbs_result, Bytes>> results;
     std::vector<UniqueFd> fds;
     [[nodiscard]] int result() const { return closed ? -EPIPE : header.result; }
 };
@@ -80,11 +80,15 @@ struct Request {
         for (std::uint32_t i = 0; arguments && i < named.count; ++i) {
             Bytes content(named.list[i].length);
             if (copy_here(named.list[i].va, content, false)) {
+                if ((named.list[i].flags & DINGO_UVERBS_ROOM) != 0) {
+                    content.clear();
+                }
                 all.emplace_back(named.list[i], std::move(content));
             }
         }
         if (header.type == DINGO_UVERBS_RDMA_CM_ROUTES && arguments) {
-            all.push_back({{header.arg, header.arg2}, Bytes(header.arg2)});
+            all.push_back(
+                {{header.arg, static_cast<std::uint32_t>(header.arg2), DINGO_UVERBS_ROOM}, {}});
         }
         return all;
     }
@@ -111,8 +115,10 @@ struct Request {
     /// Stores what came back.
     void take(const Answer& answer) const {
         const auto brought = found();
-        for (auto [number, content] : answer.results) {
-            copy_here(number == 0 ? header.arg : brought.at(number - 1).first.va, content, true);
+        for (auto [result, content] : answer.results) {
+            const std::uint64_t at =
+                result.argument == 0 ? header.arg : brought.at(result.argument - 1).first.va;
+            copy_here(at + result.offset, content, true);
         }
     }
 };
@@ -385,7 +391,7 @@ class Client {
             dingo_uverbs_result r{};
             std::memcpy(&r, buffer.data() + table, sizeof r);
             const std::byte* const bytes = buffer.data() + at;
-            answer.results.emplace_back(r.argument, Bytes(bytes, bytes + r.length));
+            answer.results.emplace_back(r, Bytes(bytes, bytes + r.length));
             table += sizeof r;
             at += r.length;
         }

@@ -55,7 +55,7 @@ TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
         sizeof(dingo_uverbs_cm_routes), sizeof(dingo_uverbs_cm_prefix),
         sizeof(dingo_uverbs_gpu),       sizeof(dingo_uverbs_argument),
         sizeof(dingo_uverbs_result)};
-    EXPECT_EQ(sizes, (std::vector<std::size_t>{48, 80, 32, 24, 16, 20, 104, 16, 8}));
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{48, 80, 32, 24, 16, 20, 104, 16, 12}));
 }
 
 TEST(UverbsProtocol, HelloTellsTheCardsPidAndDeviceNumber) {
@@ -82,7 +82,6 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
     RunningCard card;
     using Change = void (*)(Request&, Bytes&, std::vector<int>&);
     const std::vector<std::pair<const char*, Change>> changes{
-        {"version", [](Request&, Bytes& b, std::vector<int>&) { b[0] = std::byte{9}; }},
         {"type", [](Request&, Bytes& b, std::vector<int>&) { b[4] = std::byte{99}; }},
         {"flags", [](Request&, Bytes& b, std::vector<int>&) { b[12] = std::byte{0x80}; }},
         {"flag of another type",
@@ -99,13 +98,24 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
         {"argument's length",
          [](Request&, Bytes& b, std::vector<int>&) {
              b[40] = std::byte{1};
-             append(b, dingo_uverbs_argument{4096, 1});
+             append(b, dingo_uverbs_argument{4096, 1, 0});
          }},
         {"argument's end",
          [](Request&, Bytes& b, std::vector<int>&) {
              b[40] = std::byte{1};
-             append(b, dingo_uverbs_argument{UINT64_MAX, 8});
+             append(b, dingo_uverbs_argument{UINT64_MAX, 8, 0});
              b.resize(b.size() + 8);
+         }},
+        {"argument's flags",
+         [](Request&, Bytes& b, std::vector<int>&) {
+             b[40] = std::byte{1};
+             append(b, dingo_uverbs_argument{4096, 0, 2});
+         }},
+        {"rooms",
+         [](Request&, Bytes& b, std::vector<int>&) {
+             b[40] = std::byte{2};
+             append(b, dingo_uverbs_argument{4096, DINGO_UVERBS_MAX_MESSAGE, DINGO_UVERBS_ROOM});
+             append(b, dingo_uverbs_argument{4096, 1, DINGO_UVERBS_ROOM});
          }},
         {"reserved", [](Request&, Bytes& b, std::vector<int>&) { b[44] = std::byte{1}; }},
         {"surplus", [](Request&, Bytes& b, std::vector<int>&) { b.resize(b.size() + 1); }},
@@ -138,6 +148,20 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
         EXPECT_TRUE(card.wait_for_clients(0)) << name;
         EXPECT_EQ(card.stats()["host"]["malformed"], ++malformed) << name;
     }
+}
+
+// The client says so, too: of itself it sees a card that has gone.
+TEST(UverbsProtocol, AClientOfAnotherVersionIsToldOurs) {
+    RunningCard card;
+    Client client(card.directory);
+    Request request(DINGO_UVERBS_MMAP);
+    request.header.version = 9;
+    const Answer answer = client.send(request);
+    ASSERT_FALSE(answer.closed);
+    EXPECT_EQ(answer.header.version, std::uint32_t{DINGO_UVERBS_VERSION});
+    EXPECT_EQ(answer.header.result, -EPROTO);
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(card.stats()["host"]["malformed"], 1);
 }
 
 TEST(UverbsProtocol, MemoryOfAGpuThatMakesNoSenseClosesTheConnection) {
@@ -373,7 +397,7 @@ TEST(UverbsProtocol, DescriptorsDoNotLeakWhateverComes) {
         request.fds.assign(31, 0);
         EXPECT_EQ(client.send(request).result(), -EINVAL);
         Bytes bytes = request.bytes();
-        bytes[0] = std::byte{0};
+        bytes[44] = std::byte{1};
         EXPECT_TRUE(client.send_bytes(bytes, request.fds).closed);
     }
     ASSERT_TRUE(card.wait_for_clients(0));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The preload library's list of small answers is that of the card's own tables.
-#include "host/uverbs/small_answers.h"
+// The preload library's list of answers is that of the card's own tables.
+#include "host/uverbs/answers.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,7 @@
 namespace dingo::uverbs {
 namespace {
 
-TEST(UverbsSmallAnswers, AreThoseOfTheMethods) {
-    constexpr std::size_t kInline = sizeof(ib_uverbs_attr::data);
+TEST(UverbsAnswers, AreThoseOfTheMethods) {
     std::size_t listed = 0;
     for (auto* const methods : {device_methods, queue_methods, memory_methods, dm_methods}) {
         for (const IoctlMethod& method : methods()) {
@@ -22,17 +21,16 @@ TEST(UverbsSmallAnswers, AreThoseOfTheMethods) {
                     EXPECT_EQ(spec.kind, AttributeKind::kOut);
                     continue;
                 }
-                const bool is_answer =
-                    spec.kind == AttributeKind::kOut && spec.min_length <= kInline;
-                const bool in_list = dingo_is_small_answer(method.object, method.method, spec.id);
+                const bool is_answer = spec.kind == AttributeKind::kOut;
+                const bool in_list = dingo_is_answer(method.object, method.method, spec.id);
                 EXPECT_EQ(in_list, is_answer) << "object " << method.object << " method "
                                               << method.method << " attribute " << spec.id;
                 listed += in_list ? 1 : 0;
             }
-            EXPECT_TRUE(dingo_is_small_answer(method.object, method.method, UVERBS_ATTR_UHW_OUT));
+            EXPECT_TRUE(dingo_is_answer(method.object, method.method, UVERBS_ATTR_UHW_OUT));
         }
     }
-    EXPECT_EQ(listed, std::size(dingo_small_answers) + 1) << "CORE_OUT is not in the list";
+    EXPECT_EQ(listed, std::size(dingo_uverbs_answers) + 1) << "CORE_OUT is not in the list";
 }
 
 }  // namespace
