@@ -41,8 +41,12 @@ faults CREATE_MR=8000
 unanswered 'a command of 8 s does not fail, nor does its card' \
     'works && before=$(fails); (sleep 12; pkill ibv_rc_pingpong) &
     stdbuf -oL ibv_rc_pingpong -g 1 >/tmp/slow 2>&1; cat /tmp/slow; grep -q "local address" /tmp/slow && [ "$(fails)" = "$before" ] && works'
-# Eight regions, one after the other, are four seconds of work: the last is done long after a second, but the card does not stand still.
-faults CREATE_MR=500
+faults CREATE_MR=3000
+unanswered 'nor does a command of 3 s while an image of the machine is written' \
+    '[ ! -e /dev/snapshot ] || exec 9</dev/snapshot; works && before=$(fails); (sleep 7; pkill ibv_rc_pingpong) &
+    stdbuf -oL ibv_rc_pingpong -g 1 >/tmp/slow 2>&1; cat /tmp/slow; grep -q "local address" /tmp/slow && [ "$(fails)" = "$before" ] && works'
+# Five regions, one after the other, are more than a second of work: the card does one after the other, and is not failed for it.
+faults CREATE_MR=400
 unanswered 'unbinding beside commands that are slow, but done' \
     'works && before=$(fails); for n in $(seq 8); do ibv_rc_pingpong -p $((18600 + n)) -g 1 >/dev/null 2>&1 & done
     for n in $(seq 50); do [ "$(pgrep -c ibv_rc_pingpong)" != 8 ] || break; sleep 0.1; done
@@ -56,6 +60,10 @@ unanswered 'a card that answers nothing is not bound, after 5 s' \
     'echo $pci >unbind; timed 6000 eval "echo $pci >bind"' 'status 1 after [1-9][0-9]{3,} ms'
 faults
 unanswered 'a card that answers is' 'echo $pci >bind && works'
+faults CREATE_CQ=never
+unanswered 'nor does RDMA that comes alone wait longer' 'rmmod dingo_ib && timed 7000 modprobe dingo_ib; rc=$?; echo $pci >unbind; exit $rc'
+faults
+unanswered 'and it comes to one that answers' 'echo $pci >bind && works'
 faults CREATE_CQ=never
 unanswered 'a card that answers nothing after a reset, either' \
     'timed 9000 eval "echo 1 >../../devices/$pci/reset"'
