@@ -12,7 +12,7 @@
 
 #include "host/uverbs/protocol.h"
 
-/* Of one ioctl; those of libibverbs have some 20. */
+/* Attributes of one ioctl; libibverbs uses some 20. */
 #define DINGO_MAX_ATTRIBUTES 64
 #define DINGO_MAX_IOCTL \
     (sizeof(struct ib_uverbs_ioctl_hdr) + DINGO_MAX_ATTRIBUTES * sizeof(struct ib_uverbs_attr))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames into dingo_mac_fifo: those that are whole and good. One that finds no room waits (Waits), or is dropped whole,
-/// as one is that is void, too long, unwanted, cut short by a reset of this side, or met by the FIFO's being emptied.
-/// Who gives the frames is reset with this side: what comes after is a new frame. When the FIFO is emptied for the other
-/// side's sake, the rest of a frame still comes, and is dropped.
+/// Writes whole and good frames into dingo_mac_fifo. A frame without room waits (Waits) or is dropped whole. Frames that
+/// are void, too long or unwanted are dropped whole, and so is a frame that a reset of this side or a flush cuts.
+/// The source is reset with this side: what comes after is a new frame. When the FIFO is emptied for the other side, the
+/// rest of a frame still comes, and is dropped.
 module dingo_mac_writer #(
     parameter int unsigned Waits = 0,
     parameter int unsigned MaxBeats = 145   // less than the FIFO has

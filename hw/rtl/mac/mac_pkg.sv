@@ -29,7 +29,7 @@ package mac_pkg;
     LOST                    // the FIFO is being emptied
   } fate_e;
 
-  // Of a reader whose FIFO is emptied
+  // What a reader does while its FIFO is emptied
   typedef enum logic [1:0] {
     PASS,
     HELD,                   // the last beat of before waits
