@@ -63,13 +63,15 @@ void dingo_down(struct dingo_dev *dev);
 void dingo_take_down(struct dingo_dev *dev);
 int dingo_up(struct dingo_dev *dev);
 int dingo_recover(struct dingo_dev *dev, bool ordered);
+void dingo_recover_later(struct dingo_dev *dev);
 void dingo_set_up(struct dingo_dev *dev);
 extern const struct pci_error_handlers dingo_err_handlers;
 
 /* ------------------------------------------------------------- dingo_pm.c */
 
-int dingo_pm_init(struct dingo_dev *dev);
-void dingo_pm_cleanup(struct dingo_dev *dev);
+int dingo_pm_init(void);
+void dingo_pm_cleanup(void);
+bool dingo_pm_freezes(void);
 extern const struct dev_pm_ops dingo_pm_ops;
 
 /* ----------------------------------------------------------- dingo_main.c */

@@ -19,8 +19,6 @@
 /* Who waits looks at the clock this often, and at the card each second. */
 #define DINGO_ADMIN_LOOK (HZ / 10)
 #define DINGO_ADMIN_LOOKS (HZ / DINGO_ADMIN_LOOK)
-/* How long a card may answer nothing while the device is to go down. */
-#define DINGO_ADMIN_HURRY_MS 1000
 
 /* cmd_id: which slot, and how often it was used before. */
 #define DINGO_CMD_ID_SLOT_MASK 0x00ffU
@@ -310,21 +308,23 @@ static bool dingo_admin_older(unsigned long since, unsigned int ms)
 
 /*
  * Return: why the card counts as failed, or NULL. A command may take its time,
- * but not while the device comes up or goes down and the card does nothing else.
+ * but not while others cannot go on before it ends and the card does nothing
+ * else. What starts while the machine falls asleep has the time of a start.
  */
 static const char *dingo_admin_overdue(const struct dingo_dev *dev,
 				       const struct dingo_admin_slot *slot)
 {
 	unsigned long idle = READ_ONCE(dev->admin->answered);
+	bool starts = atomic_read(&dev->expect);
+	bool leaves = atomic_read(&dev->hurry) ||
+		      (!starts && dingo_pm_freezes());
 
 	if (time_before(idle, slot->began))
 		idle = slot->began;
-	if (atomic_read(&dev->hurry) &&
-	    dingo_admin_older(idle, DINGO_ADMIN_HURRY_MS))
+	if (leaves && dingo_admin_older(idle, DINGO_ADMIN_LEAVE_TIMEOUT_MS))
 		return "no answer to an admin command, and the device is to go down";
 	if (dingo_admin_older(slot->began, DINGO_ADMIN_TIMEOUT_MS) ||
-	    (READ_ONCE(dev->starting) &&
-	     dingo_admin_older(idle, DINGO_RESET_TIMEOUT_MS)))
+	    (starts && dingo_admin_older(idle, DINGO_ADMIN_START_TIMEOUT_MS)))
 		return "an admin command timed out";
 	return NULL;
 }
@@ -348,11 +348,13 @@ static void dingo_admin_wait(struct dingo_dev *dev,
 	const char *overdue;
 
 	while (!wait_for_completion_timeout(&slot->done, DINGO_ADMIN_LOOK)) {
-		overdue = dingo_admin_overdue(dev, slot);
-		if (!overdue && ++looks % DINGO_ADMIN_LOOKS)
+		if (!dingo_admin_overdue(dev, slot) &&
+		    ++looks % DINGO_ADMIN_LOOKS)
 			continue;
 		if (dingo_admin_look(dev, slot))
 			return;
+		/* What others waited for may have been found. */
+		overdue = dingo_admin_overdue(dev, slot);
 		/* A card that is gone answers nothing: do not wait for it. */
 		if (dingo_check_alive(dev) && overdue)
 			dingo_fail(dev, overdue);

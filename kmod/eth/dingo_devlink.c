@@ -155,19 +155,31 @@ static const struct devlink_health_reporter_ops dingo_fatal_ops = {
 	DINGO_REPORTER_GRACE(DINGO_RECOVER_GRACE_MS)
 };
 
+/*
+ * These two wait for rtnl, and for the card, with devlink's lock held, which an
+ * order to reload waits for.
+ */
 static int dingo_tx_recover(struct devlink_health_reporter *reporter,
 			    void *priv_ctx, struct netlink_ext_ack *extack)
 {
 	struct dingo_dev *dev = devlink_health_reporter_priv(reporter);
+	int err;
 
-	return dingo_netdev_restart(dev);
+	dingo_expect(dev);
+	err = dingo_netdev_restart(dev);
+	dingo_expect_end(dev);
+	return err;
 }
 
 static int dingo_tx_diagnose(struct devlink_health_reporter *reporter,
 			     struct devlink_fmsg *fmsg,
 			     struct netlink_ext_ack *extack)
 {
-	dingo_netdev_diagnose(devlink_health_reporter_priv(reporter), fmsg);
+	struct dingo_dev *dev = devlink_health_reporter_priv(reporter);
+
+	dingo_expect(dev);
+	dingo_netdev_diagnose(dev, fmsg);
+	dingo_expect_end(dev);
 	return 0;
 }
 

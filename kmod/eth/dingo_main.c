@@ -68,7 +68,6 @@ int dingo_start(struct dingo_dev *dev)
 	if (err)
 		return err;
 	dev->resets = dingo_read32(dev, DINGO_REG_RESETS);
-	WRITE_ONCE(dev->starting, true);
 	pci_set_master(dev->pdev);
 	dingo_admin_start(dev);
 	err = dingo_cmd_query_device(dev, &dev->limits);
@@ -224,7 +223,6 @@ static int dingo_publish(struct dingo_dev *dev)
 	mutex_lock(&dev->reset_lock);
 	dingo_set_up(dev);
 	err = dingo_aux_add(dev);
-	WRITE_ONCE(dev->starting, false);
 	mutex_unlock(&dev->reset_lock);
 	if (!err)
 		return 0;
@@ -265,22 +263,19 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	 */
 	pci_save_state(pdev);
 	dev->pci_state = pci_store_saved_state(pdev);
-	err = dingo_pm_init(dev);
-	if (err)
-		goto err_cleanup;
+	dingo_expect(dev);
 	err = dingo_start(dev);
 	if (err)
-		goto err_cleanup_pm;
+		goto err_cleanup;
 	err = dingo_publish(dev);
 	if (err)
 		goto err_stop;
+	dingo_expect_end(dev);
 	dingo_devlink_register(dev);
 	return 0;
 
 err_stop:
 	dingo_stop(dev);
-err_cleanup_pm:
-	dingo_pm_cleanup(dev);
 err_cleanup:
 	dingo_cleanup(dev);
 	kfree(dev->pci_state);
@@ -307,7 +302,6 @@ static void dingo_remove(struct pci_dev *pdev)
 
 	dingo_unpublish(dev);
 	dingo_stop(dev);
-	dingo_pm_cleanup(dev);
 	dingo_cleanup(dev);
 	kfree(dev->pci_state);
 	dingo_unmap_regs(dev);
@@ -337,7 +331,27 @@ static struct pci_driver dingo_driver = {
 	.dev_groups = dingo_pci_groups,
 	.driver.pm = pm_sleep_ptr(&dingo_pm_ops),
 };
-module_pci_driver(dingo_driver);
+
+static int __init dingo_init_module(void)
+{
+	int err;
+
+	err = dingo_pm_init();
+	if (err)
+		return err;
+	err = pci_register_driver(&dingo_driver);
+	if (err)
+		dingo_pm_cleanup();
+	return err;
+}
+module_init(dingo_init_module);
+
+static void __exit dingo_exit_module(void)
+{
+	pci_unregister_driver(&dingo_driver);
+	dingo_pm_cleanup();
+}
+module_exit(dingo_exit_module);
 
 MODULE_AUTHOR("The Dingo authors");
 MODULE_DESCRIPTION("Dingo FPGA RoCE v2 card: network driver");

@@ -12,7 +12,7 @@
 #define DINGO_HEALTH_PERIOD HZ
 #define DINGO_ALL_ONES (~0U) /* what a missing device answers */
 #define DINGO_RESET_POLL_MS 5
-#define DINGO_GONE_RESET_MS 500 /* a removal waits for a reset so long */
+#define DINGO_GONE_RESET_MS 500 /* a recovery with a removal behind it waits so long */
 
 static const char *dingo_fatal_name(u32 fatal)
 {
@@ -69,7 +69,7 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 	if (was == DINGO_STATE_UP) {
 		dingo_announce_fatal(dev);
 		if (!READ_ONCE(dev->gone))
-			schedule_work(&dev->recover_work);
+			dingo_recover_later(dev);
 	}
 }
 EXPORT_SYMBOL_NS_GPL(dingo_fail, DINGO_NS);
@@ -113,8 +113,11 @@ static void dingo_health_work(struct work_struct *work)
 	}
 }
 
-/* Waits for READY; a card that was told to reset has @resets behind it. */
-static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
+/*
+ * Waits for READY; a card that was told to reset has @resets behind it. One that
+ * leaves has all of its time, a recovery that a removal waits for has not.
+ */
+static int dingo_wait_ready(struct dingo_dev *dev, u32 resets, bool leaves)
 {
 	unsigned long began = jiffies;
 	unsigned int ms;
@@ -129,8 +132,8 @@ static int dingo_wait_ready(struct dingo_dev *dev, u32 resets)
 		    !(status & DINGO_STATUS_FATAL_MASK) &&
 		    dingo_read32(dev, DINGO_REG_RESETS) != resets)
 			return 0;
-		ms = READ_ONCE(dev->gone) ? DINGO_GONE_RESET_MS :
-					    DINGO_RESET_TIMEOUT_MS;
+		ms = READ_ONCE(dev->gone) && !leaves ? DINGO_GONE_RESET_MS :
+						       DINGO_RESET_TIMEOUT_MS;
 	} while (time_before(jiffies, began + msecs_to_jiffies(ms)));
 	return -ETIMEDOUT;
 }
@@ -143,16 +146,23 @@ static void dingo_restore_config(struct dingo_dev *dev)
 	dingo_p2p_restore_config(dev);
 }
 
-static int dingo_reset_function(struct dingo_dev *dev)
+static int dingo_reset_function(struct dingo_dev *dev, bool leaves)
 {
-	u32 resets = dingo_read32(dev, DINGO_REG_RESETS);
+	u32 resets;
 	int err;
 
+	if (!pci_device_is_present(dev->pdev))
+		return -ENODEV;
+	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
+		dingo_restore_config(dev);
+	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
+		return -ENODEV;
+	resets = dingo_read32(dev, DINGO_REG_RESETS);
 	pci_clear_master(dev->pdev);
 	/* A function-level reset takes BARs and MSI-X along. */
 	pci_save_state(dev->pdev);
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
-	err = dingo_wait_ready(dev, resets);
+	err = dingo_wait_ready(dev, resets, leaves);
 	dingo_p2p_restore_config(dev);
 	return err;
 }
@@ -165,16 +175,9 @@ static int dingo_reset_function(struct dingo_dev *dev)
  */
 int dingo_reset_card(struct dingo_dev *dev)
 {
-	int err;
+	int err = dingo_reset_function(dev, false);
 
-	if (!pci_device_is_present(dev->pdev))
-		return -ENODEV;
-	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
-		dingo_restore_config(dev);
-	if (dingo_read32(dev, DINGO_REG_MAGIC) != DINGO_MAGIC)
-		return -ENODEV;
-	err = dingo_reset_function(dev);
-	if (err && !READ_ONCE(dev->gone))
+	if (err == -ETIMEDOUT && !READ_ONCE(dev->gone))
 		dev_err(&dev->pdev->dev, "no answer to a reset within %u ms\n",
 			DINGO_RESET_TIMEOUT_MS);
 	return err;
@@ -189,11 +192,39 @@ int dingo_reset_card(struct dingo_dev *dev)
  */
 void dingo_reset_leave(struct dingo_dev *dev)
 {
-	if (READ_ONCE(dev->state) == DINGO_STATE_FAILED &&
-	    pci_device_is_present(dev->pdev) &&
-	    dingo_read32(dev, DINGO_REG_MAGIC) == DINGO_MAGIC)
-		dingo_reset_function(dev);
+	int err;
+
+	if (READ_ONCE(dev->state) != DINGO_STATE_FAILED)
+		return;
+	err = dingo_reset_function(dev, true);
+	if (err && pci_device_is_present(dev->pdev))
+		dev_err(&dev->pdev->dev,
+			"given away without a reset (%d): it must not master the bus before one\n",
+			err);
 }
+
+/**
+ * dingo_expect() - the card, its rings or its RDMA side are to start
+ * @dev: the card
+ *
+ * From now on a card that answers no command for DINGO_ADMIN_START_TIMEOUT_MS
+ * fails: others wait for who starts it, with locks that orders to go down need.
+ */
+void dingo_expect(struct dingo_dev *dev)
+{
+	atomic_inc(&dev->expect);
+}
+EXPORT_SYMBOL_NS_GPL(dingo_expect, DINGO_NS);
+
+/**
+ * dingo_expect_end() - undo dingo_expect()
+ * @dev: the card
+ */
+void dingo_expect_end(struct dingo_dev *dev)
+{
+	atomic_dec(&dev->expect);
+}
+EXPORT_SYMBOL_NS_GPL(dingo_expect_end, DINGO_NS);
 
 /**
  * dingo_hurry() - the device is to go down
@@ -240,7 +271,7 @@ void dingo_set_up(struct dingo_dev *dev)
 	if (!failed)
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
 	else if (!dev->gone)
-		schedule_work(&dev->recover_work);
+		dingo_recover_later(dev);
 }
 
 /**
@@ -282,9 +313,15 @@ int dingo_up(struct dingo_dev *dev)
 	if (dev->running)
 		return 0;
 	spin_lock_irq(&dev->state_lock);
-	WRITE_ONCE(dev->state, DINGO_STATE_DOWN);
+	/* What dingo_quiesce() has silenced takes no command any more. */
+	err = READ_ONCE(dev->gone) ? -ENODEV : 0;
+	if (!err)
+		WRITE_ONCE(dev->state, DINGO_STATE_DOWN);
 	spin_unlock_irq(&dev->state_lock);
+	if (err)
+		return err;
 
+	dingo_expect(dev);
 	err = dingo_start(dev);
 	if (err)
 		goto err_failed;
@@ -295,12 +332,13 @@ int dingo_up(struct dingo_dev *dev)
 	/* A card without its RDMA side is still a network card. */
 	if (dingo_aux_add(dev))
 		dev_err(&dev->pdev->dev, "RDMA did not come back\n");
-	WRITE_ONCE(dev->starting, false);
+	dingo_expect_end(dev);
 	return 0;
 
 err_stop:
 	dingo_stop(dev);
 err_failed:
+	dingo_expect_end(dev);
 	spin_lock_irq(&dev->state_lock);
 	WRITE_ONCE(dev->state, DINGO_STATE_FAILED);
 	spin_unlock_irq(&dev->state_lock);
@@ -358,6 +396,17 @@ int dingo_recover(struct dingo_dev *dev, bool ordered)
 	else
 		dev_info(&dev->pdev->dev, "recovered\n");
 	return err;
+}
+
+/**
+ * dingo_recover_later() - schedule a recovery of the card, if it needs one then
+ * @dev: the card
+ *
+ * It does not run while the machine sleeps, but when it wakes. Any context.
+ */
+void dingo_recover_later(struct dingo_dev *dev)
+{
+	queue_work(system_freezable_wq, &dev->recover_work);
 }
 
 static void dingo_recover_work(struct work_struct *work)

@@ -276,10 +276,8 @@ static void dingo_ib_async_event(struct dingo_listener *listener,
 }
 
 /* Offers a card as an RDMA device. */
-static int dingo_ib_probe(struct auxiliary_device *adev,
-			  const struct auxiliary_device_id *id)
+static int dingo_ib_offer(struct auxiliary_device *adev, struct dingo_dev *dev)
 {
-	struct dingo_dev *dev = dingo_aux_dev(adev);
 	struct dingo_ibdev *ib;
 	int err;
 
@@ -322,6 +320,19 @@ err_cleanup:
 	dingo_ib_cleanup(ib);
 err_dealloc:
 	ib_dealloc_device(&ib->ibdev);
+	return err;
+}
+
+static int dingo_ib_probe(struct auxiliary_device *adev,
+			  const struct auxiliary_device_id *id)
+{
+	struct dingo_dev *dev = dingo_aux_dev(adev);
+	int err;
+
+	/* By a reset, a wake-up or modprobe: whoever waits for it does not long. */
+	dingo_expect(dev);
+	err = dingo_ib_offer(adev, dev);
+	dingo_expect_end(dev);
 	return err;
 }
 

@@ -45,6 +45,13 @@
 #define DINGO_NS DINGO
 #endif
 
+/* ---- sleep: whether some processes are being frozen, or are frozen. */
+#ifdef CONFIG_FREEZER
+#define dingo_freezer_is_active() static_branch_unlikely(&freezer_active)
+#else
+#define dingo_freezer_is_active() false
+#endif
+
 /* ---- ethtool: the number of receive rings was a flow classification query. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
 #define DINGO_RX_RING_COUNT_OP(count, rxnfc) .get_rx_ring_count = count,

@@ -14,7 +14,6 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
-#include <linux/notifier.h>
 #include <linux/pci.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -243,6 +242,8 @@ enum dingo_state {
 };
 
 void dingo_fail(struct dingo_dev *dev, const char *why);
+void dingo_expect(struct dingo_dev *dev);
+void dingo_expect_end(struct dingo_dev *dev);
 void dingo_hurry(struct dingo_dev *dev);
 void dingo_hurry_end(struct dingo_dev *dev);
 
@@ -301,11 +302,8 @@ struct dingo_dev {
 	spinlock_t state_lock;
 	const char *fail_reason; /* of the last failure, or NULL */
 	bool gone; /* unplugged or about to be removed: no recovery */
-	bool starting; /* from dingo_start() until RDMA is there, too */
+	atomic_t expect; /* dingo_expect() less dingo_expect_end() */
 	atomic_t hurry; /* dingo_hurry() less dingo_hurry_end() */
-	struct notifier_block pm_nb;
-	bool pm_prepared; /* the machine is about to sleep, or sleeps */
-	bool pm_hurry; /* and the card is not down yet */
 	u32 resets; /* register RESETS, as we know it */
 	struct pci_saved_state *pci_state; /* as of probe */
 	struct mutex reset_lock; /* serializes down, up and removal */

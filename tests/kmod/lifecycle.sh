@@ -106,6 +106,15 @@ sleep_and_wake() {
     [ "$(dmesg | grep -c "$pci: failed")" = "$before" ] || { dmesg | grep "$pci: failed" | tail -n 1; rc=1; }
     return $rc
 }
+# Who writes an image of the machine has /dev/snapshot open for long, and nothing is frozen: a card that fails recovers, also
+# when the machine slept meanwhile, and afterwards.
+beside_an_image() {
+    local rc=0 reason='fatal error|could not access the admin queue'
+    exec 9</dev/snapshot || return 1
+    recovers "$reason" break_card unreadable && sleep_and_wake && recovers "$reason" break_card unreadable || rc=1
+    exec 9<&-
+    [ $rc = 0 ] && recovers "$reason" break_card unreadable
+}
 remove_rescan() { echo 1 >"$sys/remove" && echo 1 >/sys/bus/pci/rescan; }
 module_reloads() {
     local n
@@ -254,6 +263,11 @@ if [ -e /sys/power/pm_test ]; then
     check "it sleeps again" sleep_and_wake
 else
     echo "SKIP the machine sleeps and wakes: this kernel cannot"
+fi
+if [ -e /sys/power/pm_test ] && [ -e /dev/snapshot ]; then
+    check "recoveries while an image of the machine is written" beside_an_image
+else
+    echo "SKIP recoveries while an image of the machine is written: this kernel cannot"
 fi
 check "twenty reloads of the modules" module_reloads
 check "dingo_ib goes and comes five times while the interface carries traffic" rdma_reloads

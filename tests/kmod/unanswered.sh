@@ -91,6 +91,12 @@ unbind_forgets() {
 rmmod_all() { rmmod dingo_ib dingo; }
 function_reset() { echo 1 >"$sys/reset"; }
 reload() { devlink dev reload "pci/$pci" >/dev/null; }
+# devlink's lock is held by who waits for rtnl, which is held by who waits for the card.
+reload_beside_diagnosis() {
+    devlink health diagnose "pci/$pci" reporter tx >/dev/null 2>&1 &
+    sleep 0.5
+    reload
+}
 # As far as processes are frozen: those that wait in the kernel cannot be. (lifecycle.sh goes on to the devices.)
 sleeps() {
     local rc=0
@@ -107,8 +113,9 @@ within 'rmmod of both modules while commands wait' $removal rmmod_all
 within 'rmmod of dingo_ib while commands wait' $removal rmmod dingo_ib
 within 'function-level reset while commands wait' $reset function_reset
 within 'devlink reload while commands wait' $reset reload
+within 'devlink reload while devlink waits for the interface' $((reset + 5000)) reload_beside_diagnosis
 if [ -e /sys/power/pm_test ]; then
-    within 'the machine falls asleep while commands wait' $reset sleeps
+    within 'the machine falls asleep while commands wait' $removal sleeps # the interface's own watchdog needs five seconds
 else
     echo 'SKIP the machine falls asleep while commands wait: this kernel cannot'
 fi
