@@ -5,6 +5,7 @@
 # What the kernel says of that.
 unanswered_says='no traffic since a failed change of the MTU|receive filter was not set|recovery failed|not usable after a reset|did not come back|limits cannot be read'
 unanswered_says+='|probe with driver dingo failed|rings could not be restarted|RDMA did not come back|Couldn.t (open|create|allocate)|add_roce_gid|__ib_cache_gid_add|probe with driver dingo_ib'
+unanswered_says+='|NETDEV WATCHDOG|queue [0-9]+ sends nothing'
 
 # guest_slow: what limits in a guest are multiplied by. Emulated ones are slow, and the host may be busy.
 guest_slow() { if on_kvm; then echo 1; else echo $((1 + slow)); fi; }
@@ -37,6 +38,10 @@ timed() {
 unanswered() { limit=120 single "$1" A "SLOW=$(guest_slow); $unanswered_functions$2" "${3:-}"; }
 
 # Slow, and alive: a command takes longer than any time that is shorter than its own.
+faults CREATE_MR=3000
+unanswered 'a command of 3 s while an image of the machine is written does not fail' \
+    '[ ! -e /dev/snapshot ] || exec 9</dev/snapshot; works && before=$(fails); (sleep 7; pkill ibv_rc_pingpong) &
+    stdbuf -oL ibv_rc_pingpong -g 1 >/tmp/slow 2>&1; cat /tmp/slow; grep -q "local address" /tmp/slow && [ "$(fails)" = "$before" ] && works'
 faults CREATE_MR=8000
 unanswered 'a command of 8 s does not fail, nor does its card' \
     'works && before=$(fails); (sleep 12; pkill ibv_rc_pingpong) &
