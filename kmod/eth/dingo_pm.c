@@ -76,7 +76,7 @@ static int dingo_suspend(struct device *device)
 	struct dingo_dev *dev = dev_get_drvdata(device);
 
 	WRITE_ONCE(dingo_sleep_is_near, false); /* all processes are frozen */
-	/* Who preserves the machine over a kexec freezes no workqueue. */
+	/* A jump into another kernel (kexec) that preserves this one freezes no workqueue. */
 	disable_work_sync(&dev->recover_work);
 	dingo_take_down(dev);
 	return 0;

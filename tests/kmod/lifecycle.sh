@@ -106,8 +106,8 @@ sleep_and_wake() {
     [ "$(dmesg | grep -c "$pci: failed")" = "$before" ] || { dmesg | grep "$pci: failed" | tail -n 1; rc=1; }
     return $rc
 }
-# Who writes an image of the machine has /dev/snapshot open for long, and nothing is frozen: a card that fails recovers, also
-# when the machine slept meanwhile, and afterwards.
+# A program that writes an image of the machine has /dev/snapshot open for long, and nothing is frozen: a card that fails
+# recovers, also when the machine slept meanwhile, and afterwards.
 beside_an_image() {
     local rc=0 reason='fatal error|could not access the admin queue'
     exec 9</dev/snapshot || return 1
