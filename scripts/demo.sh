@@ -51,7 +51,7 @@ native_demo() {
     log "built in $((SECONDS - start)) s"
     DINGO_RUN=$(mktemp -d)
     export DINGO_RUN
-    trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
+    trap 'build/bin/dingo card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
     dingo=build/bin/dingo
     run() { printf '\n$ %s\n' "$*"; "$@"; }
     run $dingo card start alice
