@@ -54,7 +54,7 @@ def section(parts):
 
 
 def render():
-    named = {os.path.basename(path)[:-5]: load(path) for path in glob.glob(os.path.join(FOLDER, "*.json"))}
+    named = {os.path.basename(path)[:-5]: load(path) for path in sorted(glob.glob(os.path.join(FOLDER, "*.json")))}
     first = sorted((name for name, part in named.items() if "with" not in part), key=lambda name: named[name]["order"])
     tables = [[named[name], *(part for part in named.values() if part.get("with") == name)] for name in first]
     return INTRO + "\n".join(line for parts in tables for line in section(parts)) + "\n"
