@@ -204,52 +204,6 @@ void dingo_reset_leave(struct dingo_dev *dev)
 }
 
 /**
- * dingo_expect() - the card, its rings or its RDMA side are to start
- * @dev: the card
- *
- * From now on a card that answers no command for DINGO_ADMIN_START_TIMEOUT_MS
- * fails: others wait for who starts it, with locks that orders to go down need.
- */
-void dingo_expect(struct dingo_dev *dev)
-{
-	atomic_inc(&dev->expect);
-}
-EXPORT_SYMBOL_NS_GPL(dingo_expect, DINGO_NS);
-
-/**
- * dingo_expect_end() - undo dingo_expect()
- * @dev: the card
- */
-void dingo_expect_end(struct dingo_dev *dev)
-{
-	atomic_dec(&dev->expect);
-}
-EXPORT_SYMBOL_NS_GPL(dingo_expect_end, DINGO_NS);
-
-/**
- * dingo_hurry() - the device is to go down
- * @dev: the card
- *
- * From now on a card that answers no command for a second fails, so that all who
- * wait for it go on. To be called before any lock is taken that they may hold.
- */
-void dingo_hurry(struct dingo_dev *dev)
-{
-	atomic_inc(&dev->hurry);
-}
-EXPORT_SYMBOL_NS_GPL(dingo_hurry, DINGO_NS);
-
-/**
- * dingo_hurry_end() - undo dingo_hurry()
- * @dev: the card
- */
-void dingo_hurry_end(struct dingo_dev *dev)
-{
-	atomic_dec(&dev->hurry);
-}
-EXPORT_SYMBOL_NS_GPL(dingo_hurry_end, DINGO_NS);
-
-/**
  * dingo_set_up() - commands work from now on: watch the card
  * @dev: the card, state DOWN unless it failed meanwhile
  */

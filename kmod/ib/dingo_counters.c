@@ -80,9 +80,10 @@ static void dingo_pma(const u64 *v, struct ib_pma_portcounters *pma)
 #define DINGO_CM_REQ cpu_to_be16(0x0010)
 
 /*
- * Users of verbs are told one after the other that the device goes. A connection
- * that comes to one who has heard of it, by the listener of rdma_cm, which has
- * not, is never ended, and the device waits for it for ever (nvmet_rdma).
+ * Users of verbs are told one after the other that the device goes. rdma_cm is
+ * told late: its listener could still give a connection to a user that has ended
+ * its own already (nvmet_rdma). Nobody would end that one, and the device would
+ * wait for it for ever.
  */
 static bool dingo_mad_comes_late(struct dingo_ibdev *ib,
 				 const struct ib_mad_hdr *hdr)

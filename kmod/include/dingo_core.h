@@ -242,10 +242,6 @@ enum dingo_state {
 };
 
 void dingo_fail(struct dingo_dev *dev, const char *why);
-void dingo_expect(struct dingo_dev *dev);
-void dingo_expect_end(struct dingo_dev *dev);
-void dingo_hurry(struct dingo_dev *dev);
-void dingo_hurry_end(struct dingo_dev *dev);
 
 /*
  * One card. Lifetime: probe to remove (it is the private part of @devlink).
@@ -362,6 +358,36 @@ struct dingo_aux {
 static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
 {
 	return container_of(adev, struct dingo_aux, adev)->dev;
+}
+
+/*
+ * While the card, its rings or its RDMA side start: a card that answers no command
+ * for DINGO_ADMIN_START_TIMEOUT_MS fails. The thread that starts it holds locks that an
+ * order to go down needs.
+ */
+static inline void dingo_expect(struct dingo_dev *dev)
+{
+	atomic_inc(&dev->expect);
+}
+
+static inline void dingo_expect_end(struct dingo_dev *dev)
+{
+	atomic_dec(&dev->expect);
+}
+
+/*
+ * While the device is to go down: a card that answers no command for
+ * DINGO_ADMIN_LEAVE_TIMEOUT_MS fails, so that all that wait for it go on. To be
+ * called before any lock is taken that they may hold.
+ */
+static inline void dingo_hurry(struct dingo_dev *dev)
+{
+	atomic_inc(&dev->hurry);
+}
+
+static inline void dingo_hurry_end(struct dingo_dev *dev)
+{
+	atomic_dec(&dev->hurry);
 }
 
 /*

@@ -265,7 +265,8 @@ void send_term(const CardEntry& card, const UniqueFd& process) {
                                 std::strerror(errno)));
 }
 
-/// Its main thread has. A thread that a client holds may stay, with nothing of the card.
+/// Whether its main thread has ended. Threads that a client holds may remain; the next card of that
+/// name starts all the same.
 bool has_exited(pid_t pid) {
     const std::string stat = text_of(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = stat.rfind(") ");

@@ -81,7 +81,7 @@ static bool find_of_write(const void* payload, size_t length, struct dingo_argum
     return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room, true);
 }
 
-/* write() on rdma_cm: an answer's address is the first word, but of CREATE_ID. */
+/* write() on rdma_cm: the address of the answer is the first word, except in CREATE_ID. */
 static bool find_of_cm(const void* payload, size_t length, struct dingo_arguments* arguments) {
     struct rdma_ucm_cmd_hdr header;
     size_t at = sizeof(header);

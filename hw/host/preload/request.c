@@ -176,7 +176,7 @@ static long peek(int fd, const struct message* message, const struct dingo_reque
     }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
-        /* who wants something, or refuses, writes nothing */
+        /* an answer that asks for something, or refuses, writes nothing */
         (head->reply.num_results != 0 &&
          (head->reply.type != DINGO_UVERBS_DONE || head->reply.result < 0)) ||
         head->reply.num_results > 1 + message->arguments.count) {

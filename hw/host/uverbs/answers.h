@@ -59,7 +59,7 @@ static const struct dingo_uverbs_answer dingo_uverbs_answers[] = {
 static inline bool dingo_is_answer(uint16_t object, uint16_t method, uint16_t attribute) {
     const size_t count = sizeof(dingo_uverbs_answers) / sizeof(dingo_uverbs_answers[0]);
 
-    /* of any method: an answer of the driver's, by whatever name, and of a command by
+    /* the driver's part of any method's answer, and the answer of a command by
      * UVERBS_METHOD_INVOKE_WRITE */
     if (attribute == UVERBS_ATTR_UHW_OUT ||
         (object == UVERBS_OBJECT_DEVICE && method == UVERBS_METHOD_INVOKE_WRITE &&

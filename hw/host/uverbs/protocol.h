@@ -91,11 +91,11 @@ struct dingo_uverbs_cm_routes {
     uint32_t reserved;
 };
 
-/* Memory of the client that the request names by its address: its bytes come with the request, but
- * of what is room for an answer. */
+/* Memory of the client that the request names by its address. Its bytes come with the request,
+ * unless it is room for an answer. */
 struct dingo_uverbs_argument {
     uint64_t va;
-    uint32_t length; /* of all rooms together at most DINGO_UVERBS_MAX_MESSAGE */
+    uint32_t length; /* rooms: together at most DINGO_UVERBS_MAX_MESSAGE */
     uint32_t flags;  /* DINGO_UVERBS_ROOM */
 };
 
