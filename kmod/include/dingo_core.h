@@ -362,8 +362,8 @@ static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
 
 /*
  * While the card, its rings or its RDMA side start: a card that answers no command
- * for DINGO_ADMIN_START_TIMEOUT_MS fails. The thread that starts it holds locks that an
- * order to go down needs.
+ * for DINGO_ADMIN_START_TIMEOUT_MS fails. The thread that starts it holds locks
+ * that an order to go down needs.
  */
 static inline void dingo_expect(struct dingo_dev *dev)
 {

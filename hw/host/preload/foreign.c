@@ -3,14 +3,13 @@
 
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "arguments.h"
 #include "descriptors.h"
+#include "say.h"
 #include "sys.h"
 
 /* The users, by number, whose cards may be used although they are not ours: "1000,1001". */
@@ -50,14 +49,7 @@ int dingo_owner_of(int fd, uid_t* user) {
 }
 
 int dingo_foreign_refuse(const char* what) {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    char text[256];
-
-    if (!atomic_flag_test_and_set(&said)) {
-        int bytes = snprintf(text, sizeof(text), "dingo: a card of another user cannot %s\n", what);
-
-        (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
-    }
+    DINGO_SAY_ONCE("a card of another user cannot %s", what);
     return -EOPNOTSUPP;
 }
 

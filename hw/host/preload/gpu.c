@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "pins.h"
+#include "say.h"
 #include "sys.h"
 
 /* CUresult, CUpointer_attribute, CUmemorytype, CUmemAllocationHandleType of cuda.h. */
@@ -76,32 +77,14 @@ static bool have_cuda(void) {
     return all;
 }
 
-static void say(const char* what) {
-    char text[320];
-    int bytes = snprintf(text, sizeof(text), "dingo: %s\n", what);
-
-    (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
-}
-
 static enum dingo_gpu_answer secret(const char* why) {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-
-    if (!atomic_flag_test_and_set(&said)) {
-        say(why);
-    }
+    DINGO_SAY_ONCE("%s", why);
     return DINGO_GPU_SECRET;
 }
 
 void dingo_gpu_say_refused(long error) {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    char text[200];
-
-    if (!atomic_flag_test_and_set(&said)) {
-        (void)snprintf(text, sizeof(text),
-                       "the card cannot use this GPU's memory: %s; the card's log says why",
-                       strerror((int)-error));
-        say(text);
-    }
+    DINGO_SAY_ONCE("the card cannot use this GPU's memory: %s; the card's log says why",
+                   strerror((int)-error));
 }
 
 /* The GPU that holds it. */

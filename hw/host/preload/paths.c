@@ -12,6 +12,7 @@
 
 #include "rank.h"
 #include "real.h"
+#include "say.h"
 #include "sys.h"
 
 enum { VIEW_UNKNOWN = 0, VIEW_BEING_READ, VIEW_NONE, VIEW_SET };
@@ -101,31 +102,26 @@ static bool is_rdma_cm_class(const char* p) {
 
 void dingo_explain_view(void) {
     static atomic_flag looked = ATOMIC_FLAG_INIT;
-    char text[PATH_MAX + 256];
+    char path[PATH_MAX + 8];
     struct stat st;
     long result;
-    int bytes;
 
     if (atomic_flag_test_and_set(&looked)) {
         return;
     }
-    snprintf(text, sizeof(text), "%s/sys", view_path);
-    result = DINGO_SYS(SYS_newfstatat, AT_FDCWD, text, &st, 0);
+    snprintf(path, sizeof(path), "%s/sys", view_path);
+    result = DINGO_SYS(SYS_newfstatat, AT_FDCWD, path, &st, 0);
     if (result == -EACCES) {
-        bytes = snprintf(text, sizeof(text),
-                         "dingo: user %ld may not use the card in %s: start one of that user's "
-                         "(su USER -c 'dingo run -- COMMAND'), or this one with --share\n",
-                         DINGO_SYS(SYS_geteuid), view_path);
+        dingo_say(
+            "user %ld may not use the card in %s: start one of that user's "
+            "(su USER -c 'dingo run -- COMMAND'), or this one with --share",
+            DINGO_SYS(SYS_geteuid), view_path);
     } else if (result < 0) {
-        bytes = snprintf(text, sizeof(text),
-                         "dingo: no card is in %s: it has stopped, or it is outside of the "
-                         "directories that this program sees (chroot, container): use `dingo run` "
-                         "in there\n",
-                         view_path);
-    } else {
-        return;
+        dingo_say(
+            "no card is in %s: it has stopped, or it is outside of the directories that this "
+            "program sees (chroot, container): use `dingo run` in there",
+            view_path);
     }
-    (void)DINGO_SYS(SYS_write, 2, text, (size_t)bytes);
 }
 
 static const char* join(const char* directory, const char* rest, char buffer[PATH_MAX]) {
