@@ -23,9 +23,9 @@
 namespace dingo {
 namespace {
 
-/// A hostile close() blocks its thread. When all threads that a sender may have are blocked,
-/// further descriptors of this sender wait; most honest ones do not need a thread, as their close()
-/// returns at once.
+/// Limits of threads. A hostile close() blocks its thread. When all threads that a sender may have
+/// are blocked, further descriptors of this sender wait; most honest ones need no thread, as their
+/// close() returns at once.
 struct MostThreads {
     unsigned sender;
     unsigned user;
@@ -33,13 +33,13 @@ struct MostThreads {
 };
 constexpr MostThreads kClosers{8, 64, 256};
 constexpr MostThreads kUnmappers{1, 1, 1};
-/// Most descriptors that may wait to be closed while none is finished for a while: of one sender,
-/// of all senders of a user.
+/// Most descriptors that may wait while none was closed for kStall: of one sender, and of all
+/// senders of a user.
 constexpr std::size_t kMostStalled = 64;
 constexpr std::size_t kMostStalledOfUser = 256;
 constexpr auto kStall = std::chrono::seconds(1);
-/// And in any case a part of those that the process may have. One message brings up to 253 more:
-/// the reserve (quota.h) is larger.
+/// Most descriptors that may wait in any case: 1/kPart (of a user 1/kPartOfUser) of RLIMIT_NOFILE,
+/// but at least kLeast. One message brings up to 253 more: the reserve (quota.h) is larger.
 constexpr std::size_t kPart = 8;
 constexpr std::size_t kPartOfUser = 4;
 constexpr std::size_t kLeast = 256;
@@ -59,11 +59,11 @@ constexpr std::size_t kSmallMapping = 1 << 20;
 struct LetGo {
     int fd = -1;
     void* at = nullptr;
-    std::size_t size = 0;  ///< of the mapping, bytes; 0: none
+    std::size_t size = 0;  ///< of the mapping in bytes; 0: not a mapping
 };
 
-/// The descriptor may be a socket whose close() waits until its data are sent (SO_LINGER). Clearing
-/// that waits, too, while its owner is in a system call that has locked the socket.
+/// The descriptor may be a socket whose close() waits until its data are sent (SO_LINGER).
+/// setsockopt() may block, too, while the socket is locked by a system call of its owner.
 void do_not_linger(int fd) {
     const linger off{};
     ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &off, sizeof off);
@@ -79,12 +79,12 @@ class Threads {
         lane->second.queue.push_back(what);
         ++waiting_;
         if (!may_have_a_thread(*lane)) {
-            return;  // one of its threads goes on with it
+            return;  // a busy thread of the lane takes it later
         }
         if (idle_ != 0) {
             wanted_.notify_one();
         } else if (starting_ == 0 && threads_ < most_.all) {
-            start();  // it starts the next one
+            start();  // each new thread starts the next one if needed
         }
     }
 
@@ -110,11 +110,11 @@ class Threads {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// Calls that wait or run for one sender.
+    /// Calls that are queued or running for one sender.
     struct Lane {
         std::deque<LetGo> queue;
-        unsigned busy = 0;                          ///< threads
-        Clock::time_point progress = Clock::now();  ///< when the last one was done with
+        unsigned busy = 0;                          ///< number of threads in a call
+        Clock::time_point progress = Clock::now();  ///< when the last call ended
 
         [[nodiscard]] std::size_t count() const { return queue.size() + busy; }
         [[nodiscard]] std::size_t stalled() const {
@@ -123,7 +123,7 @@ class Threads {
     };
     using Lanes = std::map<Sender, Lane>;
 
-    /// Over the lanes of a user. Call with the lock held, as those below.
+    /// Sums over the lanes of a user. This and the functions below need the lock.
     template <class Value>
     std::size_t sum(uid_t user, Value value) const {
         std::size_t total = 0;
@@ -139,13 +139,13 @@ class Threads {
                sum(lane.first.user, [](const Lane& l) { return l.busy; }) < most_.user;
     }
 
-    /// When no thread can be started, what waits does so until the next attempt.
+    /// If no thread can be started, the queue waits until the next attempt.
     void start() {
         try {
             do_elsewhere([this] { run(); });
             ++threads_;
             ++starting_;
-        } catch (const std::exception&) {  // no thread can be had now
+        } catch (const std::exception&) {  // no thread available
         }
     }
 
@@ -166,7 +166,7 @@ class Threads {
             const LetGo what = lane.queue.front();
             lane.queue.pop_front();
             ++lane.busy;
-            // Start another thread, so that those behind this one do not wait for it.
+            // Start another thread, so that calls behind this one do not wait for it.
             if (idle_ == 0 && starting_ == 0 && threads_ < most_.all && next() != lanes_.end()) {
                 start();
             }
@@ -193,7 +193,7 @@ class Threads {
     unsigned threads_ = 0;
     unsigned idle_ = 0;
     unsigned starting_ = 0;    ///< threads that are being started
-    std::size_t waiting_ = 0;  ///< in the lanes and in the threads' hands
+    std::size_t waiting_ = 0;  ///< calls that are queued or running
 };
 
 /// Never destroyed: its threads may be inside close() when the process ends.
@@ -202,7 +202,7 @@ Threads& closers() {
     return *instance;
 }
 
-/// Threads of its own: all closers may be waiting for hostile clients.
+/// Separate threads, as hostile clients may block all closers.
 Threads& unmapper() {
     static auto* const instance = new Threads(kUnmappers);
     return *instance;
@@ -214,7 +214,7 @@ void do_elsewhere(std::function<void()> what) {
     sigset_t all;
     sigset_t old;
     sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are the main thread's
+    ::pthread_sigmask(SIG_SETMASK, &all, &old);  // the main thread handles signals
     const std::unique_ptr<sigset_t, void (*)(sigset_t*)> back(
         &old, [](sigset_t* mask) { ::pthread_sigmask(SIG_SETMASK, mask, nullptr); });
     std::thread(std::move(what)).detach();
@@ -243,7 +243,7 @@ bool user_has_too_many_closing(uid_t user) {
 }
 
 void let_go_later(std::shared_ptr<const void> what) {
-    // An access of far memory may take 2 s, and some may wait before it.
+    // An access of far memory may take 2 s, and others may be queued before it.
     static constexpr std::chrono::seconds kLater(10);
     auto* const kept = new std::shared_ptr(std::move(what));
     try {
@@ -251,7 +251,7 @@ void let_go_later(std::shared_ptr<const void> what) {
             std::this_thread::sleep_for(kLater);
             delete kept;
         }).detach();
-    } catch (const std::system_error&) {  // never, then
+    } catch (const std::system_error&) {  // no thread: leaked
     }
 }
 

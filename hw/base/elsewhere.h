@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Calls that take as long as another process likes, or as the size of its memory makes them, on
-// threads that nobody waits for.
+// Runs calls on detached threads when they may block on another process (close()) or take long
+// because of the size of the memory (munmap()).
 #pragma once
 
 #include <sys/types.h>
@@ -14,23 +14,26 @@
 
 namespace dingo {
 
-/// Calls `what` on a thread of its own, which gets no signals. std::system_error: there is none.
+/// Runs `what` on a detached thread with all signals blocked. Throws std::system_error if no thread
+/// can be created.
 void do_elsewhere(std::function<void()> what);
 
-/// Closes `fd` soon, on another thread. Descriptors of one client do not wait for those of another.
+/// Queues `fd` to be closed on another thread. Descriptors of one client do not wait for those of
+/// another.
 void close_on_another_thread(int fd);
 
-/// Descriptors that were given to it and are not closed yet, of the whole process.
+/// Number of descriptors of this process that were passed to close_on_another_thread() and are not
+/// closed yet.
 [[nodiscard]] std::size_t closing_elsewhere();
 
 /// The client that sent a descriptor, or made this process create it.
 struct Sender {
     uid_t user = static_cast<uid_t>(-1);
-    std::uint64_t client = 0;  ///< tells clients of a user apart
+    std::uint64_t client = 0;  ///< tells apart the clients of one user
     auto operator<=>(const Sender&) const = default;
 };
 
-/// While it lives, what this thread closes is the sender's.
+/// While an object exists, descriptors that its thread queues for closing are counted for `sender`.
 class ClosesFor {
   public:
     explicit ClosesFor(Sender sender);
@@ -42,16 +45,16 @@ class ClosesFor {
     Sender before_;
 };
 
-/// So many of the sender's descriptors wait to be closed that no more are to be taken.
+/// Returns true if so many of the sender's descriptors wait to be closed that no more may be
+/// accepted.
 [[nodiscard]] bool has_too_many_closing(const Sender& sender);
-/// The same for all clients of a user: no more are to be admitted.
+/// The same for all clients of a user together: no new client may be admitted.
 [[nodiscard]] bool user_has_too_many_closing(uid_t user);
 
-/// Releases `what` in some seconds, on another thread: a reader that is still busy with it has
-/// given up by then.
+/// Drops `what` after 10 s, on another thread: a reader that still uses it has timed out by then.
 void let_go_later(std::shared_ptr<const void> what);
 
-/// munmap(): here when it is short, else soon, on another thread.
+/// munmap(): in this thread up to 1 MiB, else queued for another thread.
 void unmap_elsewhere(void* at, std::size_t size);
 
 }  // namespace dingo

@@ -7,7 +7,7 @@
 
 namespace dingo {
 
-/// A request fails with this errno: the one that the kernel returns in the same case.
+/// Thrown when a request fails: carries the errno that the kernel returns in the same case.
 class ErrnoError : public std::exception {
   public:
     explicit ErrnoError(int code) : code_(code) {}

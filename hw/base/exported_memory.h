@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of clients that is mapped here and that other processes of this user may map, too: which
-// file holds it. The code that maps memory adds it; a wire that shows it to a peer looks it up.
+// Registry of client memory that is mapped here and that other processes of this user may map, too:
+// says which file holds it. The code that maps memory adds it; a wire that shares it with a peer
+// looks it up. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,28 +18,29 @@
 
 namespace dingo {
 
-/// A part of a file, and where it is mapped here.
+/// A part of a file and its mapping in this process.
 struct ExportedPart {
-    std::uint64_t id = 0;  ///< of this process, never used twice
+    std::uint64_t id = 0;  ///< unique in this process, never reused
     std::span<const std::byte> bytes;
     std::shared_ptr<const UniqueFd> file;  ///< open for reading only
-    std::uint64_t offset = 0;              ///< where `bytes` begin in the file
+    std::uint64_t offset = 0;              ///< of `bytes` in the file
     bool lent = false;
 };
 
 class ExportedMemory {
   public:
-    /// `bytes` are the file's from `offset` on, until remove(). The file cannot shrink. `lent`:
-    /// buffers, whose bytes stay as they are while something holds them (lent_memory.h).
+    /// Registers `bytes`, which map the file from `offset` on, until remove(). The file must be
+    /// sealed against shrinking. `lent`: buffers whose content stays unchanged while something
+    /// holds them (lent_memory.h).
     std::uint64_t add(std::span<const std::byte> bytes, UniqueFd file, std::uint64_t offset,
                       bool lent = false);
     void remove(std::uint64_t id);
 
-    /// The part that has all of `bytes`.
+    /// Returns the part that contains all of `bytes`.
     [[nodiscard]] std::optional<ExportedPart> find(std::span<const std::byte> bytes) const;
     [[nodiscard]] bool has(std::uint64_t id) const;
 
-    /// Grows with each add() and remove(): while it is the same, find() answers the same.
+    /// Increases with each add() and remove(): results of find() stay valid while it is unchanged.
     [[nodiscard]] std::uint64_t generation() const {
         return generation_.load(std::memory_order_acquire);
     }
@@ -54,8 +56,8 @@ class ExportedMemory {
 /// The registry of this process. Never destroyed: detached threads use it until the process ends.
 ExportedMemory& exported_memory();
 
-/// Opens the same file for reading only, so that the descriptor's receiver cannot write. Empty: not
-/// possible.
+/// Opens the same file read-only, so that a process that receives the descriptor cannot write.
+/// Empty on failure.
 UniqueFd open_for_reading(int fd);
 
 }  // namespace dingo

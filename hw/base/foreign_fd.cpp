@@ -20,7 +20,7 @@ namespace {
 /// Freeing this much memory takes no noticeable time.
 constexpr std::int64_t kSmallFile = 16 << 20;
 
-/// Keeps errno when a descriptor goes out of scope between a failed call and the check of errno.
+/// Preserves errno when a descriptor is destroyed between a failed call and the check of errno.
 class KeepErrno {
   public:
     ~KeepErrno() { errno = saved_; }
@@ -29,8 +29,8 @@ class KeepErrno {
     int saved_ = errno;
 };
 
-/// Whether no descriptors wait in a UNIX socket, as the kernel says in /proc. Looking into the
-/// socket itself would wait for any thread that reads there into memory that faults.
+/// Returns true if no descriptors are queued in the UNIX socket (read from /proc/self/fdinfo).
+/// Peeking into the socket itself could block on a thread that receives there into faulting memory.
 bool holds_none(int fd) {
     constexpr std::string_view kNone = "scm_fds: 0\n";
     std::array<char, 32> path{};
@@ -42,8 +42,8 @@ bool holds_none(int fd) {
                           std::string_view::npos;
 }
 
-/// Shuts a UNIX socket down, so that no one can send to it any more. True: no descriptors wait in
-/// it. In a listener's queue are connections with descriptors of their own, which end with it.
+/// Shuts a UNIX socket down, so that nobody can send to it any more. Returns true if no descriptors
+/// are queued in it. False for a listener: its queued connections may have some.
 bool end_and_look(int fd) {
     int type = 0;
     socklen_t length = sizeof type;
@@ -59,7 +59,7 @@ bool end_and_look(int fd) {
            holds_none(fd);
 }
 
-/// A file in memory, which no file system has to be asked about.
+/// Returns true for a memfd of limited size: closing it involves no file system.
 bool is_small_memory(int fd) {
     struct stat st {};
     return ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstat(fd, &st) == 0 &&

@@ -7,23 +7,23 @@
 
 namespace dingo {
 
-/// Closes `fd` without waiting: on another thread, soon, unless it is sure to close at once.
-/// close() of a descriptor that another process sent may take as long as that process likes: a TCP
-/// socket lingers, a file of a FUSE daemon is flushed by the daemon, and a UNIX socket has such
-/// descriptors in its queue.
+/// Closes `fd` without blocking: on another thread, unless it is sure to close at once. close() of
+/// a descriptor that another process sent may block as long as that process likes: a TCP socket
+/// lingers, a FUSE daemon flushes its file, and a UNIX socket may have such descriptors in its
+/// queue.
 void close_elsewhere(int fd);
 
 /// A descriptor that another process sent.
 using ForeignFd = BasicFd<close_elsewhere>;
 
-/// The same for a UNIX socket that is ours to end, with all copies of it: others can send
-/// descriptors there.
+/// The same for a UNIX socket of ours. Shuts down all copies of it, too: otherwise others could
+/// still send descriptors to it.
 void end_connection(int fd);
 
 using ForeignSocket = BasicFd<end_connection>;
 
-/// The same for a client's connection. The client is told at once: what it left unread there may
-/// wait long for a thread that closes it.
+/// The same for a client's connection. Shuts it down at once, so that the client notices even if
+/// its unread messages have to wait for a thread that closes them.
 void hang_up(int fd);
 
 using ClientSocket = BasicFd<hang_up>;

@@ -68,7 +68,7 @@ Gate::Visit Gate::do_job(std::unique_lock<std::mutex>& lock) {
     const auto inside = std::chrono::steady_clock::now() - begin;
     set_log(log);
     lock.lock();
-    job.done = true;  // its visitor may end it from now on
+    job.done = true;  // the waiting visitor may destroy the job from now on
     lock.unlock();
     changed_.notify_all();
     return {inside, false};
@@ -76,7 +76,7 @@ Gate::Visit Gate::do_job(std::unique_lock<std::mutex>& lock) {
 
 void Gate::run_job(Job& job) {
     std::unique_lock lock(mutex_);
-    // An offer is for a visitor that holds the gate itself; a job needs none.
+    // An offer is for a visitor that enters itself; a job does not need it.
     const auto is_open = [this] {
         return holder_.load(std::memory_order_relaxed) == std::thread::id{} && !data_waits_ &&
                !offered_;
@@ -85,7 +85,7 @@ void Gate::run_job(Job& job) {
         job.log = current_log();
         jobs_.push_back(&job);
         waiting_.fetch_add(1, std::memory_order_relaxed);
-        // One that is being done is not in the list; the gate is held meanwhile.
+        // A running job is not in the list; the gate is held meanwhile.
         changed_.wait(lock, [&] { return job.done || is_open(); });
         if (job.done) {
             lock.unlock();
@@ -136,7 +136,7 @@ void Gate::leave() {
         return;
     }
     if (on_leave && !held_by_data_) {
-        depth_ = 1;  // it may use what needs the gate
+        depth_ = 1;  // on_leave may use what needs the gate
         on_leave();
         depth_ = 0;
     }

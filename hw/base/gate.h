@@ -16,24 +16,24 @@
 
 namespace dingo {
 
-/// What a data thread holds while it serves its cards. Others ("visitors") change what the data
-/// thread uses, as a card's registers or its memory map: they hand it a job, or hold the gate for a
-/// short time.
+/// The lock that a data thread holds while it serves its cards. Other threads ("visitors") change
+/// what the data thread uses, such as a card's registers or its memory map: they pass it a job, or
+/// hold the gate for a short time.
 ///
-/// The data thread keeps it from round to round, so that a round costs no lock; it asks wanted()
-/// and lets visitors in between two rounds. Visitors take turns with it: whoever comes and goes
-/// without pause cannot keep it out.
+/// The data thread keeps the gate from round to round, so that a round costs no lock; it polls
+/// wanted() and admits visitors between two rounds. Visitors alternate with the data thread: one
+/// that enters again and again cannot starve it.
 class Gate {
   public:
     Gate() = default;
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
 
-    /// While it lives its thread has the gate to itself. May be held by a thread that holds it.
+    /// Exclusive ownership of the gate, RAII. Recursive: its thread may hold it more than once.
     class Hold {
       public:
         explicit Hold(Gate& gate) : Hold(&gate) {}
-        /// Null: there is none.
+        /// Null: holds nothing.
         explicit Hold(Gate* gate) : gate_(gate) {
             if (gate_ != nullptr) {
                 gate_->enter();
@@ -51,9 +51,9 @@ class Gate {
         Gate* gate_;
     };
 
-    /// Calls `job` while nobody else has the gate, and returns what it returns or throws what it
-    /// throws. A data thread that is awake does it between two rounds, so that it need not wait for
-    /// the caller's processor; then what is thread-local, but for the log, is the data thread's.
+    /// Calls `job` with exclusive access and returns its result or rethrows its exception. An awake
+    /// data thread runs the job itself between two rounds, which saves a change of threads;
+    /// thread-local variables, other than the log's descriptor, are then those of the data thread.
     template <typename F>
     std::invoke_result_t<F&> run(F&& job) {
         using Result = std::invoke_result_t<F&>;
@@ -71,22 +71,22 @@ class Gate {
         }
     }
 
-    /// The calling thread is the data thread: takes the gate, after a visitor that is inside.
+    /// The calling thread becomes the data thread: takes the gate, after the visitor that holds it.
     void close();
-    /// Gives the gate up, before the data thread waits.
+    /// Releases the gate, before the data thread sleeps.
     void open();
-    /// A visitor waits.
+    /// Returns true if a visitor waits.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
     struct Visit {
-        std::chrono::nanoseconds inside{};  ///< without what changes of threads took
-        bool stayed = false;                ///< there were such changes
+        std::chrono::nanoseconds inside{};  ///< duration of the visit without thread switches
+        bool stayed = false;                ///< the visitor entered itself: threads were switched
     };
-    /// Does a visitor's job or lets one in, when one waits, and has the gate again.
+    /// If a visitor waits, runs its job or lets it in; holds the gate again on return.
     Visit give_way();
     /// Number of visits so far, of all visitors.
     [[nodiscard]] std::uint64_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
-    /// Called by each visitor before it leaves. Set while nobody else knows the gate.
+    /// Called by each visitor before it leaves. Set it before other threads know the gate.
     std::function<void()> on_leave;
 
   private:
@@ -94,9 +94,9 @@ class Gate {
         Job(void (*c)(void*), void* a) : call(c), argument(a) {}
         void (*call)(void*);
         void* argument;
-        int log = -1;              ///< the visitor's
-        bool done = false;         ///< the data thread has done it
-        std::exception_ptr error;  ///< what the job threw in the data thread
+        int log = -1;              ///< the visitor's log descriptor
+        bool done = false;         ///< the data thread has run the job
+        std::exception_ptr error;  ///< thrown by the job in the data thread
     };
 
     void enter();
@@ -112,19 +112,19 @@ class Gate {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::atomic<std::thread::id> holder_{};  ///< only its own thread sees itself there
-    std::atomic<unsigned> waiting_ = 0;      ///< visitors
+    std::atomic<std::thread::id> holder_{};  ///< no other thread can see its own id here
+    std::atomic<unsigned> waiting_ = 0;      ///< number of visitors that wait
     /// jobs of waiting visitors that may run in the data thread
     std::deque<Job*> jobs_;
-    bool stay_is_next_ = false;  ///< where both are wanted
+    bool stay_is_next_ = false;  ///< whether a visitor enters before a job runs, if both wait
     std::atomic<std::uint64_t> visits_ = 0;
     unsigned depth_ = 0;         ///< nested holds of the thread that has the gate
-    bool held_by_data_ = false;  ///< the data thread has the gate
+    bool held_by_data_ = false;  ///< the holder is the data thread
     bool data_waits_ = false;    ///< the data thread is next, unless it gives way
-    bool offered_ = false;       ///< by the data thread, which waits, to one visitor
+    bool offered_ = false;       ///< a visitor may enter although the data thread waits
     /// when the visitor that took the offer entered
     std::chrono::steady_clock::time_point entered_;
-    std::chrono::nanoseconds inside_{};  ///< how long that visitor stayed
+    std::chrono::nanoseconds inside_{};  ///< duration of that visit
     bool timed_ = false;                 ///< that visitor is inside
 };
 

@@ -5,8 +5,8 @@
 
 namespace dingo {
 
-/// True when the other end of a socket is closed; data that it sent may still be unread. Never
-/// waits.
+/// Returns true if the peer has closed the socket; data that it sent may still be unread. Never
+/// blocks.
 inline bool has_hung_up(int socket) {
     pollfd end{socket, 0, 0};
     return ::poll(&end, 1, 0) == 1 && (end.revents & POLLHUP) != 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// JSON read and written in one place: the parser costs every file that calls it a second of
-// compilation.
+// Reads and writes JSON in one source file, as each file that includes the parser compiles a second
+// longer.
 #pragma once
 
 #include <iosfwd>
@@ -11,10 +11,10 @@
 
 namespace dingo {
 
-/// As text; bytes that are no UTF-8 become U+FFFD. indent: blanks a level; -1: all in one line.
+/// Serializes `value`; invalid UTF-8 becomes U+FFFD. `indent`: spaces per level; -1: one line.
 std::string json_text(const nlohmann::json& value, int indent = -1);
 
-/// The value that the text says; one that is_discarded(), so no object, when it is not JSON.
+/// Parses `text`. Returns a value with is_discarded(), which is no object, if it is not JSON.
 nlohmann::json json_value(std::string_view text);
 nlohmann::json json_value(std::istream& file);
 

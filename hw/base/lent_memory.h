@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Buffers of other processes that are mapped here for reading. Their owners keep the content until
-// they are told otherwise, so a copy engine may read them itself once it has pinned them. The wire
-// that maps them adds them; owners of copy engines look them up.
+// Registry of other processes' buffers that are mapped here for reading. Their owners keep the
+// content until the buffer is released, so a GPU's copy engine may read it directly once it is
+// pinned. The wire that maps a buffer adds it; owners of copy engines look it up.
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,10 @@
 
 namespace dingo {
 
-/// A mapping; unmapped when nobody has it any more. Any thread.
+/// A mapping, unmapped with its last reference. Thread-safe.
 class LentMemory {
   public:
-    /// [at, at + bytes) is the owner's; `mapped` bytes are unmapped.
+    /// [at, at + bytes) is the owner's buffer; `mapped` is the length to unmap.
     LentMemory(std::byte* at, std::size_t bytes, std::size_t mapped)
         : at_(at), bytes_(bytes), mapped_(mapped) {}
     ~LentMemory();
@@ -25,7 +25,7 @@ class LentMemory {
     LentMemory& operator=(const LentMemory&) = delete;
 
     [[nodiscard]] std::span<const std::byte> bytes() const { return {at_, bytes_}; }
-    /// A copy engine reads it fast. Where it is not pinned any more it is only slow.
+    /// A copy engine reads it fast. Only a hint: after unpinning, reads are slow but still correct.
     [[nodiscard]] bool is_pinned() const { return pinned_.load(std::memory_order_relaxed); }
     void set_pinned(bool pinned) { pinned_.store(pinned, std::memory_order_relaxed); }
 
@@ -38,7 +38,8 @@ class LentMemory {
 
 class LentMemories {
   public:
-    /// Told of all memory that is there, once, and that is not any more. The calls do not wait.
+    /// Notified once of each buffer, also those added before watch(), and of each removal. Called
+    /// with the registry's lock held: must not block.
     class Watcher {
       public:
         virtual ~Watcher() = default;
@@ -49,7 +50,7 @@ class LentMemories {
     void add(const std::shared_ptr<LentMemory>& memory);
     void remove(const std::shared_ptr<LentMemory>& memory);
     void watch(Watcher& watcher);
-    /// No call is made any more.
+    /// After it returns, the watcher is not called any more.
     void forget(Watcher& watcher);
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Speeds and widths of a link, as InfiniBand numbers them (IB_SPEED_*, IB_WIDTH_* of the kernel;
-// ibv_port_attr::active_speed, active_width). For rdma-bench, too.
+// Link speeds and widths with their InfiniBand numbers (the kernel's IB_SPEED_*, IB_WIDTH_*;
+// ibv_port_attr::active_speed, active_width). Used by rdma-bench, too.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum LinkWidth : std::uint8_t { k1X = 1, k4X = 2, k8X = 4, k12X = 8, k2X = 16 };
 
 struct LaneRate {
     LinkSpeed speed;
-    unsigned deci_gbps;  ///< tenths of Gb/s of one lane: the encoding's rate, not the name's
+    unsigned deci_gbps;  ///< tenths of Gb/s of one lane: its data rate, not the nominal one
     const char* name;
 };
 
@@ -34,7 +34,7 @@ inline constexpr LaneRate kLaneRates[] = {
     {kHdr, 500, "HDR"},     {kNdr, 1000, "NDR"}, {kXdr, 2000, "XDR"},
 };
 
-/// The rate of a speed; nullptr: there is none of this number.
+/// Returns the rate of a speed; nullptr if the number is unknown.
 constexpr const LaneRate* lane_rate(unsigned speed) {
     for (const LaneRate& rate : kLaneRates) {
         if (rate.speed == speed) {
@@ -44,7 +44,7 @@ constexpr const LaneRate* lane_rate(unsigned speed) {
     return nullptr;
 }
 
-/// Lanes of a width; 0: there is none of this number.
+/// Returns the number of lanes of a width; 0 if the number is unknown.
 constexpr unsigned lanes_of(unsigned width) {
     switch (width) {
         case k1X:

@@ -11,22 +11,22 @@ struct LocalAddress {
     unsigned prefix;
     std::string interface;
     bool loopback;
-    int mtu;  ///< of the interface; 0: unknown
+    int mtu;  ///< of the interface; 0 if unknown
 };
 
-/// Addresses of the interfaces that are up; IPv6 link-local ones are left out.
+/// Returns the addresses of all interfaces that are up, without IPv6 link-local ones.
 std::vector<LocalAddress> local_addresses();
 
 /// The same as text: "10.0.0.1 (eth0), ...".
 std::string local_addresses_text();
 
-/// A destination that does not leave this host.
+/// Returns true if packets to this address do not leave the host.
 bool is_local_address(const std::string& address);
 
-/// The interface that has an address of this host, also one of 127/8; 0: none.
+/// Returns the index of the interface that has this address (127/8: the loopback interface), or 0.
 unsigned interface_index_of(const std::string& address);
 
-/// The kernel's MTU of the path to a destination; 0 when unknown.
+/// Returns the kernel's path MTU to a destination; 0 if unknown.
 int path_mtu(const std::string& address);
 
 }  // namespace dingo

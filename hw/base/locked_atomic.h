@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Atomics of cards on memory that others change at the same time: processors, other cards.
+// RDMA atomics on memory that processors and other cards may change at the same time.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace dingo {
 
-/// FETCH_ADD of `operand`, or with `swap` CMP_SWAP of `compare` to `operand`, on the 8 bytes at
-/// `at`, in one locked instruction; `before` = what they were. False: nothing was done, as they are
-/// not aligned.
+/// Fetch-and-add of `operand`, or with `swap` compare-and-swap of `compare` to `operand`, on the 8
+/// bytes at `at`, by one locked instruction; `before` receives the old value. Returns false, and
+/// does nothing, if `at` is not aligned.
 inline bool locked_atomic(std::byte* at, bool swap, std::uint64_t compare, std::uint64_t operand,
                           std::uint64_t& before) {
     if (reinterpret_cast<std::uintptr_t>(at) % sizeof before != 0) {

@@ -13,16 +13,18 @@
 namespace dingo {
 namespace {
 
-/// One thread's line does not wait until another's is written, which may take long.
+/// Locks only the formatting, not write(), which may block: threads do not wait for each other's
+/// output.
 class TurnSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   protected:
     void sink_it_(const spdlog::details::log_msg& message) override {
         spdlog::memory_buf_t line;
         {
-            const std::scoped_lock lock(formats_);  // it keeps the time of the last line
+            // the formatter caches the time of the last line
+            const std::scoped_lock lock(formats_);
             formatter_->format(message, line);
         }
-        // There is no place to report that the log cannot be written.
+        // There is nowhere to report that the log cannot be written.
         [[maybe_unused]] const auto n = ::write(detail::log_descriptor, line.data(), line.size());
     }
     void flush_() override {}

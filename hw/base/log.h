@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The log of a card process. A process that serves several cards has a log for each: a line goes to
-// the card that its thread serves just then. Only log.cpp includes spdlog, which adds seconds to
-// the compilation of every file that does.
+// The log of a card process. A process that serves several cards has a log for each: a thread
+// writes to the log of the card that it serves at the moment. Only log.cpp includes spdlog, which
+// adds seconds to the compilation of each file that does.
 #pragma once
 
 #include <fmt/core.h>
@@ -20,20 +20,20 @@ namespace detail {
 inline thread_local int log_descriptor = STDERR_FILENO;
 }
 
-/// Where this thread's log lines go.
+/// Sink for this thread's log lines: a descriptor.
 inline int current_log() {
     return detail::log_descriptor;
 }
 
-/// Sends this thread's log lines to this descriptor from now on.
+/// Directs this thread's log lines to `descriptor`.
 inline void set_log(int descriptor) {
     detail::log_descriptor = descriptor;
 }
 
-/// trace, debug, info, warning, error, critical or off.
+/// Returns true for trace, debug, info, warning, error, critical and off.
 bool is_log_level(const std::string& text);
 
-/// Lines of that level and the worse ones are written from now on, by all threads.
+/// Starts the log, for all threads: lines of this level and more severe ones are written.
 void start_log(const std::string& level);
 
 namespace log {
@@ -49,7 +49,7 @@ void print(Level level, fmt::format_string<Args...> format, Args&&... args) {
         write(level, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// The text is a fmt format string.
+// The text is a format string of fmt.
 template <class... Args>
 void debug(fmt::format_string<Args...> format, Args&&... args) {
     print(Level::kDebug, format, std::forward<Args>(args)...);
@@ -67,8 +67,9 @@ void error(fmt::format_string<Args...> format, Args&&... args) {
     print(Level::kError, format, std::forward<Args>(args)...);
 }
 
-/// Limits lines that others can cause as often as they like, per place in the code: a burst, then
-/// one each interval. The next line that is written says how many were dropped.
+/// Rate limit for warnings that others can cause at will; one object per place in the code: a burst
+/// of kAtOnce, then one line per kInterval. The next line that is written counts those dropped. Not
+/// thread-safe.
 class Limit {
   public:
     using Clock = std::chrono::steady_clock;
@@ -82,14 +83,14 @@ class Limit {
                   fmt::format(format, std::forward<Args>(args)...) + text_of_left_out());
     }
 
-    /// Whether a line may be written now; else it is counted.
+    /// Returns true if a line may be written now; else counts it as dropped.
     bool may_write(Clock::time_point now);
-    /// " (and N lines more)" since the last call, or "".
+    /// Returns " (and N more that are not shown)" for the lines dropped since the last call, or "".
     std::string text_of_left_out();
 
   private:
     unsigned room_ = kAtOnce;
-    Clock::time_point refilled_;  ///< room for one line came back then
+    Clock::time_point refilled_;  ///< when room for one line was last added
     std::uint64_t left_out_ = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace dingo {
 
-/// The time that a card's rounds have: CLOCK_MONOTONIC, ns.
+/// The clock of a card's rounds: CLOCK_MONOTONIC in ns.
 inline std::uint64_t clock_now() {
     constexpr std::uint64_t kSecond = 1'000'000'000;
     timespec t{};

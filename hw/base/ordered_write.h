@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Writes into memory that a program polls while they are under way, as PCIe makes them.
+// Writes to memory that a program polls meanwhile, with the ordering of PCIe writes.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace dingo {
 
-/// Copies `src` (may overlap) to `to` so that its end becomes visible last: a reader that finds the
-/// last aligned 8-byte word of the write, or a part of it, new finds all before it new. Each
-/// naturally aligned 2, 4 or 8 bytes at the end appear at once. memmove() promises neither: glibc's
-/// copies from the end when source and destination have the same place in a page. Pollers that rely
-/// on it: phase bits (HostPort::dma_write), and programs that wait for the last byte of a WRITE
-/// (perftest's ib_write_lat, eager protocols of MPI).
+/// Copies `src` (may overlap) to `to` so that its end becomes visible last: a reader that sees the
+/// new value of the last aligned 8-byte word, or of a part of it, sees all earlier bytes new. At
+/// the end, naturally aligned units of 2, 4 or 8 bytes are stored atomically. memmove() guarantees
+/// neither: glibc's copies backwards when source and destination have the same offset in a page.
+/// Pollers that rely on it: phase bits (HostPort::dma_write), and programs that wait for the last
+/// byte of a WRITE (perftest's ib_write_lat, eager protocols of MPI).
 inline void write_in_order(std::byte* to, std::span<const std::byte> src) {
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     if (src.empty()) {
@@ -26,8 +26,8 @@ inline void write_in_order(std::byte* to, std::span<const std::byte> src) {
     }
     const auto end = reinterpret_cast<std::uintptr_t>(to) + src.size();
     std::size_t left = std::min<std::size_t>((end - 1) % kWord + 1, src.size());
-    // Read last, too, as `src` may be memory that its owner writes meanwhile; but where a region is
-    // written onto itself, before it is overwritten.
+    // The tail is read last, as the owner of `src` may write it meanwhile; but if the ranges
+    // overlap, it is read before it is overwritten.
     const auto ahead = static_cast<std::uint64_t>(to - src.data());
     const bool overlaps = ahead < src.size();
     std::array<std::byte, kWord> tail;
@@ -63,8 +63,8 @@ inline void write_in_order(std::byte* to, std::span<const std::byte> src) {
     }
 }
 
-/// The owner byte that ends a ring's entry, which write_in_order() has written: what stands before
-/// it is seen then. Read with its whole word, as ThreadSanitizer pairs accesses by address and
+/// Reads the owner byte at the end of a ring's entry that write_in_order() writes; the bytes before
+/// it are visible then. Loads the whole word, as ThreadSanitizer matches accesses by address and
 /// size.
 template <typename Entry>
 std::uint8_t read_owner(const Entry& entry) {

@@ -77,7 +77,7 @@ void Poller::tell(const Found& found) {
     }
 }
 
-// One system call, as a card that is busy looks here every few microseconds.
+// One system call, as a busy card calls this every few microseconds.
 int Poller::wait_for(epoll_event* events, int most, std::uint64_t timeout) {
     if (timeout == 0 || timeout == kForever) {
         return ::epoll_wait(epoll_.get(), events, most, timeout == 0 ? 0 : -1);
@@ -89,7 +89,7 @@ int Poller::wait_for(epoll_event* events, int most, std::uint64_t timeout) {
         if (n >= 0 || (errno != ENOSYS && errno != EPERM)) {
             return n;
         }
-        has_pwait2_ = false;  // Linux before 5.11, or a sandbox that does not know the call
+        has_pwait2_ = false;  // Linux before 5.11, or a sandbox that refuses the call
     }
     pollfd self{epoll_.get(), POLLIN, 0};
     const int n = ::ppoll(&self, 1, &time, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The descriptors that one thread waits for, each with an object that is called when it is ready.
+// Waits for the descriptors of one thread (epoll) and calls an object for each that is ready.
 #pragma once
 
 #include <sys/epoll.h>
@@ -17,18 +17,18 @@
 
 namespace dingo {
 
-/// Receiver of a descriptor's readiness.
+/// Callback of a descriptor that is ready.
 class Pollable {
   public:
     virtual ~Pollable() = default;
-    /// `events`: EPOLL*.
+    /// `events`: EPOLL* bits.
     virtual void ready(std::uint32_t events) = 0;
 };
 
 class PollGroup;
 
-/// A set of descriptors, level-triggered. A wait costs what is ready and not how many there are.
-/// One poller may be a member of another one.
+/// A level-triggered set of descriptors. A wait costs O(ready members). One poller may be a member
+/// of another one.
 class Poller {
   public:
     /// Timeout of wait(): no limit.
@@ -41,20 +41,22 @@ class Poller {
     [[nodiscard]] int fd() const { return epoll_.get(); }
 
     using Id = std::uint64_t;
-    /// `events`: EPOLLIN, EPOLLOUT, both, or 0 to hear of errors only. `who` and `group` stay until
-    /// remove(). Throws ErrnoError.
+    /// `events`: EPOLLIN, EPOLLOUT, both, or 0 for errors only. `who` and `group` must outlive the
+    /// membership. Throws ErrnoError.
     Id add(int fd, std::uint32_t events, Pollable& who, PollGroup* group = nullptr);
     void change(Id id, std::uint32_t events);
-    /// Before the descriptor is closed. No event comes for it any more, not even one that is here.
+    /// Call it before the descriptor is closed. No further event is delivered, not even one already
+    /// collected.
     void remove(Id id);
 
-    /// Members that are told in one wait().
+    /// Most members that one wait() calls.
     static constexpr std::size_t kMost = 128;
     /// Waits at most `timeout` nanoseconds until a member is ready, then calls ready() of at most
-    /// `most` (and kMost) members, each once. Members that are left over come first the next time.
+    /// `most` (and kMost) members, once each. Members that are left over come first in the next
+    /// wait().
     void wait(std::uint64_t timeout, std::size_t most = kMost) { tell(collect(timeout, most)); }
 
-    /// The two halves of wait(), for a thread that holds a lock while members are called, and not
+    /// The two halves of wait(), for a thread that holds a lock while it calls members but not
     /// while it waits. collect() may run while another thread adds, changes or removes members.
     struct Found {
         std::array<epoll_event, kMost> events;
@@ -78,7 +80,7 @@ class Poller {
     bool has_pwait2_ = true;
 };
 
-/// Members of a poller with one owner. The owner is called once in each wait() that finds some of
+/// Members of a poller with one owner. `before` is called once in each wait() that finds some of
 /// them ready, before the first of them.
 class PollGroup {
   public:
@@ -87,7 +89,7 @@ class PollGroup {
     PollGroup(const PollGroup&) = delete;
     PollGroup& operator=(const PollGroup&) = delete;
 
-    /// As the poller's.
+    /// As in Poller.
     Poller::Id add(int fd, std::uint32_t events, Pollable& who) {
         return poller_.add(fd, events, who, this);
     }
@@ -98,7 +100,7 @@ class PollGroup {
     friend class Poller;
     Poller& poller_;
     std::function<void()> before_;
-    std::uint64_t told_ = 0;  ///< number of the wait in which it was called last
+    std::uint64_t told_ = 0;  ///< the number of the last wait() that called `before_`
 };
 
 }  // namespace dingo

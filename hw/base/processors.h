@@ -5,8 +5,8 @@
 
 namespace dingo {
 
-/// So few that cards and the programs that poll them wait for each other's processor (measured): a
-/// card spins shortly only, and cards share a thread.
+/// Returns true if there are at most 4 processors: cards and the programs that poll them then
+/// compete for processors (measured), so a card spins only briefly and cards share a thread.
 inline bool few_processors() {
     cpu_set_t set;
     return ::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) <= 4;

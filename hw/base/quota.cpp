@@ -17,7 +17,7 @@ namespace {
 /// The default of vm.max_map_count.
 constexpr std::size_t kUsualMappings = 65'530;
 constexpr std::size_t kMostThreads = 256;
-/// A foreign user's share is this part of what an own client may have.
+/// A foreign user gets this fraction of the share of the card owner's client.
 constexpr std::size_t kForeignPart = 2;
 
 std::size_t most_mappings() {
@@ -42,7 +42,7 @@ std::size_t memory_bytes() {
                : static_cast<std::size_t>(pages) * static_cast<std::size_t>(bytes);
 }
 
-/// Small limits leave a part to clients, too.
+/// Leaves a part for clients even if the limit is small.
 std::size_t reserve_of(std::size_t descriptors) {
     return std::min<std::size_t>(kReservedDescriptors, descriptors / 4);
 }
@@ -93,7 +93,7 @@ ProcessQuotas& process_quotas() {
         .mappings = {most_mappings(), ENOMEM, Quota::Fair::kAll},
         .descriptors = {most_descriptors() - reserve_of(most_descriptors()), EMFILE,
                         Quota::Fair::kAll},
-        // Twice: so one that is alone may register all memory.
+        // Twice, so that a single client, which gets half, may register all memory.
         .bytes = {2 * memory_bytes(), ENOMEM, Quota::Fair::kAll},
         .threads = {kMostThreads, EAGAIN, Quota::Fair::kAll},
     };

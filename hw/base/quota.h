@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A limited resource that the clients of a card share. Nobody can take the last of it: an account
-// gets no more than all leave free, so one account alone has half, the next a quarter, and some is
-// always left for a newcomer. Any thread may take and give back: what a client had is given back
-// where its last use ends.
+// A limited resource that the clients of a card share. An account may use no more than what stays
+// free afterwards, so a single account gets half, the next one a quarter, and some is always left
+// for a new client. Thread-safe: any thread may take or release, as charges end with their last
+// user.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@ namespace dingo {
 
 class Quota {
   public:
-    /// Whom the fair share binds; all are bound by the limit.
+    /// The accounts that the fair share applies to; the limit applies to all.
     enum class Fair { kAll, kForeign };
-    /// `error`: the errno for an account that gets no more.
+    /// `error`: the errno for an account that is refused.
     Quota(std::size_t limit, int error, Fair fair) : limit_(limit), error_(error), fair_(fair) {}
     Quota(const Quota&) = delete;
     Quota& operator=(const Quota&) = delete;
 
     [[nodiscard]] std::size_t limit() const { return limit_; }
     [[nodiscard]] std::size_t used() const { return used_; }
-    /// How often an account got no more.
+    /// Number of refusals.
     [[nodiscard]] std::size_t refused() const { return refused_; }
 
   private:
@@ -37,7 +37,7 @@ class Quota {
     std::atomic<std::size_t> refused_ = 0;
 };
 
-/// What one client has taken, or all clients of one user who does not own the card (foreign).
+/// The usage of one client, or of all clients of a user who does not own the card (foreign).
 class Account {
   public:
     explicit Account(bool foreign) : foreign_(foreign) {}
@@ -59,11 +59,11 @@ class Account {
     std::map<const Quota*, std::size_t> used_;
 };
 
-/// What an account has taken of a quota, for as long as this lives.
+/// An amount of a quota that an account has taken; released by the destructor.
 class Charge {
   public:
     Charge() = default;
-    /// Throws ErrnoError with the quota's errno. Without an account nothing is counted.
+    /// Throws ErrnoError with the quota's errno if refused. Without an account nothing is counted.
     Charge(std::shared_ptr<Account> account, Quota& quota, std::size_t count = 1);
     Charge(Charge&& other) noexcept { *this = std::move(other); }
     Charge& operator=(Charge&& other) noexcept;
@@ -75,27 +75,26 @@ class Charge {
     std::size_t count_ = 0;
 };
 
-/// Limits of this process, for all its cards together.
+/// Limits of this process, shared by all its cards.
 struct ProcessQuotas {
-    Quota mappings;     ///< of clients' memory; vm.max_map_count less what queues need
-    Quota descriptors;  ///< that clients sent or have; the limit less a reserve
-    Quota bytes;        ///< of clients' memory that is mapped; twice what the machine has
-    Quota threads;      ///< that wait for what a client may hold
+    Quota mappings;     ///< of clients' memory: 3/4 of vm.max_map_count
+    Quota descriptors;  ///< sent by or made for clients: RLIMIT_NOFILE less a reserve
+    Quota bytes;        ///< of clients' memory that is mapped: twice the machine's memory
+    Quota threads;      ///< that may block on a client
 };
 ProcessQuotas& process_quotas();
 
-/// Descriptors that no client keeps: a message brings up to 253 of them, and the kernel would cut
-/// the message of an innocent client if there were no room.
+/// Descriptors that no client may keep: a message brings up to 253 of them, and without room the
+/// kernel would truncate the message of an innocent client (MSG_CTRUNC).
 inline constexpr int kReservedDescriptors = 512;
 
-/// True when a descriptor that was just made or received belongs to the reserve. The kernel gives
-/// the smallest free number, so all smaller ones are in use.
+/// Returns true if `fd`, just created or received, belongs to the reserve. The kernel assigns the
+/// lowest free number, so all lower ones are in use.
 [[nodiscard]] bool in_reserve(int fd);
-/// The same for a new client, which needs more room: clients that are already there make objects
-/// with descriptors of their own.
+/// The same for the connection of a new client, with twice the reserve: present clients still
+/// create objects that need descriptors.
 [[nodiscard]] bool too_full_for_clients(int fd);
-/// Checks a descriptor that a client's request made: ErrnoError(EMFILE) when it belongs to the
-/// reserve.
+/// Throws ErrnoError(EMFILE) if `fd`, made for a client's request, belongs to the reserve.
 void need_room(int fd);
 
 }  // namespace dingo

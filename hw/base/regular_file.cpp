@@ -16,7 +16,7 @@ namespace dingo {
 UniqueFd open_regular(const std::filesystem::path& path, int flags, mode_t mode) {
     UniqueFd fd(::open(path.c_str(), flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, mode));
     if (!fd) {
-        errno = errno == ENXIO ? EINVAL : errno;  // a FIFO that nobody reads
+        errno = errno == ENXIO ? EINVAL : errno;  // a FIFO without a reader
         return fd;
     }
     struct stat st {};

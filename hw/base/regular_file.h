@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Files of a run directory, which another user may have made: anything but a regular file (a FIFO
-// would block) is refused, and waiting for a lock has a limit.
+// Opens files of a run directory, which another user may have created: refuses all but regular
+// files (a FIFO would block) and limits the time to wait for a lock.
 #pragma once
 
 #include <sys/types.h>
@@ -14,12 +14,12 @@
 
 namespace dingo {
 
-/// As open(2), close-on-exec. None, with errno; EINVAL: something is there that is no regular file.
+/// open(2) with O_CLOEXEC. Returns an empty descriptor with errno set; EINVAL: not a regular file.
 UniqueFd open_regular(const std::filesystem::path& path, int flags, mode_t mode = 0600);
-/// What a regular file has, up to `most` bytes; "": nothing, or there is none.
+/// Reads at most `most` bytes of a regular file. Returns "" if the file is empty or missing.
 std::string text_of(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 20);
-/// Takes the exclusive flock(2) of a file, which it creates if missing. Empty, with errno;
-/// EWOULDBLOCK: the lock was held for all of `limit`.
+/// Takes the exclusive flock(2) of a file, which is created if missing. Returns an empty descriptor
+/// with errno set; EWOULDBLOCK: timed out after `limit`.
 UniqueFd lock_regular(const std::filesystem::path& path, std::chrono::milliseconds limit);
 
 }  // namespace dingo

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the kernel-less cards of a user live: docs/reference/kernel-less.md.
+// The directory of a user's kernel-less cards: docs/reference/kernel-less.md.
 #pragma once
 
 #include <unistd.h>
@@ -12,10 +12,11 @@
 
 namespace dingo {
 
-/// $DINGO_RUN, else $XDG_RUNTIME_DIR/dingo, else /tmp/dingo-UID. It need not exist. Absolute.
+/// Returns $DINGO_RUN, else $XDG_RUNTIME_DIR/dingo, else /tmp/dingo-UID. May not exist yet.
+/// Absolute.
 inline std::filesystem::path run_dir() {
     if (const char* const dir = std::getenv("DINGO_RUN"); dir != nullptr && *dir != '\0') {
-        std::error_code error;  // no directory is the present one
+        std::error_code error;  // set if the current directory was removed
         const std::filesystem::path path = std::filesystem::absolute(dir, error);
         return error ? std::filesystem::path(dir) : path.lexically_normal();
     }

@@ -27,7 +27,8 @@ SharedMemory::SharedMemory(const char* name, std::size_t size, Writers writers)
     if (at == MAP_FAILED) {
         fail("mmap of shared memory");
     }
-    // A process that gets the descriptor must not be able to remove the pages that we have mapped.
+    // A process that receives the descriptor must not be able to remove the pages that are mapped
+    // here.
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
                       (writers == Writers::kUs ? F_SEAL_FUTURE_WRITE : 0);
     if (::fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {

@@ -9,12 +9,12 @@
 
 namespace dingo {
 
-/// Zeroed memory with a descriptor that others can map (memfd, sealed against resizing).
+/// Zeroed shared memory: a memfd, sealed against resizing, whose descriptor others can map.
 class SharedMemory {
   public:
     enum class Writers { kAll, kUs };
 
-    /// Throws std::system_error. kUs: no other process can map it for writing, even with its
+    /// Throws std::system_error. kUs: no other process can map it writable, even with the
     /// descriptor.
     SharedMemory(const char* name, std::size_t size, Writers writers = Writers::kAll);
     ~SharedMemory();
@@ -29,8 +29,9 @@ class SharedMemory {
     std::span<std::byte> bytes_;
 };
 
-/// Another process's file is in memory and has [offset, offset + length) for good: its pages can be
-/// touched where they are mapped. Not so with huge pages, which may be missing then: SIGBUS.
+/// Returns true if another process's file is on tmpfs and contains [offset, offset + length) for
+/// good (sealed against shrinking): touching its mapped pages cannot raise SIGBUS. False for huge
+/// pages, which may be missing at the time of access.
 [[nodiscard]] bool memory_file_has(int fd, std::uint64_t offset, std::uint64_t length);
 
 }  // namespace dingo

@@ -7,7 +7,7 @@
 
 namespace dingo {
 
-/// Owns a file descriptor; -1 is none. `Close` ends it.
+/// Owns a file descriptor; -1: none. `Close` closes it.
 template <void (*Close)(int)>
 class BasicFd {
   public:
@@ -24,7 +24,7 @@ class BasicFd {
 
     [[nodiscard]] int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
-    /// The caller owns it from now on.
+    /// Passes ownership to the caller.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
     void reset(int fd = -1) {

@@ -28,7 +28,7 @@ bool fits(const std::string& path) {
     return !path.empty() && path.size() < sizeof(sockaddr_un::sun_path);
 }
 
-/// Whether a connection would be accepted, now or once the queue of waiting ones is shorter.
+/// Returns true if a process listens: accepts a connection, or has a full queue (EAGAIN).
 bool somebody_listens(const std::string& path, int type) {
     const UniqueFd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_un address = address_of(path);
@@ -74,7 +74,7 @@ UnixListener::UnixListener(std::string path, const Options& options) : path_(std
         ::unlink(path_.c_str());
     }
     fd_.reset(::socket(AF_UNIX, options.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // Accepted sockets inherit it. Set on them it would miss a message that is faster.
+    // Accepted sockets inherit it. Set on them later, it would miss a message that arrives earlier.
     const int on = 1;
     if (options.credentials &&
         ::setsockopt(fd_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
@@ -105,7 +105,7 @@ UniqueFd UnixListener::accept() {
     const auto take = [this] {
         return ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     };
-    if (!spare_) {  // its last user has closed it by now
+    if (!spare_) {  // it was used, and that connection is closed by now
         spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     }
     UniqueFd taken(take());

@@ -10,17 +10,17 @@
 
 namespace dingo {
 
-/// A listening UNIX socket at a path; removes the path when it goes. A path left by a process that
-/// died is taken over.
+/// A listening UNIX socket at a path, which is removed by the destructor. Replaces a stale path
+/// left by a process that died.
 class UnixListener {
   public:
     struct Options {
         int type = SOCK_STREAM;
-        mode_t mask = 0177;  ///< umask of the path: its owner only
+        mode_t mask = 0177;  ///< umask for the path: accessible to its owner only
         int backlog = 4;
         bool credentials = false;  ///< accepted sockets have SO_PASSCRED
     };
-    /// Throws std::runtime_error that tells the user what is wrong and what to do.
+    /// Throws std::runtime_error with advice for the user.
     explicit UnixListener(std::string path);
     UnixListener(std::string path, const Options& options);
     ~UnixListener();
@@ -29,17 +29,17 @@ class UnixListener {
 
     [[nodiscard]] int fd() const { return fd_.get(); }
     [[nodiscard]] const std::string& path() const { return path_; }
-    /// A new connection, non-blocking; empty, with errno set, when none is waiting (EAGAIN), or one
-    /// was turned away as this process has no descriptors left (EMFILE, ENFILE).
+    /// Accepts a connection, non-blocking. Empty with errno set if none is queued (EAGAIN), or if
+    /// one was closed at once because no descriptors are left (EMFILE, ENFILE).
     [[nodiscard]] UniqueFd accept();
 
   private:
     std::string path_;
     UniqueFd fd_;
-    UniqueFd spare_;  ///< closed to turn a connection away, which would be readable for ever
+    UniqueFd spare_;  ///< released to accept and close a connection when no descriptors are left
 };
 
-/// A connected stream socket; empty with errno set on failure.
+/// Connects a stream socket. Empty with errno set on failure.
 UniqueFd connect_unix(const std::string& path);
 
 }  // namespace dingo
