@@ -90,7 +90,7 @@ std::size_t HeaderTemplate::frame_bytes(Opcode op, std::size_t payload_bytes) co
 }
 
 inline void HeaderTemplate::copy_to(std::byte* p) const noexcept {
-    // Two copies of constant length that overlap are faster than one of variable length.
+    // Two overlapping copies of constant length are faster than one of variable length.
     constexpr std::size_t kMinBytes = kEthernetBytes + kIpv4Bytes + kUdpBytes;
     constexpr std::size_t kHalf = (kMaxBytes + 1) / 2;
     static_assert(kHalf <= kMinBytes);

@@ -3,7 +3,7 @@
 // The CRC is folded as in Gopal et al., "Fast CRC computation for generic polynomials using
 // PCLMULQDQ" (Intel, 2009): a carry-less product moves 128 bits of remainder a constant distance
 // towards the end of the data. Four registers of four such lanes each are folded 2048 bits at a
-// time; in between the bytes that they take in are stored.
+// time; the data that they load are stored in between.
 #include "crc_copy.h"
 
 #include <cstdlib>
@@ -22,8 +22,8 @@ namespace {
 /// CRC-32 (IEEE), bits reflected, as all constants here.
 constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 
-/// x^n modulo the polynomial. One bit to the left, because the product of two reflected numbers of
-/// 64 bits is a reflected number of 127.
+/// x^n modulo the polynomial, shifted left by one bit because the product of two reflected 64-bit
+/// numbers is a reflected 127-bit number.
 constexpr long long power(unsigned n) noexcept {
     std::uint32_t r = 1U << 31;
     while (n-- > 0)
@@ -56,9 +56,9 @@ DINGO_CRC_TARGET inline __m128i fold_onto(__m128i remainder, const Fold& fold, _
                                              _mm_clmulepi64_si128(remainder, by, 0x11)));
 }
 
-/// CRC register after the 128 bits of `lane`, when it was zero before them.
+/// Returns the CRC of the 128 bits of `lane`, with an initial register of zero.
 DINGO_CRC_TARGET inline std::uint32_t reduce(__m128i lane) {
-    // 64 bits, then 32 are folded onto what follows them; the rest is divided (Barrett).
+    // 64 bits, then 32, are folded onto what follows; the rest is divided (Barrett reduction).
     constexpr long long kQuotient = 0x1f7011641;  // x^64 / polynomial
     constexpr long long kDivisor = 2 * static_cast<long long>(kCrc32Polynomial) + 1;
     const __m128i low_word = _mm_set_epi32(0, 0, 0, -1);
@@ -72,7 +72,7 @@ DINGO_CRC_TARGET inline std::uint32_t reduce(__m128i lane) {
     return static_cast<std::uint32_t>(_mm_extract_epi32(_mm_xor_si128(r, q), 1));
 }
 
-/// 64 bytes on their way.
+/// Copies 64 bytes and returns them.
 DINGO_CRC_TARGET inline __m512i pass(std::byte* to, const std::byte* from) {
     const __m512i data = _mm512_loadu_si512(from);
     _mm512_storeu_si512(to, data);
@@ -114,7 +114,7 @@ DINGO_CRC_TARGET std::uint32_t crc_copy(std::uint32_t crc, std::byte* to, const 
     r = fold_onto(_mm512_extracti64x2_epi64(d, 1), kFold256, r);
     r = fold_onto(_mm512_extracti64x2_epi64(d, 2), kFold128, r);
     crc = ~reduce(r);
-    _mm256_zeroupper();  // else SSE instructions that follow are slow on Intel
+    _mm256_zeroupper();  // otherwise later SSE instructions are slow on Intel
     return crc;
 }
 
@@ -127,7 +127,7 @@ bool can_crc_copy() noexcept {
 }
 std::uint32_t crc_copy(std::uint32_t /*crc*/, std::byte* /*to*/, const std::byte* /*from*/,
                        std::size_t /*n*/) noexcept {
-    std::abort();  // not where can_crc_copy() is false
+    std::abort();  // callers check can_crc_copy()
 }
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CRC-32 of bytes while they are copied: a sender reads its payload once instead of twice.
+// Computes the CRC-32 of bytes while copying them: a sender reads its payload once instead of
+// twice.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,14 @@
 
 namespace dingo::packet {
 
-/// crc_copy() takes multiples of this.
+/// crc_copy() copies multiples of this.
 inline constexpr std::size_t kCrcCopyBytes = 256;
 
-/// Whether this processor has what crc_copy() needs: AVX-512 and VPCLMULQDQ.
+/// Returns true if the processor has AVX-512 and VPCLMULQDQ, which crc_copy() needs.
 [[nodiscard]] bool can_crc_copy() noexcept;
 
-/// Copies `n` bytes, n a multiple of kCrcCopyBytes and not 0, and returns their CRC-32 (IEEE,
-/// reflected) behind `crc`, as ISA-L's crc32_gzip_refl does. Only where can_crc_copy().
+/// Copies `n` bytes, a non-zero multiple of kCrcCopyBytes, and returns `crc` continued over them
+/// (IEEE, reflected), as ISA-L's crc32_gzip_refl. Aborts if can_crc_copy() is false.
 std::uint32_t crc_copy(std::uint32_t crc, std::byte* to, const std::byte* from,
                        std::size_t n) noexcept;
 

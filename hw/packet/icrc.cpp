@@ -12,7 +12,7 @@
 namespace dingo::packet {
 namespace {
 
-/// CRC-32 (IEEE, reflected) one bit at a time; only for constants.
+/// CRC-32 (IEEE, reflected) of bytes 0xff, one bit at a time; for constants only.
 constexpr std::uint32_t crc_of_ones(std::size_t bytes) noexcept {
     constexpr std::uint32_t kPolynomial = 0xedb88320;
     std::uint32_t crc = ~0U;
@@ -24,14 +24,14 @@ constexpr std::uint32_t crc_of_ones(std::size_t bytes) noexcept {
     return ~crc;
 }
 
-/// Every ICRC starts with the eight bytes that stand for the LRH.
+/// Each ICRC begins with the eight bytes that stand for the LRH.
 constexpr std::uint32_t kCrcOfDummyLrh = crc_of_ones(8);
 
 constexpr std::byte kOnes{0xff};
 
-/// Size from which ISA-L's vectorised loop runs; it takes less time for 256 bytes than for 100.
+/// Length from which ISA-L uses its vectorised loop; 256 bytes take it less time than 100 without.
 constexpr std::size_t kVectorBytes = 256;
-/// Below this the short loop is as fast.
+/// Up to this length the short loop is as fast.
 constexpr std::size_t kShortBytes = 72;
 
 void mask_ipv4(std::byte* p) noexcept {
@@ -50,8 +50,8 @@ void mask_transport(std::byte* udp) noexcept {
     udp[kUdpBytes + Bth::kResv8aOffset] = kOnes;
 }
 
-/// ISA-L leaves the upper halves of the vector registers in use, which makes every SSE instruction
-/// after it slow on Intel: 250 ns a packet (Xeon, measured).
+/// ISA-L leaves the upper halves of the vector registers dirty, which makes each later SSE
+/// instruction slow on Intel: 250 ns per packet (Xeon, measured).
 void clear_upper_halves() noexcept {
 #if defined(__x86_64__)
     static const bool has_avx = __builtin_cpu_supports("avx") != 0;
@@ -66,7 +66,7 @@ std::uint32_t crc32(std::uint32_t seed, const std::byte* p, std::size_t n) noexc
     return crc;
 }
 
-/// Copies the first `n` bytes of a packet and puts ones into the masked fields.
+/// Copies the first `n` bytes of a packet and sets the masked fields to ones.
 template <std::size_t IpBytes>
 void copy_masked(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     std::memcpy(to, from, n);
@@ -77,8 +77,9 @@ void copy_masked(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     mask_transport(to + IpBytes);
 }
 
-/// A packet of at most kVectorBytes: moved to the end of a block of zeros. Zeros do not change a
-/// CRC register that is zero, and the register left by the dummy LRH joins the first four bytes.
+/// ICRC of a packet of at most kVectorBytes, moved to the end of a zeroed block. Leading zeros do
+/// not change a CRC register of zero; the register after the dummy LRH is XORed into the first four
+/// bytes.
 template <std::size_t IpBytes>
 std::uint32_t icrc_in_block(std::span<const std::byte> packet) noexcept {
     alignas(64) std::array<std::byte, kVectorBytes> block{};
@@ -128,7 +129,7 @@ void icrc_append_copying(std::span<std::byte> frame, std::size_t l3_offset, L3Ki
         icrc_append(frame, l3_offset, l3);
         return;
     }
-    // Headers of the longest request are shorter than the buffer: IPv6, UDP, BTH, ATOMICETH, IMM.
+    // The buffer holds the headers of the longest packet: IPv6, UDP, BTH, AtomicETH.
     alignas(64) std::array<std::byte, 128> headers;
     const std::byte* const l3_at = frame.data() + l3_offset;
     const auto header_bytes = static_cast<std::size_t>(payload.data() - l3_at);

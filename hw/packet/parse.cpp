@@ -7,13 +7,13 @@
 namespace dingo::packet {
 namespace {
 
-/// What both IP versions have to say about the datagram behind them.
+/// Result of parsing an IPv4 or IPv6 header.
 struct Layer3 {
     std::size_t header_bytes;
-    std::size_t datagram_bytes;  ///< UDP header and all behind it, by the IP length
+    std::size_t datagram_bytes;  ///< UDP header and all that follows, by the IP length
 };
 
-/// True when the IP payload at `p` starts with a UDP header to the RoCE port.
+/// Returns true if the UDP header at `udp` has RoCE's destination port.
 bool to_roce_port(const std::byte* udp) noexcept {
     return load_be16(udp + UdpHeader::kDstPortOffset) == kRoceUdpPort;
 }
@@ -25,7 +25,7 @@ ParseResult parse_ipv4(const std::byte* p, std::size_t available, Packet& out,
     const Ipv4Header ip = Ipv4Header::load(p);
     if (ip.version_ihl != Ipv4Header::kVersionIhl || ip.protocol != kIpProtocolUdp)
         return ParseResult::kNotRoce;
-    // Later fragments have no UDP header to check: the host's stack reassembles them.
+    // Later fragments have no UDP header to check: the host's network stack reassembles them.
     if ((ip.flags_fragment & Ipv4Header::kFragmentOffsetMask) != 0)
         return ParseResult::kNotRoce;
     if (!to_roce_port(p + kIpv4Bytes))
@@ -73,8 +73,8 @@ ParseResult parse_ipv6(const std::byte* p, std::size_t available, Packet& out,
     return ParseResult::kRoce;
 }
 
-/// Loads the extension headers that `op` has and zeroes the others; the caller checked that they
-/// are there. Every member is written here once: clearing the whole Packet first costs more.
+/// Loads the extension headers of `op` and zeroes the others; the caller checked the length. Writes
+/// each member once, which is cheaper than clearing the whole Packet first.
 void load_extensions(const std::byte* p, const OpcodeTraits& op, TransportHeaders& out) noexcept {
     out.deth = {};
     out.reth = {};
@@ -113,7 +113,7 @@ ParseResult parse(std::span<const std::byte> frame, Packet& out) noexcept {
     if (size < kEthernetBytes)
         return ParseResult::kRunt;
 
-    // Copy directly: going through an EthernetHeader makes the compiler stall on store forwarding.
+    // Copied directly: via an EthernetHeader, the CPU stalls on store forwarding.
     std::memcpy(out.dmac.bytes.data(), base, out.dmac.bytes.size());
     std::memcpy(out.smac.bytes.data(), base + out.dmac.bytes.size(), out.smac.bytes.size());
     std::uint16_t ether_type = load_be16(base + EthernetHeader::kTypeOffset);
@@ -141,7 +141,7 @@ ParseResult parse(std::span<const std::byte> frame, Packet& out) noexcept {
         return result;
 
     offset += l3.header_bytes;
-    const std::size_t end = offset + l3.datagram_bytes;  // what follows is Ethernet padding
+    const std::size_t end = offset + l3.datagram_bytes;  // Ethernet padding may follow
     const UdpHeader udp = UdpHeader::load(base + offset);
     if (udp.length != l3.datagram_bytes)
         return ParseResult::kUdpLength;

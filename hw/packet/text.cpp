@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From packets to text, and from a script's packet to a frame.
+// Formats packets as text, and builds frames from packets of a script.
 #include "dingo/packet/text.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace dingo::packet {
 namespace {
 
-/// Appends to the text. fmt::format_to would compile all of fmt here again: 3 s.
+/// Appends to `text`. fmt::format_to would add 3 s of compilation.
 template <class... Args>
 void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
     text += fmt::format(format, std::forward<Args>(args)...);
@@ -94,7 +94,8 @@ void payload_text(std::string& out, std::span<const std::byte> payload, bool exp
         add(out, "{:02x}", std::to_integer<unsigned>(b));
 }
 
-/// Puts the script's overrides into the path. False: one address is IPv4 and the other IPv6.
+/// Applies the script's overrides to the path. Returns false if one address is IPv4 and the other
+/// IPv6.
 bool override_path(NetworkPath& path, const TextPacket& packet) {
     path.smac = packet.smac.value_or(path.smac);
     path.dmac = packet.dmac.value_or(path.dmac);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From a line of a packet script to a packet.
+// Parses lines of packet scripts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace dingo::packet {
 namespace {
 
-constexpr std::size_t kMaxPayload = 65535;  // no IP datagram carries more
+constexpr std::size_t kMaxPayload = 65535;  // limit of an IP datagram
 constexpr std::uint64_t k2Bits = 0x3;
 constexpr std::uint64_t k4Bits = 0xf;
 constexpr std::uint64_t k5Bits = 0x1f;
@@ -40,8 +40,8 @@ constexpr std::array kFlags = {
     Flag{"badicrc", [](TextPacket& p) { p.bad_icrc = true; }},
 };
 
-/// A key with a number: what it may be at most and which extension header it belongs to (0: any
-/// packet has it; several bits: one of them).
+/// A key with a number: its maximum and the extension headers that have the field (0: any packet;
+/// several bits: any of them).
 struct Number {
     std::string_view key;
     std::uint64_t max;
@@ -195,8 +195,8 @@ bool read_syndrome(std::string_view text, std::uint8_t& out) {
     return true;
 }
 
-/// Keys whose value is not a number. Returns false when the key is not one of them; a value that
-/// cannot be read sets `bad`.
+/// Reads keys whose value is not a number. Returns false if the key is not one of them; a value
+/// that cannot be parsed sets `bad`.
 bool read_other(std::string_view key, std::string_view value, TextPacket& packet, bool& bad) {
     if (key == "payload")
         bad = !read_payload(value, packet.payload);
@@ -215,7 +215,7 @@ bool read_other(std::string_view key, std::string_view value, TextPacket& packet
     return true;
 }
 
-/// Applies one word. Returns the error, empty when there is none.
+/// Applies one word. Returns an error, or "".
 std::string apply_word(std::string_view word, TextPacket& packet) {
     const OpcodeTraits& op = traits(packet.bth.opcode);
     const auto equals = word.find('=');
@@ -248,7 +248,7 @@ std::string apply_word(std::string_view word, TextPacket& packet) {
     return bad ? fmt::format("bad value '{}' for '{}'", text, key) : std::string{};
 }
 
-/// Takes the next word off `line`; empty at the end.
+/// Removes the next word from `line` and returns it; empty at the end.
 std::string_view next_word(std::string_view& line) {
     constexpr std::string_view kBlanks = " \t\r\n";
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));

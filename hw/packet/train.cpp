@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMinPmtu = 256;
 
-/// The opcode of a packet at its place in a train with opcode `train`.
+/// Returns the opcode of the first, a middle or the last packet of a train with opcode `train`.
 Opcode opcode_at(Opcode train, bool first, bool last) noexcept {
     const OpcodeTraits& op = traits(train);
     first = first && op.first;
@@ -55,8 +55,8 @@ bool is_train_opcode(const OpcodeTraits& op) noexcept {
 
 std::size_t train_wire_bytes(const OpcodeTraits& op, std::size_t l2_to_udp,
                              std::size_t payload_bytes, unsigned packets) noexcept {
-    // Each extension header is in one of the packets, but for the AETH of READ responses, which
-    // the first and the last one have.
+    // Each extension header is in one of the packets, except the AETH of READ responses, which is
+    // in the first and in the last one.
     const std::size_t second_aeth =
         op.is_read_response() && op.only() && packets > 1 ? kAethBytes : 0;
     return l2_to_udp + op.header_bytes + payload_bytes + pad_for(payload_bytes) + kIcrcBytes +

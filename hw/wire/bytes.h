@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Header fields of 16 bits in network order, as arithmetic on frames writes them.
+// Loads and stores 16-bit header fields in network byte order, for arithmetic on frames.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dingo {
 
-/// The low 16 bits of `value`.
+/// Stores the low 16 bits of `value`.
 inline void put16(std::byte* p, std::size_t value) {
     packet::store_be16(p, static_cast<std::uint16_t>(value));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the parts of a frame are, as far as the fault injector cares. Nothing is verified: a
-// frame that dingo::packet::parse() refuses can still be aimed at.
+// Locates the parts of a frame for the fault injector. Checks no more than it needs: faults may
+// also target a frame that dingo::packet::parse() rejects.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace dingo {
 
-/// Offsets into a frame; 0 = the frame has no such part.
+/// Offsets into a frame; 0: the frame has no such part.
 struct FrameParts {
     std::size_t ip = 0;       ///< IPv4 or IPv6 header
     std::size_t l4 = 0;       ///< first byte after the IP header
@@ -28,8 +28,8 @@ struct FrameParts {
     [[nodiscard]] bool roce() const { return bth != 0; }
 };
 
-/// Looks through at most two VLAN tags, at IPv4 (first fragments) and IPv6 without extension
-/// headers. RoCE v2 is UDP to port 4791 with room for BTH and ICRC.
+/// Parses at most two VLAN tags, IPv4 (first fragments) and IPv6 without extension headers. RoCE v2
+/// is UDP to port 4791 with room for BTH and ICRC.
 inline FrameParts classify(std::span<const std::byte> frame) {
     constexpr std::size_t kUdpBytes = 8;
     constexpr std::size_t kIcrcBytes = 4;

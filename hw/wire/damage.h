@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Changing a frame: which bytes of it may be hit, flipping bits there, marking congestion.
+// Changes frames for the fault injector: selects the bytes, flips bits in them, marks congestion.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace dingo {
 
-/// SplitMix64: small, and the same everywhere, which std:: distributions are not.
+/// SplitMix64: small, and reproducible everywhere, unlike the distributions of std.
 class FaultRandom {
   public:
     explicit FaultRandom(std::uint64_t seed) : state_(seed) {}
@@ -30,7 +30,7 @@ class FaultRandom {
     std::uint64_t state_;
 };
 
-/// Bytes of a frame that a corruption may hit: first..end without the `holes`, ascending.
+/// The bytes of a frame that may be corrupted: first..end except `holes`, which are ascending.
 struct FaultTarget {
     std::size_t first = 0;
     std::size_t end = 0;
@@ -39,7 +39,7 @@ struct FaultTarget {
 
     void except(std::size_t at) { holes[hole_count++] = at; }
     [[nodiscard]] std::size_t bytes() const { return end > first ? end - first - hole_count : 0; }
-    /// The n-th byte that may be hit.
+    /// Returns the offset of the n-th such byte.
     [[nodiscard]] std::size_t at(std::size_t n) const {
         n += first;
         for (std::size_t i = 0; i < hole_count; i++)
@@ -48,15 +48,15 @@ struct FaultTarget {
     }
 };
 
-/// Where `part` is in a frame of `size` bytes; no bytes() where the frame has no such part.
+/// Locates `part` in a frame of `size` bytes; bytes() is 0 if the frame has no such part.
 FaultTarget target_of(FaultPart part, const FrameParts& parts, std::size_t size);
 
-/// Flips `bits` different bits of the target, or all of them if it has fewer.
+/// Flips `bits` different bits of the target, or all if it has fewer.
 void flip_bits(std::span<std::byte> frame, const FaultTarget& target, unsigned bits,
                FaultRandom& random);
 
-/// Sets ECN to CE in the IP header, which must be there; the IPv4 checksum stays as right as it
-/// was.
+/// Sets ECN to CE in the IP header, which must exist, and updates the IPv4 checksum by the
+/// difference: a wrong checksum stays wrong.
 void mark_congestion(std::span<std::byte> frame, const FrameParts& parts);
 
 }  // namespace dingo

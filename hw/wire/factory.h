@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside dingo_wire: the constructors behind make_wire(), one for each form of --wire. `args` is
-// what follows the colon. Each throws WireError.
+// Internal to dingo_wire: the constructors behind make_wire(), one for each form of --wire. `args`
+// is the text after the colon. All throw WireError.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& op
 /// Records both directions of `inner` in a pcap file.
 std::unique_ptr<Wire> make_pcap_tee(std::unique_ptr<Wire> inner, const std::string& path);
 
-/// Puts the fault injector around `inner`.
+/// Wraps `inner` in the fault injector.
 std::unique_ptr<Wire> make_fault_injector(std::unique_ptr<Wire> inner, std::string_view spec,
                                           std::uint64_t seed);
 

@@ -22,7 +22,7 @@ bool in(const std::vector<FaultRange>& list, std::uint64_t value) {
                                        [&](const FaultRange& r) { return r.contains(value); });
 }
 
-/// A rule at work.
+/// A rule and its state.
 class ActiveRule {
   public:
     ActiveRule(FaultRule rule, std::uint64_t seed, std::size_t place)
@@ -33,7 +33,7 @@ class ActiveRule {
     [[nodiscard]] bool looks_at(Direction dir) const { return dir == kTx ? rule_.tx : rule_.rx; }
     FaultRandom& random(Direction dir) { return random_[dir]; }
 
-    /// Whether the rule acts on this frame. Counts it, and draws.
+    /// Returns true if the rule acts on this frame. Counts the frame and draws a random number.
     bool acts_on(Direction dir, const FrameParts& parts, std::size_t size) {
         if (!looks_at(dir) || !matches(parts, size))
             return false;
@@ -70,7 +70,7 @@ class ActiveRule {
     std::uint64_t acted_ = 0;
 };
 
-/// What happens to one frame, beside being changed.
+/// What happens to a frame, apart from changes of its bytes.
 struct Verdict {
     bool drop = false;
     bool duplicate = false;
@@ -97,7 +97,7 @@ class FaultInjector final : public WireLayer {
     void end_frame_without_icrc(std::size_t len) override { inner().end_frame_without_icrc(len); }
     bool takes_references() const override { return inner().takes_references(); }
     bool takes_trains() const override { return !side_[kTx].busy() && inner().takes_trains(); }
-    /// Faults are packets'.
+    /// Faults act on packets, so there are no trains while rules are active.
     std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
                                                     std::uint64_t to) override {
         if (side_[kTx].busy())
@@ -124,7 +124,7 @@ class FaultInjector final : public WireLayer {
             inner().end_frame(len);
             side_[kTx].passed++;
             if (verdict.duplicate && !send(copy_))
-                hold(kTx, copy_, Verdict{});  // until the wire takes it
+                hold(kTx, copy_, Verdict{});  // until the wire has room
         }
         release_tx();
     }
@@ -203,7 +203,7 @@ class FaultInjector final : public WireLayer {
         }
     }
 
-    /// Asks the rules, and changes the frame as they say.
+    /// Applies the rules: changes the frame and returns what else happens to it.
     Verdict judge(Direction dir, std::span<std::byte> frame) {
         Verdict out;
         const FrameParts parts = classify(frame);
@@ -250,7 +250,7 @@ class FaultInjector final : public WireLayer {
         return out;
     }
 
-    /// False when too much is held already: the frame then passes at once.
+    /// Returns false if too many frames are held: the frame then passes at once.
     bool hold(Direction dir, std::span<const std::byte> frame, const Verdict& verdict) {
         Side& side = side_[dir];
         for (int copies = verdict.duplicate ? 2 : 1; copies > 0; copies--) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Faults on the wire, on purpose and repeatable.
+// Reproducible fault injection on the wire.
 //
-// A specification is a list of rules, separated by `;`. A rule is an action with its selectors:
+// A specification is a list of rules, separated by `;`. A rule is an action and its selectors:
 //
 //     drop:p=1%                                    one frame in a hundred
 //     corrupt:qpn=0x11,psn=5..9,once               the first frame to that QP with such a PSN
@@ -10,7 +10,7 @@
 //     drop:opcode=rc_read_response_*,nth=3         the third of these
 //     ecn:p=0.1 ; drop:dir=rx,type=other,p=5%
 //
-// and for rules that need no more than a probability, separated by commas:
+// Rules with no more than a probability may be separated by commas:
 //
 //     drop=1%,reorder=1%,corrupt=0.1%
 //
@@ -45,11 +45,10 @@
 //   every=N       only each N-th of them
 //   count=N       at most N times; `once` is count=1
 //
-// Numbers are decimal or 0x hexadecimal. Rules are asked in order, and all look at the frame as it
-// came. If several match, each acts; a dropped frame is not shown to the rules behind. A frame is
-// held once, for the longest time. Every rule and direction has a random sequence of its own that
-// starts from the seed and the rule's place in the list: the same frames in a direction meet the
-// same faults.
+// Numbers are decimal or 0x hexadecimal. Rules are applied in order; each examines the frame as it
+// arrived. If several match, all act; a dropped frame is not passed to later rules. A frame is held
+// once, for the longest time. Each rule has a random sequence per direction, seeded by the seed and
+// the rule's position in the list: the same frames in a direction meet the same faults.
 #pragma once
 
 #include <array>
@@ -68,7 +67,7 @@ enum class FaultAction : std::uint8_t { kDrop, kDuplicate, kReorder, kCorrupt, k
 enum class FaultPart : std::uint8_t { kL4, kEth, kIp, kBth, kPayload, kIcrc, kAny };
 enum class FaultType : std::uint8_t { kAny, kRoce, kOther };
 
-/// first..last, both included; wraps where first > last.
+/// first..last, inclusive; wraps if first > last.
 struct FaultRange {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
@@ -77,14 +76,14 @@ struct FaultRange {
     }
 };
 
-/// One rule, as written.
+/// One rule of a specification.
 struct FaultRule {
     FaultAction action = FaultAction::kDrop;
     double probability = 1.0;
     bool tx = true;
     bool rx = false;
     FaultType type = FaultType::kAny;
-    std::vector<FaultRange> qpn;  // an empty list matches every frame
+    std::vector<FaultRange> qpn;  // empty lists match every frame
     std::vector<FaultRange> psn;
     std::vector<FaultRange> nth;
     bool any_opcode = true;
@@ -94,13 +93,13 @@ struct FaultRule {
     FaultPart part = FaultPart::kL4;
     unsigned bits = 1;
     unsigned by = 3;
-    Nanoseconds time = 0;  // delay, or the limit of reorder
+    Nanoseconds time = 0;  // delay, or the time limit of reorder
     Nanoseconds jitter = 0;
-    std::string text;  // the specification as it was given
+    std::string text;  // the rule's text
 };
 
-/// Reads a specification; "" gives no rules. Throws WireError that quotes the offending word, says
-/// where it stands and what could stand there.
+/// Parses a specification; "" gives no rules. Throws WireError that quotes the offending word,
+/// shows its position and says what is allowed there.
 std::vector<FaultRule> parse_faults(std::string_view spec);
 
 }  // namespace dingo

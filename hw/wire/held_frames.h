@@ -14,7 +14,7 @@ namespace dingo {
 
 inline constexpr std::size_t kMaxHeldFrames = 16'384;
 inline constexpr std::size_t kMaxHeldBytes = 64UL * 1024 * 1024;
-/// A frame with this mark waits for its time only.
+/// Mark of a frame that waits for its time only.
 inline constexpr std::uint64_t kNoMark = ~std::uint64_t{0};
 
 /// Frames held back in one direction.
@@ -28,7 +28,7 @@ class HeldFrames {
         return frames_.empty() ? kNever : frames_.begin()->first.first;
     }
 
-    /// Holds a frame until `due`, or until `mark` frames have passed.
+    /// Holds a frame until time `due`, or until the count of passed frames reaches `mark`.
     void add(std::span<const std::byte> frame, Nanoseconds due, std::uint64_t mark) {
         const Key key{due, sequence_++};
         frames_.emplace(key, Held{{frame.begin(), frame.end()}, mark});
@@ -37,7 +37,7 @@ class HeldFrames {
             marks_.emplace(Mark{mark, key.second}, key);
     }
 
-    /// The next frame to release, empty if none. Its place is kept until pop().
+    /// Returns the next frame to release, empty if none. It stays valid until pop().
     [[nodiscard]] std::span<const std::byte> ready(Nanoseconds now, std::uint64_t passed) {
         if (!marks_.empty() && marks_.begin()->first.first <= passed)
             ready_ = marks_.begin()->second;
@@ -48,7 +48,7 @@ class HeldFrames {
         return frames_.at(ready_).bytes;
     }
 
-    /// Forgets the frame that ready() gave.
+    /// Removes the frame that ready() returned.
     void pop() {
         const auto it = frames_.find(ready_);
         bytes_ -= it->second.bytes.size();

@@ -6,10 +6,10 @@
 namespace dingo {
 namespace {
 
-// Polynomials modulo the CRC's, reflected: bit 31 is x^0.
+// Polynomials modulo that of the CRC, reflected: bit 31 is x^0.
 constexpr std::uint32_t kPolynomial = 0xedb88320;
 constexpr std::uint32_t kOne = 0x80000000;
-constexpr std::uint32_t kByte = kOne >> 8;  // x^8: one byte further
+constexpr std::uint32_t kByte = kOne >> 8;  // x^8: shift by one byte
 
 constexpr std::uint32_t times_x(std::uint32_t a) {
     return a >> 1 ^ ((a & 1) != 0 ? kPolynomial : 0);
@@ -30,7 +30,7 @@ constexpr std::uint32_t power(std::uint32_t base, std::size_t exponent) {
     return out;
 }
 
-/// CRC register, zero before, behind the two bytes of a field.
+/// Returns the CRC register, initially zero, after the two bytes of a field.
 constexpr std::uint32_t register_of(std::uint16_t field) {
     std::uint32_t out = 0;
     for (const unsigned byte : {unsigned{field} >> 8, unsigned{field} & 0xff}) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The ICRC is linear: changing 16 bits of a packet changes it by a value that depends only on those
-// bits and on how many bytes follow. So an ICRC can be moved to another IPv4 identification without
-// reading the packet, and an unknown identification can be computed from the ICRC.
+// bits and on the number of bytes that follow. So an ICRC can be adapted to another IPv4
+// identification without reading the packet, and an unknown identification can be computed from the
+// ICRC.
 #pragma once
 
 #include <array>
@@ -13,12 +14,12 @@ namespace dingo {
 
 class IcrcShift {
   public:
-    /// For a 16-bit field (big-endian) that is followed by `bytes_behind` covered bytes.
+    /// For a 16-bit big-endian field that is followed by `bytes_behind` bytes covered by the ICRC.
     explicit IcrcShift(std::size_t bytes_behind);
 
     [[nodiscard]] std::size_t bytes_behind() const { return bytes_behind_; }
 
-    /// How the ICRC changes when the field changes by `bits`.
+    /// Returns the change (XOR) of the ICRC when the field changes by `bits` (XOR).
     [[nodiscard]] std::uint32_t change(std::uint16_t bits) const {
         std::uint32_t out = 0;
         for (unsigned i = 0; bits != 0; i++, bits >>= 1)
@@ -26,8 +27,7 @@ class IcrcShift {
         return out;
     }
 
-    /// The change of the field that causes this change of the ICRC; none when there is no such
-    /// change.
+    /// Returns the change of the field that causes this change of the ICRC; nullopt if none does.
     [[nodiscard]] std::optional<std::uint16_t> solve(std::uint32_t icrc_change) const;
 
   private:
@@ -40,7 +40,7 @@ class IcrcShift {
     std::array<Row, 32> rows_{};  // by leading bit: the basis in echelon form
 };
 
-/// The shifts used last, by distance.
+/// Cache of recently used shifts, by distance.
 class IcrcShiftCache {
   public:
     const IcrcShift& at(std::size_t bytes_behind) {

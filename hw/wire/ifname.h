@@ -11,7 +11,7 @@
 
 namespace dingo {
 
-/// `name` as an interface name, or WireError.
+/// Returns `name` if it is a valid interface name; else throws WireError.
 inline std::string checked_ifname(std::string_view wire, std::string_view name) {
     if (name.empty() || name.size() >= IFNAMSIZ || name.find_first_of("/ %:") != name.npos)
         throw WireError(

@@ -11,7 +11,7 @@
 
 namespace dingo {
 
-/// A layer around another wire. Forwards everything that layers do not change.
+/// Base of layers around another wire. Forwards all calls that layers do not change.
 class WireLayer : public Wire {
   public:
     explicit WireLayer(std::unique_ptr<Wire> inner) : inner_(std::move(inner)) {}

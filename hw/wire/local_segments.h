@@ -13,32 +13,33 @@
 
 namespace dingo {
 
-/// An end of a shm segment in this process.
+/// A card's end of a shm segment in this process.
 class LocalMember {
   public:
     virtual ~LocalMember() = default;
-    /// The card's socket in the segment's directory.
+    /// Path of the card's socket in the segment's directory.
     [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
     [[nodiscard]] virtual const ShmCard& card() const = 0;
     /// Another card of this process has joined the segment. Called with the gate held.
     virtual void meet(std::unique_ptr<ShmPeer> peer) = 0;
 };
 
-/// The shm segments of the cards that one thread serves. Two such cards on one segment are joined
-/// by a wire that needs no system call, instead of by their sockets. Wires may come and go in
-/// another thread than that, but in one.
+/// The shm segments of the cards that one thread serves. Two such cards on one segment are
+/// connected by a wire without system calls, instead of by their sockets. Wires may be created and
+/// destroyed by another thread than the one that serves them, but by one only.
 class LocalSegments {
   public:
-    /// `gate`: of the thread that serves the cards; null: wires come and go in that thread.
+    /// `gate`: of the thread that serves the cards; null: that thread creates and destroys the
+    /// wires.
     explicit LocalSegments(std::shared_ptr<Gate> gate = nullptr) : gate_(std::move(gate)) {}
 
-    /// Held while two wires meet or part.
+    /// Held while two wires connect or disconnect.
     [[nodiscard]] Gate* gate() const { return gate_.get(); }
 
     void add(LocalMember& member) { members_.push_back(&member); }
     void remove(LocalMember& member) { std::erase(members_, &member); }
 
-    /// The members whose segment is in `directory`.
+    /// Returns the members whose segment is in `directory`.
     [[nodiscard]] std::vector<LocalMember*> on(const std::filesystem::path& directory) const {
         std::vector<LocalMember*> out;
         std::copy_if(members_.begin(), members_.end(), std::back_inserter(out),

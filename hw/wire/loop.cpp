@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The in-process wire: two single-producer single-consumer byte rings.
+// The in-process wire: two single-producer single-consumer rings of frames.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,14 +15,14 @@ namespace dingo {
 namespace {
 
 /// Records of {length, frame}, each starting at a multiple of kAlign and contiguous: a record that
-/// does not fit before the end of the ring starts at its beginning, after a kSkip mark.
+/// does not fit before the end of the ring starts at the beginning, after a kSkip mark.
 class FrameRing {
   public:
     explicit FrameRing(std::size_t bytes)
         : buffer_(std::bit_ceil(std::max(bytes, 4 * (kMaxFrame + kAlign)))),
           mask_(buffer_.size() - 1) {}
 
-    /// Producer: room for a frame, empty when the ring is full.
+    /// Producer: returns room for a frame; empty if the ring is full.
     std::span<std::byte> reserve(std::size_t max_len) {
         const std::size_t need = record_size(max_len);
         const std::size_t to_end = buffer_.size() - (head_ & mask_);
@@ -36,7 +36,7 @@ class FrameRing {
         return {&buffer_[(reserved_ & mask_) + kAlign], max_len};
     }
 
-    /// Producer: makes the frame in the reserved room visible; 0 takes the reservation back.
+    /// Producer: publishes the frame in the reserved room; 0 cancels the reservation.
     void commit(std::size_t len) {
         if (len == 0)
             return;
@@ -47,7 +47,7 @@ class FrameRing {
         published_.store(head_, std::memory_order_release);
     }
 
-    /// Consumer: the oldest frame, empty when there is none.
+    /// Consumer: returns the oldest frame; empty if there is none.
     std::span<const std::byte> front() {
         std::uint64_t at = tail_.load(std::memory_order_relaxed);
         if (at == cached_head_) {
@@ -64,14 +64,15 @@ class FrameRing {
         return {&buffer_[(at & mask_) + kAlign], len};
     }
 
-    /// Consumer: gives the space of the oldest frame back.
+    /// Consumer: frees the space of the oldest frame.
     void pop(std::size_t len) {
         tail_.store(tail_.load(std::memory_order_relaxed) + record_size(len),
                     std::memory_order_release);
     }
 
   private:
-    static constexpr std::size_t kAlign = 16;  // the length takes this much, so frames are aligned
+    // bytes of a record's length, so that frames are aligned
+    static constexpr std::size_t kAlign = 16;
     static constexpr std::uint32_t kSkip = ~std::uint32_t{0};
 
     static std::size_t record_size(std::size_t len) {
@@ -88,7 +89,7 @@ class FrameRing {
 
     std::vector<std::byte> buffer_;
     const std::uint64_t mask_;
-    // Producer's, consumer's and shared positions on lines of their own: no false sharing.
+    // The producer's, the consumer's and shared positions are on separate cache lines.
     alignas(64) std::uint64_t head_ = 0;
     std::uint64_t reserved_ = 0;
     std::uint64_t cached_tail_ = 0;

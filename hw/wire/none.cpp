@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire that leads nowhere.
+// The wire that is connected to nothing.
 #include <array>
 
 #include "wire/factory.h"

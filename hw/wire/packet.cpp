@@ -2,10 +2,10 @@
 //
 // Raw frames on an existing interface (AF_PACKET): the wire leaves this host, or ends in a veth.
 //
-// What the kernel postpones for its own stack is finished here: checksums and segmentation that a
-// local sender left to "hardware" (PACKET_VNET_HDR tells; on a veth that is every TCP frame), and
-// the VLAN tag that was taken out of the frame (PACKET_AUXDATA tells). The interface should have
-// no IP address of the host's, or the host's stack answers too.
+// Completes what the kernel postpones: checksums and segmentation that a local sender left to
+// "hardware" (reported by PACKET_VNET_HDR; on a veth every TCP frame), and the VLAN tag that was
+// removed from the frame (reported by PACKET_AUXDATA). The interface should have no IP address of
+// the host, or the host's network stack answers, too.
 #include <fmt/format.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -68,7 +68,7 @@ class PacketWire final : public SocketWire {
             if (static_cast<unsigned>(got) < ask)
                 break;
         }
-        return std::min(done, budget);  // the pieces of a segmented frame come together
+        return std::min(done, budget);  // all segments of a frame are delivered together
     }
 
     void advance(Nanoseconds) override {}
@@ -79,7 +79,7 @@ class PacketWire final : public SocketWire {
     WireStats stats() const override {
         tpacket_stats kernel{};
         socklen_t len = sizeof kernel;
-        // Reading them sets them to zero.
+        // Reading the statistics resets them.
         if (::getsockopt(socket_.get(), SOL_PACKET, PACKET_STATISTICS, &kernel, &len) == 0)
             overruns_ += kernel.tp_drops;
         WireStats out = stats_;
@@ -99,7 +99,7 @@ class PacketWire final : public SocketWire {
                 "packet wire: there is no interface '{}'; `ip link` lists them, or use tap:{} "
                 "to make one",
                 name_, name_));
-        // Protocol 0 until it is bound: nothing from other interfaces gets in between.
+        // Protocol 0 until bind(), so that no frames of other interfaces are received before.
         socket_ = UniqueFd(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (!socket_)
             throw_errno("packet wire: cannot make a raw socket", errno, kPrivilege);
@@ -138,7 +138,7 @@ class PacketWire final : public SocketWire {
             blocked_ = true;
             return;
         }
-        // ENOBUFS: the interface's queue was full and dropped it, as any switch would.
+        // ENOBUFS: the interface's queue was full and the frame was dropped, as by any switch.
         const bool no_peer = errno == ENETDOWN || errno == ENXIO || errno == ENODEV;
         (no_peer ? stats_.tx_no_peer : stats_.tx_errors)++;
         tx_.pop(1);
@@ -185,7 +185,7 @@ class PacketWire final : public SocketWire {
         return done;
     }
 
-    /// There are kVlanBytes of room in front of `frame`.
+    /// `frame` must have kVlanBytes of room in front of it.
     void deliver_one(FrameSink& sink, std::byte* frame, std::size_t len, std::uint32_t tag) {
         if (tag != 0) {
             frame -= kVlanBytes;
@@ -199,7 +199,7 @@ class PacketWire final : public SocketWire {
         sink.on_frame({frame, len});
     }
 
-    /// The VLAN tag (type and TCI) that the kernel took out of a frame; 0 when there was none.
+    /// Returns the VLAN tag (type and TCI) that the kernel removed from a frame; 0 if none.
     static std::uint32_t stripped_vlan(msghdr& msg) {
         for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
             if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Records what passes on a wire, both directions, in a pcap file with nanosecond stamps that
-// Wireshark reads. Whole records are handed to the kernel at least every kFlushEvery, so that the
-// file of a killed process is readable and misses next to nothing.
+// Records all frames of a wire, both directions, in a pcap file with nanosecond timestamps.
+// Complete records are passed to the kernel at least every kFlushEvery, so that the file of a
+// killed process is readable and nearly complete.
 #include <fmt/format.h>
 #include <pcap/pcap.h>
 
@@ -41,7 +41,7 @@ class Capture {
             throw WireSystemError(
                 fmt::format("pcap: cannot write '{}': {}", path, std::strerror(error)));
         }
-        // The buffer never runs over by itself, so only whole records reach the file.
+        // The buffer is flushed before it can overflow, so only complete records reach the file.
         std::setvbuf(file, buffer_.data(), _IOFBF, buffer_.size());
         dumper_ = pcap_dump_fopen(pcap_, file);
         if (dumper_ == nullptr) {
@@ -66,7 +66,7 @@ class Capture {
         ::clock_gettime(CLOCK_REALTIME, &now);
         pcap_pkthdr header{};
         header.ts.tv_sec = now.tv_sec;
-        header.ts.tv_usec = now.tv_nsec;  // nanoseconds, by the precision of the file
+        header.ts.tv_usec = now.tv_nsec;  // nanoseconds, as set for the file
         header.caplen = header.len = static_cast<bpf_u_int32>(frame.size());
         pcap_dump(reinterpret_cast<u_char*>(dumper_), &header,
                   reinterpret_cast<const u_char*>(frame.data()));
@@ -103,10 +103,11 @@ class PcapTee final : public WireLayer {
     std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override {
         return room_ = inner().begin_frame_to(max_len, to);
     }
-    bool needs_icrc() const override { return true; }  // as it looks on any other wire
+    // so that the capture looks as on any other wire
+    bool needs_icrc() const override { return true; }
     void end_frame(std::size_t len) override {
         if (len != 0)
-            record(room_.first(len));  // before it is given away
+            record(room_.first(len));  // before its room is passed on
         inner().end_frame(len);
     }
 

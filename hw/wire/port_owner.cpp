@@ -18,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One line of /proc/net/udp*.
+/// A line of /proc/net/udp or udp6.
 struct Bound {
-    std::string address;  ///< 32-bit words of it in hexadecimal
+    std::string address;  ///< hexadecimal 32-bit words, as in the file
     unsigned long port = 0;
-    std::uint64_t inode = 0;  ///< 0: none, the kernel's own
+    std::uint64_t inode = 0;  ///< 0: a socket of the kernel
 };
 
 std::vector<Bound> bound_sockets(const char* table) {
@@ -45,7 +45,7 @@ std::vector<Bound> bound_sockets(const char* table) {
     return out;
 }
 
-/// The process that has the socket open; "" when none that we may look at does.
+/// Returns the process that has the socket open; "" if none is found or /proc denies access.
 std::string holder_of(std::uint64_t inode) {
     const std::string wanted = fmt::format("socket:[{}]", inode);
     std::error_code error;

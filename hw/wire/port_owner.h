@@ -7,12 +7,13 @@
 
 namespace dingo {
 
-/// The owner of a UDP port of this network namespace, as text: "process 123 (name)", "the kernel's
-/// rdma_rxe module", or "another process" when /proc does not show it; "" when the port is free.
+/// Returns the owner of a UDP port in this network namespace as text: "process 123 (name)", or if
+/// /proc shows no process, "the kernel's rdma_rxe module" if that is loaded, else "a process of
+/// another user, or the kernel"; "" if the port is free.
 std::string udp_port_owner(std::uint16_t port);
 
-/// UDP sockets of this network namespace that are bound to that port of that address (IPv4 as
-/// ::ffff:a.b.c.d); 0 also when /proc does not tell.
+/// Returns the number of UDP sockets in this network namespace that are bound to this address (IPv4
+/// as ::ffff:a.b.c.d) and port; 0 also if /proc cannot be read.
 unsigned udp_sockets_at(const std::array<std::uint8_t, 16>& address, std::uint16_t port);
 
 }  // namespace dingo

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// RoCE v2 over plain UDP sockets, without privilege: the kernel's routes, neighbours and headers.
-// The payload of each frame (BTH to ICRC) goes to its IP destination, from port 4791 to port 4791.
+// RoCE v2 over plain UDP sockets, without privilege: uses the kernel's routes, neighbours and
+// headers. The payload of each frame (BTH to ICRC) is sent to its IP destination, from port 4791 to
+// port 4791.
 //
 // The ICRC covers the IP header that the kernel writes: DF and identification 0, or k in the k-th
-// segment of a GSO send. The frame's ICRC is moved there (icrc_id.h). What comes in gets Ethernet,
-// IP and UDP headers as they were; the identification, which a socket does not show, is guessed in
-// the same way, or found from the ICRC: such a packet's ICRC then protects with 16 bits less.
+// segment of a GSO send. The frame's ICRC is adapted to it (icrc_id.h). Received datagrams get
+// their Ethernet, IP and UDP headers back; a socket does not report the identification, so it is
+// guessed by the same rule, or else computed from the ICRC: such a packet's ICRC then protects 16
+// bits less.
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -202,7 +204,7 @@ class RoceWire final : public BatchWire {
     }
 
   private:
-    /// From now on fd() covers all sockets, not only the first.
+    /// From now on fd() covers all sockets, not only the first one.
     void poll_all() {
         if (!epoll_) {
             epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
@@ -227,8 +229,8 @@ class RoceWire final : public BatchWire {
     const std::string args_;
     RoceGroups groups_;
     std::vector<RoceBind> binds_;
-    std::vector<std::unique_ptr<RoceSocket>> sockets_;  // sockets of the addresses above
-    std::optional<RoceGuard> guard_;                    // where they are not of all addresses
+    std::vector<std::unique_ptr<RoceSocket>> sockets_;
+    std::optional<RoceGuard> guard_;  // only if the wire is bound to one address
     UniqueFd epoll_;
     bool groups_polled_ = false;
     std::span<std::byte> room_;

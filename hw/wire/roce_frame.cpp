@@ -22,7 +22,7 @@ std::string text_of(const IpBytes& address) {
 RoceFrame roce_frame_of(std::span<const std::byte> frame) {
     RoceFrame out;
     const FrameParts parts = classify(frame);
-    // The kernel writes the Ethernet header: it has no room for a tag.
+    // The kernel writes the Ethernet header, without a VLAN tag.
     if (!parts.roce() || parts.ip != packet::kEthernetBytes)
         return out;
     const std::byte* const ip = frame.data() + parts.ip;
@@ -34,7 +34,7 @@ RoceFrame roce_frame_of(std::span<const std::byte> frame) {
         out.ttl = std::to_integer<std::uint8_t>(ip[7]);
     } else {
         if (ip[0] != std::byte{packet::Ipv4Header::kVersionIhl})
-            return out;  // the kernel will write no options
+            return out;  // the kernel writes no IP options
         out.src[10] = out.src[11] = out.dst[10] = out.dst[11] = 0xff;
         std::memcpy(out.src.data() + 12, ip + 12, 4);
         std::memcpy(out.dst.data() + 12, ip + 16, 4);

@@ -35,7 +35,8 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
     auto& sockets = sockets_[group];
     RoceBind at = bind;
     at.address = group;
-    // A socket of all addresses must agree to share the port; a second card still finds it in use.
+    // A socket of all addresses must agree to share the port; only during join(), so that a second
+    // card still finds the port in use.
     sender.share_port(true);
     for (const unsigned interface : interfaces_of(bind)) {
         at.group_interface = interface;
@@ -43,8 +44,8 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
             std::array<char, IF_NAMESIZE> name{};
             if (::if_indextoname(interface, name.data()) == nullptr)
                 throw WireError("no interface has the address of the wire");
-            // Linux gives an IPv6 socket that joined at one interface the group's datagrams of any
-            // interface.
+            // Linux delivers a group's datagrams from any interface to an IPv6 socket that joined
+            // at one.
             if (bind.family == AF_INET6)
                 at.interface = name.data();
             auto socket =

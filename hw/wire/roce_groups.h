@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside the wire `roce`: the multicast groups of the card. A socket that is bound to an address
-// of the host gets no datagrams to groups, so each group has one of its own for each interface.
-// They only receive.
+// Internal to the wire `roce`: the card's multicast groups. A socket bound to an address of the
+// host receives no datagrams to groups, so each group has its own socket for each interface. These
+// sockets only receive.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ class RoceGroups {
   public:
     RoceGroups(std::uint64_t mac, WireStats& stats) : mac_(mac), stats_(stats) {}
 
-    /// Joins `group` at the interface of `bind`: the one that it names, the one with its address,
-    /// or all with an address of its family. `sender` is the wire's socket there. What fails is
-    /// explained on stderr: the card's queue pairs are attached whatever the network says.
+    /// Joins `group` at the interface of `bind`: the named one, the one with its address, or all
+    /// with an address of its family. `sender` is the wire's socket of that family. Errors are
+    /// explained on stderr only: the card's queue pairs are attached in any case.
     void join(const IpBytes& group, const RoceBind& bind, RoceSocket& sender);
     void leave(const IpBytes& group);
 
-    /// Readable when a datagram to a group is here; -1 before the first join().
+    /// Readable when a datagram to a group is queued; -1 before the first join().
     [[nodiscard]] int fd() const { return epoll_ ? epoll_.get() : -1; }
     unsigned receive(FrameSink& sink, unsigned budget);
     [[nodiscard]] std::uint64_t overruns() const;
 
-    /// Datagrams from these addresses are the card's own, which the kernel shows to all members of
-    /// this host. The card has given its queue pairs theirs already.
+    /// Source addresses of the card's own datagrams. The kernel loops them back to all members on
+    /// this host; they are dropped, as the card has already delivered them to its own queue pairs.
     [[nodiscard]] std::set<IpBytes>& own_sources() { return own_sources_; }
 
   private:
@@ -41,7 +41,7 @@ class RoceGroups {
     UniqueFd epoll_;
     std::set<IpBytes> own_sources_;
     std::map<IpBytes, std::vector<std::unique_ptr<RoceSocket>>> sockets_;
-    RoceSocket* unfinished_ = nullptr;  // it has fetched more than the last budget allowed
+    RoceSocket* unfinished_ = nullptr;  // has fetched more than the last budget allowed
     std::uint64_t overruns_of_left_ = 0;
 };
 

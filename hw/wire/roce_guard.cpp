@@ -31,7 +31,7 @@ bool bind_all(int socket, int family) {
     return ::bind(socket, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0;
 }
 
-/// Datagrams that go to no card of this host are not queued.
+/// Drops all datagrams to the guard's socket, so that none are queued.
 void take_nothing(int socket) {
     sock_filter drop{.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
     const sock_fprog program{.len = 1, .filter = &drop};

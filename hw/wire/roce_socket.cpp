@@ -29,13 +29,15 @@ using packet::kUdpBytes;
 
 constexpr std::size_t kRoceGsoBytes = 65'000;
 constexpr int kRoceSocketBuffer = 32 * 1024 * 1024;
-constexpr int kIpv6MulticastAll = 29;  // IPV6_MULTICAST_ALL, which glibc 2.36 does not have
+constexpr int kIpv6MulticastAll = 29;  // IPV6_MULTICAST_ALL, missing in glibc 2.36
 constexpr unsigned kCheckOneIn = 16;
 constexpr std::size_t kMaxSenders = 4096;
 constexpr std::size_t kMaxSources = 256;  // GIDs of a card
-constexpr std::size_t kIdBehind = 6;      // from the IP header's start to behind the identification
-constexpr std::size_t kSportBehind = 2;   // from the UDP header's start to behind the source port
-constexpr std::uint64_t kPeerMac = 0x02'52'4f'43'45'00;  // what frames from afar seem to come from
+// from the start of the IP header to the end of the identification
+constexpr std::size_t kIdBehind = 6;
+// from the start of the UDP header to the end of the source port
+constexpr std::size_t kSportBehind = 2;
+constexpr std::uint64_t kPeerMac = 0x02'52'4f'43'45'00;  // source MAC of received frames
 
 void put_mac(std::byte* p, std::uint64_t mac) {
     for (unsigned i = 0; i < 6; i++)
@@ -46,15 +48,15 @@ bool is_group(const IpBytes& address) {
     return packet::Gid{address}.is_multicast();
 }
 
-/// RFC 1112 6.4, RFC 2464 7.
+/// Returns the Ethernet multicast address of a group (RFC 1112 6.4, RFC 2464 7).
 std::uint64_t group_mac(const IpBytes& group) {
     const packet::Gid gid{group};
     return gid.is_ipv4_mapped() ? 0x01'00'5e'00'00'00 | (gid.ipv4() & 0x7f'ff'ffU)
                                 : 0x33'33'00'00'00'00 | gid.ipv4();
 }
 
-/// The current second of CLOCK_MONOTONIC. Answers of the kernel that may change are refreshed once
-/// in each.
+/// Returns the current second of CLOCK_MONOTONIC. Cached answers of the kernel are refreshed once
+/// per second.
 time_t this_second() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
@@ -125,7 +127,7 @@ void RoceSocket::open(const RoceBind& bind) {
         set(fd, IPPROTO_IP, IP_PKTINFO, 1);
         set(fd, IPPROTO_IP, IP_RECVTOS, 1);
         set(fd, IPPROTO_IP, IP_RECVTTL, 1);
-        set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);  // only what this socket has joined
+        set(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);  // only groups that this socket has joined
     } else {
         set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
         set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO);
@@ -141,7 +143,7 @@ void RoceSocket::open(const RoceBind& bind) {
         throw_errno(fmt::format("roce wire: cannot bind to interface '{}'", bind.interface), errno,
                     "; Linux 5.7 and newer need no privilege for it");
     if (of_group_)
-        share_port(true);  // with the sockets of other cards in the same group
+        share_port(true);  // with sockets of other cards in the same group
     const bool all = bind.any && !of_group_;
     if (!all)
         live_beside_guards(fd);
@@ -161,7 +163,7 @@ void RoceSocket::open(const RoceBind& bind) {
     }
     if (rc != 0)
         throw WireSystemError(bind_error(bind, errno));
-    // Sockets that live beside guards may even share an address.
+    // With SO_REUSEPORT (live_beside_guards()) bind() succeeds even if the address is in use.
     if (!all && !of_group_ && udp_sockets_at(bind.address, kRocePort) > 1)
         throw WireSystemError(bind_error(bind, EADDRINUSE));
     if (of_group_)
@@ -190,7 +192,8 @@ void RoceSocket::join(const RoceBind& bind) {
                     errno);
 }
 
-/// The interface that a datagram to an IPv6 group leaves by: of its source, as IPv4 does it.
+/// Returns the interface by which a datagram to an IPv6 group leaves: the one of its source
+/// address, as IPv4 does it.
 unsigned RoceSocket::group_interface(const IpBytes& src) {
     if (!interface_.empty())
         return ::if_nametoindex(interface_.c_str());
@@ -230,15 +233,15 @@ bool RoceSocket::may_segment(const IpBytes& dst) {
     if (routes_.size() > kMaxSenders)
         routes_.clear();
     Route& route = routes_[dst];
-    if (const time_t now = this_second(); now != route.asked) {  // a capture may have begun
+    if (const time_t now = this_second(); now != route.asked) {  // a capture may have been started
         route.asked = now;
         route.segment = segmenting_helps(text_of(dst));
     }
     return route.segment;
 }
 
-/// Moves the ICRC of an IPv4 frame to the identification that the kernel will write, and to the
-/// port that all leave from.
+/// Sets the IPv4 identification and the UDP source port that the kernel will write, and adapts the
+/// ICRC to them.
 void RoceSocket::put_id(std::byte* frame, const RoceFrame& f, std::uint16_t id) {
     std::byte* const icrc = frame + f.end - kIcrcBytes;
     const std::size_t covered = f.end - kIcrcBytes - f.ip;
@@ -312,7 +315,7 @@ std::size_t RoceSocket::send(TxBatch& batch) {
         std::size_t frames = 0;
         std::size_t bytes = 0;
         const std::size_t first_iov = used;
-        // A run of equal datagrams to one place; the last may be shorter.
+        // A run of datagrams of equal length and with equal headers; the last one may be shorter.
         while (next < lengths.size() && used < iov.size()) {
             const RoceFrame f = frames == 0 ? head : roce_frame_of({data, lengths[next]});
             const std::size_t len = f.end - f.payload;
@@ -363,7 +366,7 @@ std::size_t RoceSocket::send_failed(int error, const RoceFrame& first, std::size
         case EINTR:
             return 0;
         case ECONNREFUSED:
-            // An ICMP answer to an earlier datagram, reported now; this one was not sent yet.
+            // An ICMP error of an earlier datagram, reported now; this one was not sent yet.
             if (!refused_) {
                 refused_ = true;
                 return 0;
@@ -492,7 +495,7 @@ RoceSocket::Arrival RoceSocket::arrival_of(msghdr& msg, std::size_t total) const
     return out;
 }
 
-/// Writes the headers that the kernel took off in front of `payload`, over what stood there.
+/// Writes the headers that the kernel removed in front of `payload`, overwriting what is there.
 std::span<std::byte> RoceSocket::rebuild(std::byte* payload, std::size_t len, const Arrival& from,
                                          std::uint16_t id) const {
     const std::size_t ip_bytes = family_ == AF_INET ? kIpv4Bytes : kIpv6Bytes;
@@ -528,10 +531,10 @@ std::span<std::byte> RoceSocket::rebuild(std::byte* payload, std::size_t len, co
     return {frame, kEthernetBytes + ip_bytes + kUdpBytes + len};
 }
 
-/// The kernel does not show the identification, which the ICRC covers. Dingo cards send what
-/// `guess` says; where the ICRC does not fit it, the identification is computed from the ICRC.
+/// The kernel does not report the identification, which the ICRC covers. Dingo cards send `guess`;
+/// if the ICRC does not match it, the identification is computed from the ICRC.
 void RoceSocket::check_id(std::span<std::byte> frame, Sender& sender, std::uint16_t guess) {
-    // A guess that fits is checked again now and then: another peer may get the same address.
+    // Matching guesses are rechecked now and then: another peer may get the same address.
     if (!sender.solve && sender.checks_left == 0 && ++sender.skipped % kCheckOneIn != 0)
         return;
     const auto covered = frame.subspan(kEthernetBytes, frame.size() - kEthernetBytes - kIcrcBytes);
@@ -543,7 +546,7 @@ void RoceSocket::check_id(std::span<std::byte> frame, Sender& sender, std::uint1
     }
     const auto change = shifts_.at(covered.size() - kIdBehind).solve(differs);
     if (!change)
-        return;  // the card finds the wrong ICRC and counts it
+        return;  // the card detects the wrong ICRC and counts it
     sender.solve = true;
     stats_.rx_id_solved++;
     put16(frame.data() + kEthernetBytes + packet::Ipv4Header::kIdOffset, guess ^ *change);

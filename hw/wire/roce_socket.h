@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside the wire `roce`: a UDP socket of one address family, bound to port 4791, which turns the
-// engine's frames into datagrams and back.
+// Internal to the wire `roce`: a UDP socket of one address family, bound to port 4791, which
+// converts the engine's frames to datagrams and back.
 #pragma once
 
 #include <netinet/in.h>
@@ -30,14 +30,14 @@ using IpBytes = std::array<std::uint8_t, 16>;
 
 struct RoceBind {
     int family = AF_INET;
-    IpBytes address{};  ///< zero: all
+    IpBytes address{};  ///< zero: all addresses
     bool any = true;
-    std::string interface;  ///< "" = whatever the routes say
-    /// Not 0: `address` is a multicast group, which is joined at this interface.
+    std::string interface;  ///< "": chosen by the routes
+    /// Not 0: `address` is a multicast group to join at the interface with this index.
     unsigned group_interface = 0;
 };
 
-/// What a frame of the engine says of its datagram.
+/// The parts of an engine's frame that its datagram needs.
 struct RoceFrame {
     int family = 0;  ///< 0: not RoCE v2
     IpBytes src{};
@@ -46,21 +46,21 @@ struct RoceFrame {
     std::uint8_t ttl = 0;
     std::size_t ip = 0;       ///< offset of the IP header
     std::size_t payload = 0;  ///< offset of the BTH
-    std::size_t end = 0;      ///< behind the ICRC
+    std::size_t end = 0;      ///< end of the ICRC
 };
 RoceFrame roce_frame_of(std::span<const std::byte> frame);
 
 std::string text_of(const IpBytes& address);
 
-/// Room for all control messages of a datagram.
+/// Buffer for all control messages of a datagram.
 struct Control192 {
     alignas(cmsghdr) std::array<std::byte, 192> bytes;
 };
 
 class RoceSocket {
   public:
-    /// `group_sources` has where the card's datagrams to groups come from: a sender adds to them,
-    /// a group's socket drops theirs. Throws WireError that says what to do.
+    /// `group_sources`: the source addresses of the card's datagrams to groups; a sender adds to
+    /// them, a group's socket drops datagrams from them. Throws WireError with advice for the user.
     RoceSocket(const RoceBind& bind, GsoMode gso, std::uint64_t mac, WireStats& stats,
                std::set<IpBytes>& group_sources);
 
@@ -69,15 +69,16 @@ class RoceSocket {
     [[nodiscard]] bool blocked() const { return blocked_; }
     [[nodiscard]] std::uint64_t overruns() const { return socket_overruns(socket_.get()); }
 
-    /// Sends the oldest frames of `batch` as long as they have this address family. Returns how
-    /// many are sent or lost; 0: blocked(), or the first has the other family.
+    /// Sends the oldest frames of `batch` as long as they have this address family. Returns the
+    /// number of frames sent or lost; 0: blocked(), or the first frame has the other family.
     std::size_t send(TxBatch& batch);
     void unblock() { blocked_ = false; }
-    /// While true, a socket of a group may use the port too, though this one has all addresses.
+    /// While on, sockets of groups may bind to the port, even if this one has all addresses.
     void share_port(bool on);
 
     unsigned receive(FrameSink& sink, unsigned budget);
-    /// receive() has more, of which fd() does not tell.
+    /// Returns true if receive() has more datagrams, already fetched, so fd() is not readable for
+    /// them.
     [[nodiscard]] bool fetched() const { return rx_next_ != rx_count_; }
 
   private:
@@ -87,13 +88,13 @@ class RoceSocket {
     static constexpr std::size_t kHeadroom = 64;  // Ethernet, IPv6 and UDP headers
     static constexpr std::size_t kRxStride = kHeadroom + 65'536 + 5 * 64;
 
-    struct Sender {  // one that packets come from
+    struct Sender {  // a source of packets
         unsigned checks_left = 64;
         unsigned skipped = 0;
         bool solve = false;
     };
     struct Route {
-        time_t asked = -1;  // in this second of CLOCK_MONOTONIC
+        time_t asked = -1;  // last query, in s of CLOCK_MONOTONIC
         bool segment = false;
     };
     struct Source {
@@ -143,7 +144,7 @@ class RoceSocket {
     std::map<IpBytes, Route> routes_;    // by destination
     std::map<IpBytes, Source> sources_;  // of datagrams to IPv6 groups
     std::map<IpBytes, Sender> senders_;
-    Sender* sender_ = nullptr;  // of the datagram that is being delivered
+    Sender* sender_ = nullptr;  // source of the datagram that is being delivered
     std::map<std::string, bool> explained_;
     IcrcShiftCache shifts_;
 

@@ -28,7 +28,8 @@ std::uint32_t add_up(std::span<const std::byte> data, std::uint32_t sum = 0) {
     return static_cast<std::uint32_t>(wide);
 }
 
-/// The field for a sum. 0 means "no checksum" in UDP and is the same number (RFC 768).
+/// Returns the checksum field for a sum. 0 means "no checksum" in UDP; 0xffff is equivalent (RFC
+/// 768).
 std::uint32_t checksum_field(std::uint32_t sum) {
     const std::uint32_t field = ~sum & 0xffff;
     return field == 0 ? 0xffff : field;
@@ -86,7 +87,7 @@ std::size_t Segmenter::next(std::span<std::byte> out) {
         put16(ip + 4, static_cast<std::uint32_t>(len - l4_));
     } else {
         put16(ip + 2, static_cast<std::uint32_t>(len - ip_));
-        put16(ip + 4, get16(ip + 4) + pieces_);  // every piece has an identification of its own
+        put16(ip + 4, get16(ip + 4) + pieces_);  // each segment has its own identification
         put16(ip + 10, 0);
         put16(ip + 10, ~add_up({ip, l4_ - ip_}) & 0xffff);
     }

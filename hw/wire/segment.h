@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a kernel leaves to "hardware" when it sends: the checksum, and cutting a large TCP or UDP
-// frame into pieces. A raw socket sees such frames as they were left.
+// Does what a kernel leaves to "hardware" when it sends: checksums, and segmentation of large TCP
+// or UDP frames (GSO). A raw socket receives such frames unfinished.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dingo {
 
-/// struct virtio_net_hdr of linux/virtio_net.h, a header that C++ cannot read. Host byte order.
+/// struct virtio_net_hdr of linux/virtio_net.h, which does not compile as C++. Host byte order.
 struct VnetHeader {
     std::uint8_t flags;
     std::uint8_t gso_type;
@@ -28,21 +28,21 @@ inline constexpr std::uint8_t kVnetGsoTcp6 = 4;
 inline constexpr std::uint8_t kVnetGsoUdp = 5;
 inline constexpr std::uint8_t kVnetGsoEcn = 0x80;
 
-/// Puts in the checksum that covers frame[start..], at start + offset; the field already holds the
-/// pseudo header's sum. False, with the frame untouched, when that is outside the frame.
+/// Completes the checksum of frame[start..], stored at start + offset; that field already holds the
+/// pseudo header's sum. Returns false, with the frame unchanged, if it is outside the frame.
 bool finish_checksum(std::span<std::byte> frame, std::size_t start, std::size_t offset);
 
-/// Cuts a frame that was left for segmentation offload.
+/// Splits a frame that was left for segmentation offload.
 class Segmenter {
   public:
-    /// Takes a frame of IPv4 or IPv6 that carries TCP or UDP. valid() is false when it is anything
-    /// else, inconsistent, or would give frames longer than kMaxFrame.
+    /// `frame`: IPv4 or IPv6 with TCP or UDP. valid() is false for anything else, if it is
+    /// inconsistent, or if a segment would be longer than kMaxFrame.
     Segmenter(std::span<const std::byte> frame, const VnetHeader& vnet);
 
     [[nodiscard]] bool valid() const { return valid_; }
 
     /// Writes the next frame into `out` (room for kMaxFrame) and returns its length; 0 after the
-    /// last. All lengths and checksums are right.
+    /// last. All lengths and checksums are correct.
     std::size_t next(std::span<std::byte> out);
 
   private:

@@ -22,7 +22,7 @@
 namespace dingo {
 namespace {
 
-/// The address of this host from which packets to `destination` leave.
+/// Returns the address of this host from which packets to `destination` leave.
 std::string source_to(const std::string& destination) {
     const bool v6 = destination.find(':') != std::string::npos;
     sockaddr_in6 six{};
@@ -68,7 +68,7 @@ std::string driver_of(const std::string& interface) {
 bool is_captured(std::string_view table, unsigned index) {
     std::istringstream lines{std::string(table)};
     std::string line;
-    std::getline(lines, line);  // titles
+    std::getline(lines, line);  // column titles
     while (std::getline(lines, line)) {
         std::istringstream words(line);
         std::string socket, count, type, protocol;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire as a whole: its options, its life and its sleep.
+// The shm wire's options, construction, destruction and sleep.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace dingo {
 namespace {
 
-/// What an option of the wire says: auto is false, `other` is true.
+/// Returns the value of an option of the wire: false for auto, true for `other`.
 bool is_other(std::string_view option, std::string_view name, std::string_view other) {
     const std::string_view value = option.substr(name.size() + 1);
     if (value != "auto" && value != other)
@@ -56,8 +56,8 @@ bool ShmWire::prepare_sleep() {
             continue;
         quiet &= peer->rx().arm() || peer->bad();
         quiet &= peer->lent_since == kNever || peer->keeps_lent || peer->tx().arm_lent();
-        // Refused frames wait until there is room or the peer is given up on. This is signalled
-        // once, because the QP may be gone by then and would not ask for room again.
+        // Refused frames wait until there is room or the peer is given up on. This is reported
+        // once, as the QP may be destroyed by then and would not ask for room again.
         if (peer->full_since == kNever || peer->stuck)
             continue;
         if (!peer->tx().arm()) {
@@ -123,7 +123,7 @@ std::unique_ptr<Wire> make_shm_wire(std::string_view args, const WireOptions& op
         else if (option.starts_with("refs="))
             own.references = !is_other(option, "refs", "off");
         else
-            break;  // the first byte that is not of the net's name
+            break;  // part of the net's name
     }
     return std::make_unique<ShmWire>(args.empty() ? "default" : args, own, options.local);
 }

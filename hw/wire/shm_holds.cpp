@@ -8,7 +8,7 @@ namespace dingo {
 
 Held ShmHolds::hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at,
                     std::size_t bytes, std::uint64_t position) {
-    said_all_ = false;  // the peer waits for this frame's, whether it is kept or not
+    said_all_ = false;  // the peer waits for this frame's release, whether it is held or not
     if (!memory->is_pinned())
         return nullptr;
     if (const Recent* const one = find(*memory, at, bytes))
@@ -42,7 +42,7 @@ bool ShmHolds::let_go(std::uint64_t tail, std::uint64_t& position) {
     std::erase_if(recent_, [](const Recent& r) { return r.lent.use_count() == 1; });
     while (!kept_.empty() && kept_.front().lent.expired())
         kept_.pop_front();
-    // Pairs with the release of the last holder: its reads come before this.
+    // Pairs with the release of the last holder: its reads are complete before this.
     std::atomic_thread_fence(std::memory_order_acquire);
     said_all_ = kept_.empty();
     position = kept_.empty() ? tail : kept_.front().position;

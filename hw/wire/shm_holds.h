@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payloads of received frames that lie in a peer's buffers and that something here still reads, as
-// a GPU's copy engine: until it has, the peer may not use them again.
+// Payloads of received frames that are in a peer's buffers and still being read here, for example
+// by a GPU's copy engine: the peer may not reuse them before they are released.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ namespace dingo {
 
 class ShmHolds {
   public:
-    /// Bytes up to which payloads that follow each other are held together: they become one copy.
+    /// Limit of bytes up to which consecutive payloads are held together: they become one copy.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
-    /// Messages of which payloads may be joined at the same time.
+    /// Number of messages whose payloads may be joined at the same time.
     static constexpr std::size_t kMostRecent = 16;
 
-    /// Keeps the payload at `at`, of the frame of `bytes` at `position` of the ring, while the
-    /// result lives. Null: it cannot be kept, and is to be copied.
+    /// Keeps the payload at `at`, of the frame of `bytes` bytes at `position` of the ring, while
+    /// the returned object exists. Returns null if it cannot be kept and must be copied.
     Held hold(const std::shared_ptr<LentMemory>& memory, const std::byte* at, std::size_t bytes,
               std::uint64_t position);
 
-    /// Whether there is news since the last call: the lent payloads of all frames before `position`
-    /// are released. `tail`: the first frame that was not received.
+    /// Returns true if `position` has changed since the last call: the lent payloads of all frames
+    /// before `position` are released. `tail`: the first frame that was not received.
     bool let_go(std::uint64_t tail, std::uint64_t& position);
 
   private:
@@ -43,15 +43,15 @@ class ShmHolds {
         std::weak_ptr<const Lent> lent;
     };
 
-    /// One that may keep what follows, too.
+    /// A held payload that may be extended by following ones.
     struct Recent {
         std::shared_ptr<const Lent> lent;
-        const std::byte* first;  ///< payload that it keeps
+        const std::byte* first;  ///< first and last payload that it keeps
         const std::byte* last;
-        std::size_t bytes;  ///< bytes of the last frame, or more
+        std::size_t bytes;  ///< length of the last frame: upper limit of its payload's
     };
 
-    /// The one whose payloads this one follows, as the newest; nullptr: none.
+    /// Returns the entry that this payload directly follows, moved to the end; nullptr if none.
     const Recent* find(const LentMemory& memory, const std::byte* at, std::size_t bytes);
 
     std::deque<Kept> kept_;       ///< in order of position

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payloads that stay where they are (docs/reference/shm-references.md): whether enough is lent, and
+// Payloads that stay in clients' memory (docs/reference/shm-references.md): limits of lending, and
 // taking them back.
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ void ShmWire::gather() {
     for (const auto& peer : peers_) {
         if (!peer->ready() || !peer->tx().has_references() || peer->gone())
             continue;
-        // Two that read each other's frames would wait for each other.
+        // Two cards that read each other's frames would wait for each other.
         if (reads_ && !peer->tx().local()) {
             gather_due_ = !peer->gather_unread() || gather_due_;
             continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How cards of a segment meet, what they say to each other through their sockets, and how they
-// part.
+// How cards of a segment connect, exchange messages through their sockets, and disconnect.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,11 +19,11 @@
 namespace dingo {
 namespace {
 
-// Budget for peers' messages in one pass, in kicks: a peer that talks without end gets a small part
-// of this thread's time.
+// Budget for peers' messages in one pass, in kicks: a peer that sends without pause gets a small
+// part of this thread's time.
 constexpr unsigned kServiceBudget = 32;
-constexpr unsigned kServiceShare = 8;    // part of the budget that one peer may use
-constexpr unsigned kCostOfNewcomer = 2;  // beside what it says
+constexpr unsigned kServiceShare = 8;    // most that one peer may use
+constexpr unsigned kCostOfNewcomer = 2;  // in addition to its messages
 constexpr Nanoseconds kReconnectEvery = 1'000'000'000;
 
 }  // namespace
@@ -39,7 +38,7 @@ void ShmWire::join(const std::filesystem::path& dir) {
             std::none_of(local.begin(), local.end(),
                          [&](const auto* member) { return member->path() == entry.path(); }) &&
             !connect(entry.path()) && errno == EAGAIN)
-            lost_.push_back(entry.path());  // too many are at its door
+            lost_.push_back(entry.path());  // its queue of connections is full
     listener_ = listen_shm(path_, kMaxShmPeers);
     watch(listener_.get());
     if (local_ != nullptr) {
@@ -65,7 +64,7 @@ void ShmWire::meet_all(const std::vector<LocalMember*>& others) {
 
 void ShmWire::meet(std::unique_ptr<ShmPeer> peer) {
     if (sleeps_)
-        static_cast<void>(peer->rx().arm());  // it is empty
+        static_cast<void>(peer->rx().arm());  // the ring is empty
     peers_.push_back(std::move(peer));
     ask_peers();
 }
@@ -95,7 +94,7 @@ bool ShmWire::connect(const std::filesystem::path& path) {
     }
     const int error = errno;
     if (error == ECONNREFUSED)
-        ::unlink(path.c_str());  // a killed card's
+        ::unlink(path.c_str());  // left by a killed card
     errno = error;
     return false;
 }
@@ -114,18 +113,18 @@ void ShmWire::service() {
     std::array<epoll_event, 2 * kMaxShmPeers> events;
     const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
     unsigned budget = kServiceBudget;
-    // Each time another one is the first.
+    // Start with another descriptor each time.
     const unsigned first = n > 0 ? ++service_first_ % static_cast<unsigned>(n) : 0;
     for (unsigned i = 0; i < static_cast<unsigned>(std::max(n, 0)) && budget != 0; i++)
         service_one(events[(first + i) % static_cast<unsigned>(n)].data.fd, budget);
     for (const auto& peer : peers_) {
         peer->tell();
-        // Forgets held payloads although nothing more is sent to the peer.
+        // Releases held payloads even if nothing more is sent to the peer.
         if (peer->ready())
             peer->tx().forget_received();
     }
     for (const auto& peer : peers_) {
-        // The peer was accepted before the clock was set.
+        // The peer was accepted before the first advance().
         if (peer->accepted == 0 && !peer->met())
             peer->accepted = now_;
         if (peer->silent() && now_ - peer->accepted >= kShmHelloTime)
@@ -168,7 +167,7 @@ void ShmWire::accept_some(unsigned& budget) {
         auto peer = std::make_unique<ShmPeer>(std::move(fd), own_);
         peer->accepted = now_;
         budget -= std::min(budget, kCostOfNewcomer);
-        budget = peer->service(budget);  // its hello came with the connection
+        budget = peer->service(budget);  // its hello usually arrived with the connection
         if (!peer->gone() && !make_place(*peer))
             continue;
         watch(peer->fd());
@@ -209,8 +208,9 @@ void ShmWire::bury() {
             stats_.tx_no_peer++;
             end_hold();
         }
-        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);  // it is closed later
-        // One that has never answered may have taken us for one that says nothing.
+        // the socket is closed later
+        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);
+        // A peer that has never answered may have dropped this card because it saw no hello.
         if (!peer->address().empty() && !peer->speaks_otherwise())
             lost_.push_back(peer->address());
         return true;

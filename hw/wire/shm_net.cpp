@@ -25,10 +25,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A card that joins has it for some milliseconds. The process has others to serve meanwhile.
+/// A joining card holds the lock for some milliseconds. This process serves other clients
+/// meanwhile.
 constexpr std::chrono::milliseconds kLockTime{500};
 
-/// Why the segment's lock is not ours, and what to do.
+/// Returns why the segment's lock cannot be taken, and advice.
 std::string lock_error(const fs::path& lock, int error) {
     struct stat owner {};
     const bool there =
@@ -90,7 +91,7 @@ UniqueFd listen_shm(const fs::path& path, int backlog) {
             "shm wire: the path {} is too long for a socket: set DINGO_RUN to a shorter one",
             path.string()));
     std::memcpy(address.sun_path, path.c_str(), path.native().size() + 1);
-    ::unlink(path.c_str());  // left by an earlier process with our number
+    ::unlink(path.c_str());  // left by an earlier process with our PID
     UniqueFd out(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const mode_t old = ::umask(0177);
     const int bound =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the cards of an shm segment meet: a directory with a lock and the socket of each card.
+// The directory in which the cards of an shm segment find each other: a lock and a socket per card.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,12 @@
 
 namespace dingo {
 
-/// The directory of `net`; made when it is not there. Throws WireError.
+/// Returns the directory of `net`; creates it if missing. Throws WireError.
 std::filesystem::path shm_net_directory(std::string_view net);
-/// For as long as a card joins: of each pair only the later one connects. Throws WireSystemError.
+/// Held while a card joins, so that of each pair only the later one connects. Throws
+/// WireSystemError.
 UniqueFd lock_shm_net(const std::filesystem::path& dir);
-/// A socket that listens at `path`, for this user only. Throws WireError.
+/// Returns a listening socket at `path`, for this user only. Throws WireError.
 UniqueFd listen_shm(const std::filesystem::path& path, int backlog);
 
 }  // namespace dingo

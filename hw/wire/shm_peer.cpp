@@ -21,15 +21,16 @@ constexpr std::uint32_t kMagic = 0x44534d48;  // "DSMH"
 constexpr std::uint32_t kVersion = 6;
 constexpr std::uint64_t kWantsIcrc = 1;  // flags of a hello
 constexpr std::uint64_t kReferences = 2;
-constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello, with the magic
+constexpr ssize_t kVersionBytes = 2 * sizeof(std::uint32_t);  // of a hello: magic and version
 constexpr std::size_t kMemoryBytes = 2 * kShmDirectionBytes;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW;
-/// What a message costs, in kicks: a hello and memory are mapped.
+/// Cost of a message in kicks: a hello and memory have to be mapped.
 constexpr unsigned kCostOfKick = 1;
 constexpr unsigned kCostOfMemory = 8;
 
 struct Control {
-    // SCM_MAX_FD of Linux: what does not fit the kernel closes on our thread (foreign_fd.h).
+    // For SCM_MAX_FD of Linux: excess descriptors would be closed by the kernel in this thread,
+    // which may block (foreign_fd.h).
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(253 * sizeof(int))> bytes;
 };
 
@@ -41,15 +42,16 @@ UniqueFd make_memory() {
     return fd;
 }
 
-/// From now on no process can take pages away from under the ring, which would make readers fault.
-/// Both sides have mapped it: no other can map it for writing any more.
+/// Prevents all processes from removing pages of the ring, which would make readers fault, and from
+/// mapping it writable again. Called when both sides have mapped it.
 bool seal(int memory) {
     const int seals = ::fcntl(memory, F_GET_SEALS);
     return seals >= 0 && ((seals & F_SEAL_FUTURE_WRITE) != 0 ||
                           ::fcntl(memory, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0);
 }
 
-/// Maps a descriptor's memory, -1: memory of this process only; null with errno set.
+/// Maps the memory of a descriptor; -1: private memory of this process. Null with errno set on
+/// failure.
 std::shared_ptr<std::byte> map_memory(int fd) {
     const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
     void* const at = ::mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -58,7 +60,7 @@ std::shared_ptr<std::byte> map_memory(int fd) {
     return {static_cast<std::byte*>(at), [](std::byte* p) { ::munmap(p, kMemoryBytes); }};
 }
 
-/// The descriptor of a message; `many`: it has more, which are closed.
+/// Returns the first descriptor of a message; `many`: it had more, which are closed.
 ForeignFd descriptor_of(msghdr& msg, bool& many) {
     ForeignFd out;
     many = false;
@@ -78,7 +80,7 @@ ForeignFd descriptor_of(msghdr& msg, bool& many) {
     return out;
 }
 
-/// Whole, with a descriptor that is not -1; false: not now.
+/// Sends a message, with a descriptor unless that is -1. Returns false if it cannot be sent now.
 bool send_message(int socket, std::span<const std::byte> bytes, int fd) {
     iovec iov{const_cast<std::byte*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
@@ -106,7 +108,7 @@ ShmPeer::ShmPeer(ForeignSocket socket, const ShmCard& own) : socket_(std::move(s
     if (!socket_ || ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
         return;
     process_ = peer.pid;
-    // Clients' memory goes only to cards of this user, which could read it with ptrace anyway.
+    // Clients' memory goes only to cards of the same user, which could read it with ptrace anyway.
     same_user_ = peer.uid == ::geteuid();
 }
 
@@ -145,7 +147,7 @@ std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> ShmPeer::local_pai
 
 ShmPeer::~ShmPeer() {
     if (other_ != nullptr) {
-        gather(std::chrono::nanoseconds(0), true);  // of this thread: it reads none meanwhile
+        gather(std::chrono::nanoseconds(0), true);  // same thread: the peer is not reading
         other_->other_ = nullptr;
         other_->gone_ = true;
         other_->kicked_ = true;
@@ -158,7 +160,7 @@ void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
         offers_ = std::make_unique<ShmOffers>();
         takings_ = std::make_unique<ShmTakings>();
     }
-    // The maker sends in the first half.
+    // The creator sends in the first half.
     tx_.emplace(memory_.get() + (ours ? 0 : kShmDirectionBytes), local);
     rx_.emplace(memory_.get() + (ours ? kShmDirectionBytes : 0), local);
 }
@@ -166,7 +168,7 @@ void ShmPeer::use(std::shared_ptr<std::byte> memory, bool ours, bool local) {
 bool ShmPeer::map(int memory, bool ours) {
     struct stat st {};
     const int seals = ::fcntl(memory, F_GET_SEALS);
-    // Only files in memory have seals: others may be asked for for ever (FUSE).
+    // Only memory files have seals: fstat() of others may block for ever (FUSE).
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(memory, &st) != 0 ||
         st.st_size != static_cast<off_t>(kMemoryBytes))
         return false;
@@ -187,7 +189,7 @@ bool ShmPeer::send(const ShmSlotMessage& message, int fd) {
     return send_message(socket_.get(), std::as_bytes(std::span(&message, 1)), fd);
 }
 
-// It is told of our version, too, so that its log can say so.
+// Tells the peer our version, so that its log can name it.
 void ShmPeer::refuse_version(std::uint32_t version) {
     other_version_ = version;
     bad_ = true;
@@ -196,7 +198,7 @@ void ShmPeer::refuse_version(std::uint32_t version) {
 }
 
 std::string ShmPeer::stranger() const {
-    // A card of version 1 says nothing to ours but closes the connection that we made.
+    // A card of version 1 does not answer our hello but closes the connection that we made.
     if (!gone() || mac() != 0 || (other_version_ == 0 && !(gone_ && ready())))
         return "";
     return fmt::format(
@@ -230,7 +232,7 @@ bool ShmPeer::take_message(const ShmSlotMessage& message, int fd, bool lost) {
         case ShmSlotMessage::kLend:
         case ShmSlotMessage::kWithdraw:
             if (!own_.references || unsent_.size() >= 2 * kShmSlots)
-                return false;  // as our hello says; it reads no answers
+                return false;  // as announced in our hello; or it reads no answers
             if (const auto answer = takings_->take(message, fd, lost); answer)
                 unsent_.push_back(*answer);
             else
@@ -276,17 +278,17 @@ unsigned ShmPeer::service(unsigned budget) {
             return budget;
         budget -= std::min(budget, got == 1 ? kCostOfKick : kCostOfMemory);
         if (got < 0 && errno == ECONNRESET)
-            continue;  // it did not read all, but may have said something before it closed
+            continue;  // it closed without reading everything, but may have sent something before
         bool many = false;
         const ForeignFd memory = got > 0 ? descriptor_of(msg, many) : ForeignFd();
-        // Descriptors that were not asked for cost two system calls each.
+        // Each unexpected descriptor costs two system calls.
         const bool uncalled = many || (got == 1 && memory);
         if (got <= 0)
             gone_ = true;
         else if (uncalled || (got == 1 && !ready()))
             bad_ = true;
         else if (got >= kVersionBytes && hello.magic == kMagic && hello.version != kVersion)
-            refuse_version(hello.version);  // whatever else it says
+            refuse_version(hello.version);  // whatever else the message contains
         else if (got == static_cast<ssize_t>(sizeof hello))
             take_hello(hello, memory.get());
         else if (got != 1)
@@ -304,7 +306,7 @@ void ShmPeer::kick() {
         return;
     }
     const char byte = 0;
-    // If the socket is full, unread kicks are waiting in it and another one is not needed.
+    // If the socket is full, unread kicks are queued in it and another one is not needed.
     ::send(socket_.get(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One other card on a shared-memory segment: a SOCK_SEQPACKET connection and two rings.
+// Another card on a shared-memory segment: a SOCK_SEQPACKET connection and two rings.
 //
 // The later card connects, creates the memory and sends it with its hello. The earlier card maps it
-// if it is sealed and of the right size, and answers with a hello. After that, each message of one
-// byte is a kick: look at the rings; others are about memory (shm_segments.h). Unlike an eventfd, a
-// socket shows the peer's death and cannot be made to block us.
+// if it is sealed and of the right size, and answers with a hello. After that, a message of one
+// byte is a kick (look at the rings); others are about memory (shm_segments.h). Unlike an eventfd,
+// a socket shows the peer's death and cannot be made to block this side.
 //
-// Two cards that one thread serves need none of this: they have the rings alone, and a kick is a
-// flag (local_pair).
+// Two cards served by one thread need only the rings; a kick is a flag (local_pair).
 #pragma once
 
 #include <sys/types.h>
@@ -29,80 +28,84 @@
 
 namespace dingo {
 
-/// What a card on the segment says of itself.
+/// What a card on the segment tells about itself.
 struct ShmCard {
     std::uint64_t mac = 0;
     bool wants_icrc = false;  ///< in all frames that it receives
-    bool references = true;   ///< takes clients' memory of cards of its user, and hands it over
+    bool references = true;   ///< accepts and offers clients' memory, with cards of the same user
 };
 
 class ShmPeer {
   public:
-    /// Connects to the card at `address`; null with errno set when no card listens.
+    /// Connects to the card at `address`; null with errno set if no card listens.
     static std::unique_ptr<ShmPeer> connect(const std::string& address, const ShmCard& own);
-    /// Then: makes the rings and says our hello. False, with errno: it cannot.
+    /// Called after connect(): creates the rings and sends the hello. Returns false with errno set
+    /// on failure.
     bool greet();
-    /// A connection that was accepted; ready() when its hello came.
+    /// An accepted connection; ready() once its hello was received.
     ShmPeer(ForeignSocket socket, const ShmCard& own);
-    /// The two ends between cards of one thread, ready at once: what the card `first` holds, and
-    /// what the card `second` does. Throws std::system_error.
+    /// Creates both ends between two cards of one thread, ready at once: the first is held by the
+    /// card `first`, the second by `second`. Throws std::system_error.
     static std::pair<std::unique_ptr<ShmPeer>, std::unique_ptr<ShmPeer>> local_pair(
         const ShmCard& first, const ShmCard& second);
     ~ShmPeer();
     ShmPeer(const ShmPeer&) = delete;
     ShmPeer& operator=(const ShmPeer&) = delete;
 
-    /// -1 at a local end.
+    /// -1 for a local end.
     [[nodiscard]] int fd() const { return socket_.get(); }
     [[nodiscard]] bool ready() const { return tx_.has_value(); }
-    /// The peer has gone or has broken the protocol. Frames that it sent may still be in the ring.
+    /// The peer has closed the connection, was turned away, or has violated the protocol. Frames
+    /// that it sent may still be in the ring.
     [[nodiscard]] bool gone() const { return gone_ || turned_away_ || bad(); }
     [[nodiscard]] bool bad() const { return bad_ || (ready() && (tx_->bad() || rx_->bad())); }
-    /// It has said a hello of another version.
+    /// The peer's hello had another version.
     [[nodiscard]] bool speaks_otherwise() const { return other_version_ != 0; }
-    /// Text for the log when a peer that has gone probably runs another build, else "".
+    /// Returns a line for the log if a peer that is gone probably runs another build, else "".
     [[nodiscard]] std::string stranger() const;
-    /// Where connect() has found it; "": it came by itself.
+    /// The address that connect() used; "" for an accepted connection.
     [[nodiscard]] const std::string& address() const { return address_; }
-    /// PID of the peer's process. Not at a local end.
+    /// PID of the peer's process; 0 for a local end.
     [[nodiscard]] pid_t process() const { return process_; }
-    /// 0 until it is known.
+    /// 0 until the peer's hello was received.
     [[nodiscard]] std::uint64_t mac() const { return card_.mac; }
-    /// It wants an ICRC in all frames, or has not yet said that it does not.
+    /// The peer wants an ICRC in all frames, or its hello was not received yet.
     [[nodiscard]] bool wants_icrc() const { return mac() == 0 || card_.wants_icrc; }
 
-    /// Whether payloads may stay in memory: the peer is in this thread, or takes memory that it is
-    /// handed.
+    /// Returns true if payloads may stay in memory: the peer is local, or accepts memory of this
+    /// user's cards.
     [[nodiscard]] bool takes_references() const {
         return tx_->local() || (own_.references && card_.references && same_user_);
     }
-    /// Where the peer finds `payload` in memory that it was handed; empty: it cannot. Not local.
+    /// Returns where the peer finds `payload` in memory that it has mapped; empty if it cannot. Not
+    /// for local ends.
     std::optional<ShmReference> reference(std::span<const std::byte> payload) {
         return offers_->find(payload, [this](const auto& m, int fd) { return send(m, fd); });
     }
-    /// The payload of a received frame; nullptr: the reference is wrong. Not local.
+    /// Returns the payload of a received frame; nullptr if the reference is invalid. Not for local
+    /// ends.
     [[nodiscard]] const std::byte* referred(std::uint64_t word) const {
         return takings_->at(ShmReference::of(word));
     }
-    /// It has broken the protocol.
+    /// The peer has violated the protocol.
     void break_off() { bad_ = true; }
-    /// There is no place for it.
+    /// Gives the peer's place up.
     void turn_away() { turned_away_ = true; }
     [[nodiscard]] bool turned_away() const { return turned_away_; }
-    /// Takes back payloads that are referred to and not held, or `all`. A peer that reads one frame
-    /// for all of `patience` is cut off.
+    /// Copies referenced payloads that are not held, or `all`, into their frames. A peer that reads
+    /// one frame for longer than `patience` is dropped.
     void gather(std::chrono::nanoseconds patience, bool all = false) {
         bad_ = !tx_->gather(all, patience, [this] { return has_hung_up(socket_.get()); }) || bad_;
     }
-    /// The same without waiting, for payloads that are not held and that the peer is not reading.
-    /// True: none is left.
+    /// The same without waiting, except for payloads that the peer is reading. Returns true if none
+    /// is left.
     [[nodiscard]] bool gather_unread() { return tx_->gather_unread(); }
-    /// What holds the payload of the frame that was received: of a local end.
+    /// Returns what holds the payload of the received frame. Only for local ends.
     [[nodiscard]] Held holder() const {
         return other_ != nullptr ? other_->tx_->held_at(rx_->position()) : nullptr;
     }
-    /// Keeps the payload at `at`, of a frame of `bytes`, which referred() has found. Null: it is
-    /// there until the frame is taken.
+    /// Keeps the payload at `at`, of a frame of `bytes` bytes, which referred() returned. Null: the
+    /// payload is valid only until the frame is popped.
     [[nodiscard]] Held hold(std::uint64_t word, const std::byte* at, std::size_t bytes) {
         const auto& lent = takings_->lent(ShmReference::of(word));
         return lent != nullptr ? holds_.hold(lent, at, bytes, rx_->position()) : nullptr;
@@ -111,12 +114,12 @@ class ShmPeer {
     ShmProducer& tx() { return *tx_; }
     ShmConsumer& rx() { return *rx_; }
 
-    /// Shows queued frames to the peer and wakes it when it sleeps.
+    /// Makes queued frames visible to the peer and wakes it if it sleeps.
     void publish() {
         if (tx_->publish())
             kick();
     }
-    /// Gives back the room of frames that were taken, and lent memory that is not held any more.
+    /// Releases the room of popped frames, and lent memory that is no longer held.
     void release() {
         bool waits = false;
         if (std::uint64_t position = 0; holds_.let_go(rx_->tail(), position))
@@ -125,29 +128,33 @@ class ShmPeer {
             kick();
     }
 
-    /// The socket is readable: hellos, kicks, memory, until `budget` is used up. Returns the rest.
+    /// The socket is readable: handles hellos, kicks and memory messages within `budget`; returns
+    /// the rest.
     unsigned service(unsigned budget);
-    /// Tells the peer which memory is gone, and all that it could not be told before.
+    /// Tells the peer which memory was removed, and sends answers that did not fit into the socket
+    /// before.
     void tell();
 
     /// Kicked by a card of this thread since the last clear_kick().
     [[nodiscard]] bool kicked() const { return kicked_; }
     void clear_kick() { kicked_ = false; }
 
-    /// Its hello has come: so it cannot take pages of the rings away.
+    /// The peer's hello was received, so it can no longer remove pages of the rings.
     [[nodiscard]] bool met() const { return mac() != 0; }
-    /// It has not said a hello.
+    /// The peer has not said hello yet.
     [[nodiscard]] bool silent() const { return !ready() && !gone(); }
-    Nanoseconds accepted = 0;  ///< when it has connected to us, or we to it
+    Nanoseconds accepted = 0;  ///< time of accept() or connect()
 
-    Nanoseconds lent_since = kNever;  ///< when enough was lent to it, and senders told to wait
-    /// it keeps lent memory for too long: senders do not wait for it
+    /// since when the lent memory is at its limit and senders wait
+    Nanoseconds lent_since = kNever;
+    /// the peer keeps lent memory for too long: senders do not wait for it
     bool keeps_lent = false;
 
-    // As a sender: since when the ring is full, and whether the peer is given up on.
+    // For senders: since when the ring is full, and whether they have given up on the peer.
     Nanoseconds full_since = kNever;
     bool stuck = false;
-    std::uint64_t stuck_at = 0;  ///< where it was then; it takes something again when it moves
+    /// the consumer's position then; the peer is stuck until it changes
+    std::uint64_t stuck_at = 0;
     void give_up() {
         stuck = true;
         stuck_at = tx_->tail();
@@ -165,7 +172,7 @@ class ShmPeer {
 
     void kick();
     bool send(const ShmSlotMessage& message, int fd);
-    /// `lost`: there was no room for its descriptor.
+    /// `lost`: the descriptor was lost because this process has no room for it.
     bool take_message(const ShmSlotMessage& message, int fd, bool lost);
     bool map(int memory, bool ours);
     void use(std::shared_ptr<std::byte> memory, bool ours, bool local);
@@ -177,23 +184,23 @@ class ShmPeer {
     std::string address_;
     ShmCard own_;
     ShmCard card_;                       // the peer
-    std::shared_ptr<std::byte> memory_;  // of both ends, where they are local
+    std::shared_ptr<std::byte> memory_;  // shared by both ends if they are local
     UniqueFd made_;                      // the memory, until the peer has mapped it
     std::optional<ShmProducer> tx_;
     std::optional<ShmConsumer> rx_;
-    // Not at a local end.
+    // Null at a local end.
     std::unique_ptr<ShmOffers> offers_;
     std::unique_ptr<ShmTakings> takings_;
     ShmHolds holds_;
-    std::vector<ShmSlotMessage> unsent_;  // answers for which the socket had no room
+    std::vector<ShmSlotMessage> unsent_;  // answers that did not fit into the socket
     bool same_user_ = false;
     pid_t process_ = 0;
-    ShmPeer* other_ = nullptr;  // the other local end, while it lives
+    ShmPeer* other_ = nullptr;  // the other local end, while it exists
     bool kicked_ = false;
     bool gone_ = false;
     bool turned_away_ = false;
     bool bad_ = false;
-    std::uint32_t other_version_ = 0;  ///< of its hello, when it is not ours
+    std::uint32_t other_version_ = 0;  ///< version of its hello if it differs
 };
 
 }  // namespace dingo

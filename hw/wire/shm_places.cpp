@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxSilent = 16;
 constexpr Nanoseconds kAtLeast = 20'000'000;
-constexpr Nanoseconds kShare = 20;  // part of the time (1/N)
+constexpr Nanoseconds kShare = 20;  // waits take at most 1/N of the time
 constexpr Nanoseconds kCareful = 60'000'000'000;
 
 ShmPeer* least_wanted(std::span<const std::unique_ptr<ShmPeer>> peers, pid_t newcomer,
@@ -48,7 +48,8 @@ ShmPlace shm_place(std::span<const std::unique_ptr<ShmPeer>> peers, const ShmPee
         if (peer->silent() && (oldest == nullptr || peer->accepted < oldest->accepted))
             oldest = peer.get();
     }
-    const bool silent = newcomer.silent() && newcomer.address().empty();  // ours says its hello now
+    // one that we connected to gets its hello next
+    const bool silent = newcomer.silent() && newcomer.address().empty();
     if (silent ? silents < kMaxSilent : live - silents < kMaxShmPeers)
         return {true, nullptr};
     ShmPeer* const loser = silent ? oldest : least_wanted(peers, newcomer.process(), now);

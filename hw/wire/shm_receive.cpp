@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Receives frames, from each peer in turn.
+// Receives frames from each peer in turn.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -79,7 +79,7 @@ void ShmWire::deliver(ShmPeer& peer, std::span<const std::byte> frame, FrameSink
         stats_.rx_held += payload.held != nullptr ? rx.packets() : 0;
     }
     reads_ = (rx.flags() & kShmHandedOver) != 0;
-    // The engine finds that a frame without the ICRC that was asked for is wrong.
+    // The engine detects a missing ICRC if it was requested.
     if (rx.packets() > 1 && !own_.wants_icrc)
         sink.on_train(frame, payload, rx.packets());
     else if (rx.packets() > 1)

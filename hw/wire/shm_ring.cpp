@@ -27,7 +27,7 @@ void ShmProducer::forget_received() {
     if (references_.empty())
         return;
     const std::uint64_t tail = received();
-    // A consumer that lies here reads memory that is no longer its own, and harms only itself.
+    // A consumer that lies here reads memory that was reused, and harms only itself.
     const std::uint64_t let_go = std::min(tail, header_.let_go.load(std::memory_order_acquire));
     while (!references_.empty() &&
            references_.front().at < (references_.front().lent ? let_go : tail)) {
@@ -47,7 +47,7 @@ bool ShmProducer::gather(bool all, std::chrono::nanoseconds patience,
             return false;
         if (take_into_frame(r))
             return true;
-        // One that is at several frames at once breaks the rules: it is waited for once.
+        // A consumer that reads several frames at once violates the protocol: wait for one only.
         ok = wait_for_reader(r, ok ? patience : std::chrono::nanoseconds(0), gone) && ok;
         return !r.lent;
     });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // One direction between two cards: a single-producer single-consumer ring of frames in memory that
-// the other process can write, too. So each position and length is read once, checked, and only
-// then used; what does not check makes the ring bad() and the peer is dropped.
+// the other process can write, too. So each position and length is read once, validated and then
+// used; an invalid one makes the ring bad() and the peer is dropped.
 //
-// Records of {length and flags, frame} start at multiples of kAlign and are contiguous: one that
-// does not fit before the end starts at the beginning, behind a kSkip mark. Positions only grow.
+// Records of {length and flags, frame} start at multiples of kAlign and are contiguous: a record
+// that does not fit before the end starts at the beginning, after a kSkip mark. Positions only
+// grow.
 #pragma once
 
 #include <algorithm>
@@ -24,52 +25,52 @@
 
 namespace dingo {
 
-/// Positions and flags, on cache lines of their own: what one side writes the other one polls.
+/// Positions and flags, each on its own cache line: one side writes what the other one polls.
 struct ShmRingHeader {
     alignas(64) std::atomic<std::uint64_t> head;             ///< producer: end of the frames
-    alignas(64) std::atomic<std::uint64_t> tail;             ///< consumer: begin of the frames
-    alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< kick it when head moves
-    /// Kick it when tail or let_go moves.
+    alignas(64) std::atomic<std::uint64_t> tail;             ///< consumer: start of the frames
+    alignas(64) std::atomic<std::uint32_t> consumer_sleeps;  ///< consumer: kick it when head moves
+    /// Producer: kick it when tail or let_go moves.
     alignas(64) std::atomic<std::uint32_t> producer_waits;
-    /// Consumer: it has released the lent payloads of all frames before this, too.
+    /// Consumer: it has also released the lent payloads of all frames before this position.
     alignas(64) std::atomic<std::uint64_t> let_go;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t kShmRingBytes = 2UL * 1024 * 1024;
 inline constexpr std::size_t kShmDataOffset = 4096;
-/// The part of a thread-local ring that is used while the consumer keeps up.
+/// Used part of a thread-local ring while the consumer keeps up.
 inline constexpr std::size_t kLocalBytes = 256UL * 1024;
 /// Memory of one direction.
 inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;
 
 /// Flags of a record.
 inline constexpr std::uint32_t kShmNoIcrc = 1;  ///< a RoCE frame without ICRC
-/// The payload is not in the record, but at an address of this process. In thread-local rings only.
+/// The payload is not in the record but at an address of this process. Thread-local rings only.
 inline constexpr std::uint32_t kShmElsewhere = 2;
-/// The payload is not in the record, but in memory that the producer's card has handed over
-/// (shm_segments.h). In rings between processes only.
+/// The payload is not in the record but in memory that the producer's card has offered
+/// (shm_segments.h). Rings between processes only.
 inline constexpr std::uint32_t kShmHandedOver = 4;
-/// States of a record with kShmHandedOver: the consumer reads its payload, has read it, or the
-/// producer copies the payload into it. The side that finds kShmHandedOver alone and sets another
-/// of these bits owns the payload.
+/// States of a record with kShmHandedOver: the consumer is reading its payload, has read it, or the
+/// producer is copying the payload into it. The side that first adds one of these bits owns the
+/// payload.
 inline constexpr std::uint32_t kShmReading = 8;
 inline constexpr std::uint32_t kShmRead = 16;
 inline constexpr std::uint32_t kShmGathering = 32;
-/// Bits of a train's number of packets; 0: it is none.
+/// Bits of a train's number of packets; 0: not a train.
 inline constexpr unsigned kShmTrainShift = 8;
 inline constexpr std::uint32_t kShmTrainMask = 0xff << kShmTrainShift;
 inline constexpr std::uint32_t shm_train_flags(unsigned packets) {
     return packets > 1 ? packets << kShmTrainShift : 0;
 }
 
-/// What both sides know of a ring.
+/// Common to both sides of a ring.
 class ShmRing {
   public:
     explicit ShmRing(std::byte* memory)
         : header_(*reinterpret_cast<ShmRingHeader*>(memory)), data_(memory + kShmDataOffset) {}
 
-    /// The other side wrote what cannot be: use the ring no more.
+    /// The other side wrote something invalid: the ring must not be used any more.
     [[nodiscard]] bool bad() const { return bad_; }
 
   protected:
@@ -77,13 +78,14 @@ class ShmRing {
     static constexpr std::size_t kMask = kShmRingBytes - 1;
     static constexpr std::uint32_t kSkip = ~std::uint32_t{0};
 
-    /// What stands in front of a frame.
+    /// Header of a record.
     struct Mark {
         std::uint32_t length;
         std::uint32_t flags;
     };
     static_assert(sizeof(Mark) == sizeof(std::uint64_t));
-    /// Behind it, with kShmElsewhere: the payload's address; with kShmHandedOver: where it is.
+    /// Next 8 bytes of a record: with kShmElsewhere the payload's address, with kShmHandedOver its
+    /// reference.
     static constexpr std::size_t kAddressOffset = sizeof(Mark);
     static_assert(kAddressOffset + sizeof(const std::byte*) <= kAlign);
     static_assert(sizeof(const std::byte*) == sizeof(std::uint64_t));
@@ -92,7 +94,7 @@ class ShmRing {
         return kAlign + (len + kAlign - 1) / kAlign * kAlign;
     }
 
-    /// The other process may change it at any time: read once, written whole.
+    /// The other process may change a mark at any time: it is loaded and stored as one word.
     [[nodiscard]] Mark load_mark(std::uint64_t at) const {
         return std::bit_cast<Mark>(__atomic_load_n(word(at), __ATOMIC_ACQUIRE));
     }
@@ -120,12 +122,12 @@ class ShmProducer : public ShmRing {
     /// `local`: the consumer is in this thread.
     explicit ShmProducer(std::byte* memory, bool local = false) : ShmRing(memory), local_(local) {}
 
-    /// Memory that the consumer may still read is released later.
+    /// Memory that the consumer may still read is released later (let_go_later()).
     ~ShmProducer();
     ShmProducer(const ShmProducer&) = delete;
     ShmProducer& operator=(const ShmProducer&) = delete;
 
-    /// Room for a frame; empty when the ring is full.
+    /// Returns room for a frame; empty if the ring is full.
     std::span<std::byte> reserve(std::size_t max_len) {
         const std::size_t need = record_size(max_len);
         const std::size_t to_end = kShmRingBytes - (head_ & kMask);
@@ -145,7 +147,7 @@ class ShmProducer : public ShmRing {
         return {data_ + (reserved_ & kMask) + kAlign, max_len};
     }
 
-    /// Takes the frame in the reserved room; 0 gives the room back.
+    /// Queues the frame in the reserved room; 0 cancels the reservation.
     void commit(std::size_t len, std::uint32_t flags = 0) {
         if (len == 0)
             return;
@@ -155,8 +157,8 @@ class ShmProducer : public ShmRing {
         head_ = reserved_ + record_size(len);
     }
 
-    /// Instead of commit(): the frame's bytes from `offset` on are at `payload`; in a ring between
-    /// processes the peer finds them at `reference`. What is `held` needs no gather().
+    /// Used instead of commit() if the frame's bytes from `offset` on are at `payload`; in a ring
+    /// between processes the peer finds them at `reference`. A `held` payload needs no gather().
     void commit_referring(std::size_t len, std::size_t offset, std::span<const std::byte> payload,
                           const Held& held, const ShmReference& reference = {},
                           unsigned packets = 1) {
@@ -170,51 +172,52 @@ class ShmProducer : public ShmRing {
         lent_bytes_ += reference.lent ? payload.size() : 0;
         commit(len, flags | (local_ ? kShmElsewhere : kShmHandedOver));
     }
-    /// Releases payloads of frames that were received, and lent ones that the consumer has
-    /// released.
+    /// Releases payloads of frames that were received; lent ones when the consumer has released
+    /// them.
     void forget_received();
-    /// True when so much is lent that further payloads should wait.
+    /// Returns true if so much is lent that further payloads should wait.
     [[nodiscard]] bool lends_enough() {
         if (lent_bytes_ < kMostLent)
             return false;
         forget_received();
         return lent_bytes_ >= kMostLent;
     }
-    /// True when so many payloads are in the ring, or not released yet, that further ones are
+    /// Returns true if so many payloads are in the ring, or not released yet, that further ones are
     /// copied.
     [[nodiscard]] bool refers_enough() const {
         return references_.size() >= kMostReferences || lent_bytes_ >= kMostLent;
     }
-    /// Takes the payloads that are elsewhere into the frames that were not received; `all`: those
-    /// that are held, too. False: the peer has been at one of them for all of `patience`. One that
-    /// is `gone` is not waited for.
+    /// Copies payloads that are elsewhere into their frames, unless those were received; with `all`
+    /// held payloads, too. Returns false if the peer was reading one of them for all of `patience`.
+    /// A peer that is `gone` is not waited for.
     [[nodiscard]] bool gather(bool all, std::chrono::nanoseconds patience,
                               const std::function<bool()>& gone);
-    /// Time waited since the last call.
+    /// Returns the time spent waiting since the last call.
     [[nodiscard]] std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
-    /// The same of what the peer does not read, as it can be done without waiting. True: it reads
-    /// none.
+    /// The same without waiting, for payloads that the peer is not reading. Returns true if it
+    /// reads none.
     [[nodiscard]] bool gather_unread();
-    /// What holds the payload of the frame at this position; null: nothing. Thread-local rings.
+    /// Returns what holds the payload of the frame at this position, or null. Thread-local rings.
     [[nodiscard]] Held held_at(std::uint64_t at);
     [[nodiscard]] bool has_references() const { return !references_.empty(); }
     [[nodiscard]] bool local() const { return local_; }
 
-    /// Bytes that are committed and not shown yet.
+    /// Number of bytes that are committed and not published.
     [[nodiscard]] std::size_t unpublished() const { return head_ - published_; }
 
-    /// Shows the committed frames to the consumer. True: it sleeps, kick it.
+    /// Publishes the committed frames. Returns true if the consumer sleeps: kick it.
     [[nodiscard]] bool publish() {
         if (head_ == published_)
             return false;
         published_ = head_;
-        // Sequentially consistent, as in Consumer::arm: of the two, one sees the other's store.
+        // Sequentially consistent, as in ShmConsumer::arm(): at least one side sees the other's
+        // store.
         header_.head.store(head_, std::memory_order_seq_cst);
         return header_.consumer_sleeps.load(std::memory_order_seq_cst) != 0 &&
                header_.consumer_sleeps.exchange(0, std::memory_order_relaxed) != 0;
     }
 
-    /// True once after the consumer took something since the last call.
+    /// Returns true if reserve() has seen the consumer move since the last call.
     [[nodiscard]] bool moved() { return std::exchange(moved_, false); }
 
     /// The consumer's position.
@@ -222,13 +225,13 @@ class ShmProducer : public ShmRing {
         return header_.tail.load(std::memory_order_acquire);
     }
 
-    /// Asks to be kicked when the consumer takes something. False: it just did.
+    /// Requests a kick when the consumer frees room. Returns false if it just did.
     [[nodiscard]] bool arm() {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         return header_.tail.load(std::memory_order_seq_cst) == tail_;
     }
-    /// Asks to be kicked when the consumer releases something. False: so little is lent that
-    /// nothing waits.
+    /// Requests a kick when the consumer releases lent payloads. Returns false if so little is lent
+    /// that nothing waits.
     [[nodiscard]] bool arm_lent() {
         header_.producer_waits.store(1, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -237,7 +240,7 @@ class ShmProducer : public ShmRing {
     void disarm() { header_.producer_waits.store(0, std::memory_order_relaxed); }
 
   private:
-    /// An empty ring starts again at its beginning, where the memory is in this core's cache.
+    /// An empty local ring restarts at its beginning, where the memory is in this core's cache.
     [[nodiscard]] bool rewind() const {
         return local_ && (head_ & kMask) >= kLocalBytes &&
                header_.tail.load(std::memory_order_relaxed) == head_;
@@ -246,36 +249,36 @@ class ShmProducer : public ShmRing {
     std::uint64_t head_ = 0;
     std::uint64_t reserved_ = 0;
     std::uint64_t published_ = 0;
-    std::uint64_t tail_ = 0;  // as last seen
+    std::uint64_t tail_ = 0;  // as last read
     bool moved_ = false;
     const bool local_;
 
     struct Reference {
         std::uint64_t at;     // ring position of its record
         std::size_t len;      // bytes of the frame
-        std::uint32_t flags;  // of the frame when it has its payload
+        std::uint32_t flags;  // of the frame once it contains its payload
         std::size_t offset;   // in the frame
         std::span<const std::byte> payload;
         Held held;
-        bool lent;  // the consumer may have it after it has received the frame
+        bool lent;  // the consumer may keep the payload after it has received the frame
     };
-    /// Limits for a consumer that does not release what it holds.
+    /// Limits in case the consumer does not release payloads.
     static constexpr std::size_t kMostReferences = 8192;
     static constexpr std::size_t kMostLent = std::size_t{8} << 20;
-    /// Number of references from which on it pays to look which are done.
+    /// Number of references from which on scanning for completed ones pays.
     static constexpr std::size_t kManyReferences = 64;
-    /// False: the peer reads it, or has read it.
+    /// Returns false if the peer is reading the payload, or has read it.
     bool take_into_frame(const Reference& reference);
     [[nodiscard]] bool is_read(const Reference& reference) const;
-    /// False: the peer does not get on.
+    /// Returns false if the peer does not finish.
     bool wait_for_reader(const Reference& reference, std::chrono::nanoseconds patience,
                          const std::function<bool()>& gone);
-    /// Where the consumer is. It may say that it has gone back.
+    /// The consumer's position, which must not go back even if the consumer claims so.
     [[nodiscard]] std::uint64_t received() const {
         return std::max(tail_, header_.tail.load(std::memory_order_acquire));
     }
-    std::deque<Reference> references_;  // a part of them may be received already
-    std::size_t lent_bytes_ = 0;        // bytes of those that are lent
+    std::deque<Reference> references_;  // some may be received already
+    std::size_t lent_bytes_ = 0;        // total payload bytes of those that are lent
     std::chrono::nanoseconds waited_{0};
 };
 
@@ -285,9 +288,9 @@ class ShmConsumer : public ShmRing {
     explicit ShmConsumer(std::byte* memory, bool local = false)
         : ShmRing(memory), payload_flag_(local ? kShmElsewhere : kShmHandedOver) {}
 
-    /// The oldest frame; empty when there is none, when the producer gathers its payload, or when
-    /// the ring is bad. The producer can change it at any time, so a parser must read each field
-    /// once.
+    /// Returns the oldest frame; empty if there is none, if the producer is copying its payload
+    /// into it, or if the ring is bad. The producer can change the frame at any time, so a parser
+    /// must read each field once.
     std::span<const std::byte> front() {
         if (tail_ == head_ && !look())
             return {};
@@ -299,7 +302,7 @@ class ShmConsumer : public ShmRing {
             tail_ += to_end;
             mark = load_mark(tail_);
         }
-        const bool mine = reading_;  // it was asked for before
+        const bool mine = reading_;  // front() was called before
         if (payload_flag_ == kShmHandedOver && (mark.flags & kShmHandedOver) != 0 && !mine) {
             if ((mark.flags & kShmGathering) != 0)
                 return {};
@@ -324,20 +327,20 @@ class ShmConsumer : public ShmRing {
         return {data_ + (tail_ & kMask) + kAlign, mark.length};
     }
 
-    /// Flags of the frame that front() gave, without its number of packets.
+    /// Flags of the frame that front() returned, without its number of packets.
     [[nodiscard]] std::uint32_t flags() const { return flags_ & ~kShmTrainMask; }
-    /// That it stands for.
+    /// Its number of packets; more than 1 for a train.
     [[nodiscard]] unsigned packets() const {
         return std::max((flags_ & kShmTrainMask) >> kShmTrainShift, 1U);
     }
-    /// Where its payload is, with kShmElsewhere an address, with kShmHandedOver what
-    /// ShmReference::of() takes; 0: in the frame.
+    /// Location of its payload: an address with kShmElsewhere, a word for ShmReference::of() with
+    /// kShmHandedOver; 0: in the frame.
     [[nodiscard]] std::uint64_t payload() const {
         return (flags_ & payload_flag_) != 0 ? __atomic_load_n(payload_word(), __ATOMIC_RELAXED)
                                              : 0;
     }
 
-    /// Position of the frame that front() gave, for ShmProducer::held_at().
+    /// Position of the frame that front() returned, for ShmProducer::held_at().
     [[nodiscard]] std::uint64_t position() const { return tail_; }
     /// Removes the oldest frame.
     void pop() {
@@ -347,36 +350,39 @@ class ShmConsumer : public ShmRing {
         tail_ += record_;
     }
 
-    /// Gives the space of popped frames back. True: the producer waits for it, kick it.
+    /// Returns the space of popped frames to the producer. Returns true if the producer waits for
+    /// it: kick it.
     [[nodiscard]] bool release() {
         if (released_ == tail_)
             return false;
         released_ = tail_;
-        header_.tail.store(tail_, std::memory_order_seq_cst);  // with Producer::arm
+        header_.tail.store(tail_, std::memory_order_seq_cst);  // pairs with ShmProducer::arm()
         return producer_waits();
     }
     [[nodiscard]] std::size_t unreleased() const { return tail_ - released_; }
-    /// Where the next frame begins, or the padding before it.
+    /// Start of the next frame, or of the padding before it.
     [[nodiscard]] std::uint64_t tail() const { return tail_; }
-    /// Lent payloads of frames before `position` are not read any more. True: as of release().
+    /// Lent payloads of frames before `position` are no longer read. Returns true as release()
+    /// does.
     [[nodiscard]] bool let_go(std::uint64_t position) {
-        header_.let_go.store(position, std::memory_order_seq_cst);  // with Producer::arm_lent
+        // pairs with ShmProducer::arm_lent()
+        header_.let_go.store(position, std::memory_order_seq_cst);
         return producer_waits();
     }
 
     [[nodiscard]] bool empty() { return bad_ || (tail_ == head_ && !look()); }
-    /// The producer gathers the oldest frame's payload, or has died in doing so.
+    /// The producer is copying the oldest frame's payload, or has died while doing so.
     [[nodiscard]] bool gathering() {
         return !empty() && (load_mark(tail_).flags & kShmGathering) != 0;
     }
 
-    /// Asks to be kicked when a frame comes. False: one is here.
+    /// Requests a kick when a frame arrives. Returns false if one is queued.
     [[nodiscard]] bool arm() {
         header_.consumer_sleeps.store(1, std::memory_order_seq_cst);
         return empty();
     }
     void disarm() {
-        // The line is the producer's to read: write only what changes.
+        // The producer polls this cache line: write only changes.
         if (header_.consumer_sleeps.load(std::memory_order_relaxed) != 0)
             header_.consumer_sleeps.store(0, std::memory_order_relaxed);
     }
@@ -407,7 +413,7 @@ class ShmConsumer : public ShmRing {
         return reinterpret_cast<const std::uint64_t*>(data_ + (tail_ & kMask) + kAddressOffset);
     }
 
-    std::uint64_t head_ = 0;  // as last seen and checked
+    std::uint64_t head_ = 0;  // as last read and validated
     std::uint64_t tail_ = 0;
     std::uint64_t released_ = 0;
     std::size_t record_ = 0;

@@ -11,11 +11,11 @@ namespace dingo {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-/// Behind each part, so that no frame whose headers lie about its payload reads past it.
+/// Zeros after each part, so that a frame with a wrong payload length is never read beyond it.
 constexpr std::size_t kGuard = (kMaxTrain + kPage - 1) / kPage * kPage;
 constexpr std::uint64_t kMostMapped = std::uint64_t{1} << 44;
 
-/// nullptr: not possible.
+/// Returns nullptr on failure.
 std::byte* map_for_reading(int fd, std::uint64_t offset, std::uint64_t length) {
     void* const room = ::mmap(nullptr, length + kGuard, PROT_READ,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -70,7 +70,7 @@ std::optional<ShmReference> ShmOffers::find(std::span<const std::byte> payload,
     if (slot->state == State::kToOffer &&
         send({kind, number, slot->part.offset, slot->part.bytes.size()}, slot->part.file->get())) {
         slot->state = State::kOffered;
-        slot->part.file.reset();  // a peer that does not answer keeps none of our descriptors
+        slot->part.file.reset();  // a peer that does not answer must not pin our descriptors
     }
     return std::nullopt;
 }
@@ -81,7 +81,7 @@ void ShmOffers::withdraw_gone(const SendSlotMessage& send) {
         return;
     bool all_told = true;
     for (Slot& slot : slots_) {
-        // A pending offer is withdrawn when the peer has answered.
+        // A pending offer is withdrawn after the peer has answered.
         if (slot.state == State::kFree || slot.state == State::kOffered)
             continue;
         if (slot.state != State::kWithdrawn && exported_memory().has(slot.part.id))
@@ -116,7 +116,7 @@ bool ShmOffers::answer(const ShmSlotMessage& message) {
     if (slot.state != State::kOffered)
         return false;
     slot.state = message.kind == ShmSlotMessage::kTaken ? State::kTaken : State::kRefused;
-    swept_ = 0;  // it may have gone meanwhile
+    swept_ = 0;  // the memory may have been removed meanwhile
     return true;
 }
 

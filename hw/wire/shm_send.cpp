@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// How frames leave: room in the ring of a peer, and what becomes of one whose ring is full.
+// Sends frames: room in a peer's ring, and handling of full rings.
 #include <algorithm>
 #include <cstring>
 
@@ -9,13 +9,13 @@
 namespace dingo {
 namespace {
 
-constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while we build
-// A peer may be descheduled for a few time slices. The only peer may be slow, too.
+constexpr std::size_t kPublishBytes = 32UL * 1024;  // the peer works while this side builds more
+// A peer may be preempted for a few time slices. If it is the only peer, it may also be slow.
 constexpr Nanoseconds kGiveUpAfter = 20'000'000;
 constexpr Nanoseconds kGiveUpOnlyOneAfter = 200'000'000;
-// Senders that do not say where they send may be held again after N times as long.
+// Hold time for senders that do not announce the destination is refilled at 1/N of the time.
 constexpr Nanoseconds kHoldShare = 10;
-constexpr Nanoseconds kHoldAtLeast = 200'000;  // many rounds
+constexpr Nanoseconds kHoldAtLeast = 200'000;  // several rounds
 
 constexpr std::uint64_t kGroupBit = 0x01'00'00'00'00'00;
 
@@ -175,7 +175,7 @@ void ShmWire::send(std::size_t len, std::uint32_t flags) {
         for (const auto& peer : peers_)
             if (peer.get() != target_ && hears(*peer))
                 done |= copy(*peer, frame, flags, false);
-        if (target_ != nullptr)  // last: the frame lies there
+        if (target_ != nullptr)  // last, as the frame is in its ring
             done |= commit(*target_, len, flags);
         else if (!done)
             stats_.tx_no_peer += ready_peers() == 0 ? 1 : 0;
@@ -191,7 +191,7 @@ void ShmWire::sent(std::size_t len, unsigned packets) {
 }
 
 std::span<std::byte> ShmWire::reserve(ShmPeer& peer, std::size_t len) {
-    // A stuck peer may have room for this frame: no sender waits for it.
+    // A stuck peer may have room for this frame, but no sender waits for it.
     const std::span<std::byte> room =
         peer.is_stuck() ? std::span<std::byte>() : peer.tx().reserve(len);
     if (!room.empty()) {
@@ -201,7 +201,7 @@ std::span<std::byte> ShmWire::reserve(ShmPeer& peer, std::size_t len) {
     }
     any_gone_ |= peer.gone();
     if (peer.tx().unpublished() != 0)
-        peer.publish();  // the peer must see these frames to make room
+        peer.publish();  // the peer must see these frames to free room
     if (peer.full_since == kNever || (peer.tx().moved() && !peer.stuck))
         peer.full_since = now_;
     if (!peer.stuck && (peer.gone() || now_ - peer.full_since >= patience()))

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An Ethernet segment over shared memory: all cards of this host that name the same NET. Each pair
-// shares two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. A card that is
-// awake is reached without a system call; a sleeping card is woken through a socket. Cards that one
-// thread serves find each other in LocalSegments instead.
+// An Ethernet segment in shared memory: all cards of this host with the same NET. Each pair shares
+// two rings (shm_ring.h, shm_peer.h); frames are built and parsed in place. A card that is awake is
+// reached without a system call; a sleeping card is woken through a socket. Cards served by one
+// thread find each other in LocalSegments instead.
 //
-// Frames need no ICRC here, unless a card asked for it: docs/reference/wire.md.
+// Frames need no ICRC here unless a card requests it: docs/reference/wire.md.
 //
-// A ring that is full holds back senders to that peer only. A peer that takes nothing for a while
-// is given up on and its frames are dropped until it goes on, so that QPs that talk to it run into
-// their timeouts. Senders that do not say where a frame goes (Ethernet, the RTL) find the wire held
-// for a small part of the time, then frames for the full ring are dropped.
+// A full ring holds back only senders to that peer. A peer that takes nothing for a while is given
+// up on and its frames are dropped until it continues, so that QPs that talk to it time out.
+// Senders that do not announce the destination (Ethernet, the RTL) are held back for a small share
+// of the time, then frames for the full ring are dropped.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ class ShmWire final : public Wire, private LocalMember {
     bool kicked() const override;
     std::string meeting_place() const override;
 
-    /// When to give up on a peer whose ring is full, or that lets go of nothing.
+    /// The time to give up on a peer whose ring is full, or that releases nothing.
     Nanoseconds next_deadline() const override;
 
     void advance(Nanoseconds now) override { now_ = now; }
@@ -77,82 +77,84 @@ class ShmWire final : public Wire, private LocalMember {
     WireStats stats() const override { return stats_; }
 
   private:
-    /// Senders that do not say where they send may be held for so long.
+    /// Limit for holding back senders that do not announce the destination.
     static constexpr Nanoseconds kHoldAtOnce = 2'000'000;
-    /// A peer that has been lent enough lets go of some within this, or it is lent no more.
+    /// A peer at the lending limit must release some memory within this time, or gets copies
+    /// instead.
     static constexpr Nanoseconds kLentPatience = 20'000'000;
 
     // Meeting peers (shm_meet.cpp).
     void join(const std::filesystem::path& dir);
 
-    /// The others may be served meanwhile, so nothing that takes long happens with the gate held,
-    /// and nothing fails after two have met.
+    /// Other cards may be served meanwhile, so nothing that takes long happens with the gate held,
+    /// and nothing fails after two cards have met.
     void meet_all(const std::vector<LocalMember*>& others);
     const std::filesystem::path& path() const override { return path_; }
     const ShmCard& card() const override { return own_; }
     void meet(std::unique_ptr<ShmPeer> peer) override;
 
-    /// Whether the peer gets frames that go to all. A card that took our connection and has not
-    /// said hello gets them for a while.
+    /// Returns true if the peer gets frames sent to all. A peer that accepted our connection and
+    /// has not said hello gets them for a while, too.
     bool hears(const ShmPeer& peer) const;
 
-    /// Any frame may go to any peer.
+    /// Updates needs_icrc_, as any frame may go to any peer.
     void ask_peers();
 
-    /// False, with errno: no card is there.
+    /// Returns false with errno set if no card listens there.
     bool connect(const std::filesystem::path& path);
     void watch(int fd);
 
-    /// Serves the sockets: new connections, closed ones, and kicks.
+    /// Serves the sockets: new and closed connections, and messages.
     void service();
     void service_one(int fd, unsigned& budget);
 
-    /// Connects again to a card that was cut off while it stood still. Only if this side had
-    /// connected; else the peer does.
+    /// Reconnects to cards that dropped this one, for example while they were stopped. Only for
+    /// connections that this side had made; otherwise the peer reconnects.
     void reconnect();
     void accept_some(unsigned& budget);
     bool make_place(const ShmPeer& newcomer);
     void turn_away(ShmPeer& peer);
 
-    /// Lets go of peers that are gone and whose frames were all delivered.
+    /// Destroys peers that are gone and whose frames were all delivered.
     void bury();
 
-    // Frames that come (shm_receive.cpp).
+    // Receiving frames (shm_receive.cpp).
     unsigned receive_from(ShmPeer& peer, FrameSink& sink, unsigned budget);
     void deliver(ShmPeer& peer, std::span<const std::byte> frame, FrameSink& sink);
 
-    // Frames that leave (shm_send.cpp).
-    /// The peer that the next frame probably goes to: the one that the last frame went to.
+    // Sending frames (shm_send.cpp).
+    /// Guesses the peer of the next frame: the peer of the last one.
     ShmPeer* guess();
     ShmPeer* find(std::uint64_t mac);
     std::size_t ready_peers() const;
     Nanoseconds patience() const;
 
-    /// Room in the ring of `peer`; when it is full none (`waits`), else room from which the frame
-    /// is copied.
+    /// Returns room in the ring of `peer`. If it is full: nothing with `waits`, else room in
+    /// scratch_, from which the frame is copied.
     std::span<std::byte> begin_at(ShmPeer* peer, std::size_t len, bool waits);
-    /// Takes room for a frame in the ring of `peer`. False: it is full, or the peer is stuck.
+    /// Reserves room for a frame in the ring of `peer`. Returns false if it is full or the peer is
+    /// stuck.
     bool reserve_at(ShmPeer& peer, std::size_t len);
 
     /// Sends the frame in room_.
     void send(std::size_t len, std::uint32_t flags);
     void sent(std::size_t len, unsigned packets);
 
-    /// Room in a peer's ring. Empty: it is full; then the peer may be stuck, or it is waited for.
+    /// Returns room in a peer's ring; empty if it is full. Then decides whether the peer is stuck.
     std::span<std::byte> reserve(ShmPeer& peer, std::size_t len);
     bool commit(ShmPeer& peer, std::size_t len, std::uint32_t flags);
 
-    /// Copies a frame into a peer's ring. If the ring is full, the frame is held for the peer
-    /// (`hold`) until the peer, or the time in which others may be held up, is given up on. False:
-    /// it is not there; then it is held, or counted as lost.
+    /// Copies a frame into a peer's ring. If the ring is full and `hold` is set, the frame is held
+    /// until there is room, the peer is given up on, or others have been held up for too long.
+    /// Returns false if the frame was not queued: it is held, or was counted as dropped.
     bool copy(ShmPeer& peer, std::span<const std::byte> frame, std::uint32_t flags, bool hold);
     bool may_hold();
     void end_hold();
 
-    /// True when the held frame is out of the way, sent or dropped.
+    /// Returns true if the held frame was sent or dropped.
     bool send_held();
 
-    // What is lent (shm_lend.cpp).
+    // Lending (shm_lend.cpp).
     bool may_refer(const ShmPeer& peer) const;
     void gather_from(ShmPeer& peer, bool all);
 
@@ -169,28 +171,30 @@ class ShmWire final : public Wire, private LocalMember {
     bool service_due_ = true;
     unsigned service_first_ = 0;
     bool any_gone_ = false;
-    bool any_wait_ = false;  ///< for some that is lent
+    bool any_wait_ = false;  ///< holds_enough() told a sender to wait
     ShmPatience patience_;
-    bool reads_ = false;       // a frame whose payload the peer cannot take back meanwhile
-    bool gather_due_ = false;  // when that is over
+    // delivering a frame whose payload the peer cannot take back meanwhile
+    bool reads_ = false;
+    bool gather_due_ = false;  // gather() must be completed after that
     log::Limit log_limit_;
     bool needs_icrc_ = true;
     bool sleeps_ = false;  // from prepare_sleep() to woke()
     unsigned idle_rounds_ = 0;
-    std::vector<std::string> lost_;  ///< cards that were there, to be connected to again
+    std::vector<std::string> lost_;  ///< addresses of cards to reconnect to
     Nanoseconds lost_looked_ = 0;
     std::size_t first_ = 0;  // the peer whose frames are received first in the next round
 
     ShmPeer* guess_ = nullptr;
-    ShmPeer* target_ = nullptr;  // the peer whose ring has room_; null: scratch_ has it
+    ShmPeer* target_ = nullptr;  // the peer whose ring has room_; null: room_ is in scratch_
     std::span<std::byte> room_;
-    unsigned packets_ = 1;  // of the frame in room_; more than one: a train, to target_
+    unsigned packets_ = 1;  // of the frame in room_; more than one: a train to target_
     ShmPeer* held_for_ = nullptr;
     std::size_t held_len_ = 0;
     std::uint32_t held_flags_ = 0;
     Nanoseconds held_since_ = 0;
-    Nanoseconds hold_left_ = kHoldAtOnce;  ///< for which a frame may be held, while others wait
-    Nanoseconds hold_counted_ = 0;         ///< when that was counted
+    /// remaining time for which a frame may be held while others wait
+    Nanoseconds hold_left_ = kHoldAtOnce;
+    Nanoseconds hold_counted_ = 0;  ///< time of the last refill of hold_left_
     std::array<std::byte, kMaxFrame> scratch_;
     std::array<std::byte, kMaxFrame> held_;
 };

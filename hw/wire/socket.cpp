@@ -32,8 +32,9 @@ std::uint64_t socket_overruns(int fd) {
 }
 
 unsigned receive_batch(int fd, std::span<mmsghdr> messages, unsigned& ask, WireStats& stats) {
-    constexpr std::size_t kGoal = 256UL * 1024;  // bytes worth fetching at once: fit in L2
-    // ECONNREFUSED here is about an earlier frame that found no receiver: ask again, once.
+    // bytes worth fetching at once: fit into the L2 cache
+    constexpr std::size_t kGoal = 256UL * 1024;
+    // ECONNREFUSED reports an earlier frame that found no receiver: retry once.
     int got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);
     if (got < 0 && errno == ECONNREFUSED)
         got = ::recvmmsg(fd, messages.data(), ask, MSG_DONTWAIT, nullptr);
@@ -60,7 +61,7 @@ std::span<std::byte> TxBatch::begin(std::size_t max_len) {
     if (need > capacity_ - tail_) {
         if (empty()) {
             head_ = tail_ = 0;
-        } else if (head_ >= capacity_ / 2) {  // moves at most as much as was sent since
+        } else if (head_ >= capacity_ / 2) {  // moves at most as many bytes as were sent since
             std::memmove(buffer_.get(), buffer_.get() + head_, bytes());
             tail_ -= head_;
             head_ = 0;

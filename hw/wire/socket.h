@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside dingo_wire: what the wires that stand on a descriptor share.
+// Internal to dingo_wire: common code of the wires that use a descriptor.
 #pragma once
 
 #include <sys/socket.h>
@@ -19,47 +19,48 @@
 
 namespace dingo {
 
-/// Throws WireSystemError "what: text of errno", with `hint` ("; do this") behind it for
-/// EPERM/EACCES.
+/// Throws WireSystemError "what: text of errno", followed by `hint` ("; do this") for EPERM and
+/// EACCES.
 [[noreturn]] void throw_errno(const std::string& what, int error, const std::string& hint = "");
 
-/// Asks for `bytes` of send and receive buffer, beyond the sysctl limits where we may.
+/// Requests `bytes` of send and receive buffer; beyond the sysctl limits if privileged.
 void set_socket_buffers(int fd, int bytes);
 
-/// Frames the kernel dropped because the receive queue of `fd` was full (SO_MEMINFO).
+/// Returns the number of frames that the kernel dropped because the receive queue of `fd` was full
+/// (SO_MEMINFO).
 std::uint64_t socket_overruns(int fd);
 
-/// Fetches up to `ask` datagrams that are here into `messages` and counts a failure; returns how
-/// many. Sets `ask` to what makes a batch that fits a processor's cache, by the sizes of these.
-/// `messages` are set up, control data included.
+/// Receives up to `ask` queued datagrams into `messages`, without blocking, and returns their
+/// number; counts errors. Sets `ask` to the number that makes a batch of the processor cache's
+/// size, by the average length. The caller has set up `messages`, control data included.
 unsigned receive_batch(int fd, std::span<mmsghdr> messages, unsigned& ask, WireStats& stats);
 
-/// Memory that stays untouched, and so unbacked, until it is used.
+/// A buffer whose pages are not touched, and so not allocated, until they are used.
 using Buffer = std::unique_ptr<std::byte[]>;
 Buffer make_buffer(std::size_t bytes);
 
-/// Frames waiting to be sent, back to back in one buffer, each behind `prefix` zero bytes.
+/// Frames queued for sending, contiguous in one buffer, each preceded by `prefix` zero bytes.
 class TxBatch {
   public:
     explicit TxBatch(std::size_t capacity, std::size_t prefix = 0)
         : prefix_(prefix), capacity_(capacity), buffer_(make_buffer(capacity)) {}
 
-    /// Room for a frame; empty when there is none.
+    /// Returns room for a frame; empty if full.
     std::span<std::byte> begin(std::size_t max_len);
-    /// Queues the first `len` bytes of that room; 0 = nothing.
+    /// Queues the first `len` bytes of that room; 0: none.
     void end(std::size_t len);
 
     [[nodiscard]] bool empty() const { return next_ == lengths_.size(); }
     [[nodiscard]] std::size_t count() const { return lengths_.size() - next_; }
     [[nodiscard]] std::size_t bytes() const { return tail_ - head_; }
 
-    /// Lengths of the waiting frames, prefix included, oldest first; data() is the first one.
+    /// Lengths of the queued frames, prefix included, oldest first; data() is the first frame.
     [[nodiscard]] std::span<const std::uint32_t> lengths() const {
         return std::span(lengths_).subspan(next_);
     }
     [[nodiscard]] std::byte* data() const { return buffer_.get() + head_; }
 
-    /// Forgets the `n` oldest frames.
+    /// Removes the `n` oldest frames.
     void pop(std::size_t n);
 
     [[nodiscard]] std::size_t prefix() const { return prefix_; }
@@ -68,24 +69,24 @@ class TxBatch {
     const std::size_t prefix_;
     const std::size_t capacity_;
     Buffer buffer_;
-    std::size_t head_ = 0;  // of the oldest waiting frame
-    std::size_t tail_ = 0;  // end of the newest
+    std::size_t head_ = 0;  // the oldest queued frame
+    std::size_t tail_ = 0;  // end of the newest one
     std::vector<std::uint32_t> lengths_;
-    std::size_t next_ = 0;  // of lengths_
+    std::size_t next_ = 0;  // index into lengths_
 };
 
-/// A wire that gathers frames and gives many to the kernel at once.
+/// A wire that collects frames and passes many to the kernel in one call.
 class BatchWire : public Wire {
   public:
-    /// Room in the batch; when it is full it is flushed first. Empty, and counted, when the kernel
-    /// takes none.
+    /// Returns room in the batch, which is flushed first if full. Empty, and counted in tx_full, if
+    /// the kernel accepts none.
     std::span<std::byte> begin_frame(std::size_t max_len) override;
 
   protected:
     explicit BatchWire(std::size_t capacity, std::size_t prefix = 0) : tx_(capacity, prefix) {}
 
-    /// Sends the oldest frames, at most 32, a datagram each, and counts them without their prefix.
-    /// False: none was sent, errno says why.
+    /// Sends the oldest frames, at most 32, one datagram each, and counts them without their
+    /// prefix. Returns false with errno set if none was sent.
     bool send_batch(int fd);
 
     WireStats stats_;
@@ -101,11 +102,11 @@ class SocketWire : public BatchWire {
     int tx_blocked_fd() const final { return blocked_ ? socket_.get() : -1; }
 
   protected:
-    /// From `auto_flush` waiting bytes on end_frame() sends by itself.
+    /// end_frame() flushes when at least `auto_flush` bytes are queued.
     SocketWire(std::size_t capacity, std::size_t auto_flush, std::size_t prefix = 0)
         : BatchWire(capacity, prefix), auto_flush_(auto_flush) {}
 
-    /// Sends some of the waiting frames, or drops one; sets blocked_ when the kernel takes none.
+    /// Sends some of the queued frames, or drops one; sets blocked_ if the kernel accepts none.
     virtual void send_some() = 0;
 
     UniqueFd socket_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // A TAP interface: the host's network stack is at the other end of the wire. Without IFF_VNET_HDR
-// the kernel finishes checksums and segmentation itself before it gives us a frame.
+// the kernel completes checksums and segmentation before a frame is read.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if_tun.h>
@@ -95,7 +95,7 @@ class TapWire final : public BatchWire {
     WireStats stats() const override { return stats_; }
 
   private:
-    /// Best effort: an interface that was made for this user may be brought up by root only.
+    /// Best effort: only root may bring up an interface, even one created for this user.
     void bring_up() {
         const UniqueFd control(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
         ifreq request{};
@@ -109,7 +109,8 @@ class TapWire final : public BatchWire {
     const std::string name_;
     UniqueFd fd_;
     bool blocked_ = false;
-    std::array<std::byte, kMaxFrame + 1> rx_{};  // one byte more shows a frame that is too long
+    // one byte more, to detect frames that are too long
+    std::array<std::byte, kMaxFrame + 1> rx_{};
 };
 
 }  // namespace

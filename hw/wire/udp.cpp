@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One Ethernet frame in each UDP datagram. What makes it fast is handing the kernel many frames in
-// one call: UDP_SEGMENT (a run of equal frames, the last of which may be shorter, is one trip
-// through the stack) and UDP_GRO (such a run arrives in one piece), inside sendmmsg and recvmmsg.
+// One Ethernet frame per UDP datagram. Fast because many frames are passed to the kernel in one
+// call: UDP_SEGMENT (a run of equally long frames, the last of which may be shorter, passes the
+// stack once) and UDP_GRO (such a run is received in one piece), within sendmmsg and recvmmsg.
 //
-// wire_bench, two cores at 2.6 GHz, Linux 6.18, frames/s with a thread for each end:
+// wire_bench, two cores at 2.6 GHz, Linux 6.18, frames/s with one thread per end:
 //     frame     udp      unix     loop
 //     98 B      9.5 M    1.0 M    90 M
 //     4,158 B   2.2 M    0.86 M   5.7 M
-// so udp is the wire between two cards on one host. What unix has over it: the sender is held back
-// when the receiver is slow, while UDP loses what does not fit the receive buffer.
+// So udp is the wire between two cards on one host. The advantage of unix: it holds the sender back
+// if the receiver is slow, while UDP loses what does not fit into the receive buffer.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -27,14 +27,14 @@ namespace {
 
 constexpr std::size_t kUdpTxCapacity = 512UL * 1024;
 constexpr std::size_t kUdpAutoFlush =
-    128UL * 1024;                             // keep the peer busy, and the batch in the cache
+    128UL * 1024;                             // keeps the peer busy, and the batch in the cache
 constexpr std::size_t kUdpGsoBytes = 65'000;  // below 65,507, the payload limit of IPv4
 constexpr std::size_t kGsoSegments = 64;      // UDP_MAX_SEGMENTS of the oldest kernels
 constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
 constexpr std::size_t kRxBytes = 65'536;  // a GRO datagram is at most this long
 constexpr std::size_t kUdpRxStride =
-    kRxBytes + 5 * 64;  // keep the heads of buffers in different sets
+    kRxBytes + 5 * 64;  // keeps the starts of buffers in different cache sets
 constexpr int kUdpSocketBuffer = 32 * 1024 * 1024;
 
 struct Address {
@@ -45,7 +45,7 @@ struct Address {
     }
 };
 
-/// "IP:PORT" or "[IPv6]:PORT".
+/// Parses "IP:PORT" or "[IPv6]:PORT".
 Address parse_address(std::string_view text, std::string_view which) {
     const auto bad = [&](std::string_view why) {
         return WireError(fmt::format(
@@ -97,7 +97,7 @@ class UdpWire final : public SocketWire {
 
     unsigned receive(FrameSink& sink, unsigned budget) override {
         unsigned done = 0;
-        // Rounds are bounded too: a flood of short datagrams must not keep us here.
+        // Rounds are limited, too, in case of a flood of short datagrams.
         for (unsigned round = 0; done < budget && round <= budget; round++) {
             if (rx_next_ == rx_count_ && !fetch())
                 break;
@@ -123,7 +123,7 @@ class UdpWire final : public SocketWire {
     struct Control {
         alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes;
     };
-    struct Run {  // of frames that go out in one message
+    struct Run {  // frames that are sent in one message
         std::size_t frames;
         std::size_t bytes;
     };
@@ -135,8 +135,8 @@ class UdpWire final : public SocketWire {
             throw_errno("udp wire: cannot make a socket", errno);
         const int fd = socket_.get();
         set_socket_buffers(fd, kUdpSocketBuffer);
-        // The user chooses the frame size: fragment a large frame instead of dropping it because of
-        // DF.
+        // The user chooses the frame size: fragment large frames instead of dropping them because
+        // of DF.
         const int dont = IP_PMTUDISC_DONT;
         if (local.storage.ss_family == AF_INET)
             ::setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &dont, sizeof dont);
@@ -150,7 +150,7 @@ class UdpWire final : public SocketWire {
         if (::bind(fd, local.get(), local.len) != 0)
             throw_errno(fmt::format("udp wire '{}': cannot use the local address", args_), errno,
                         "; ports below 1024 need privilege");
-        // Connected: the kernel drops datagrams of everybody but the peer.
+        // Connected: the kernel drops datagrams from all but the peer.
         if (::connect(fd, peer.get(), peer.len) != 0)
             throw_errno(fmt::format("udp wire '{}': cannot reach the peer address", args_), errno);
     }
@@ -165,7 +165,7 @@ class UdpWire final : public SocketWire {
         }
     }
 
-    /// The frames at the head of `lengths` that can go out as one message.
+    /// Returns the frames at the head of `lengths` that can be sent as one message.
     [[nodiscard]] Run next_run(std::span<const std::uint32_t> lengths) const {
         const std::size_t size = lengths[0];
         Run run{1, size};
@@ -237,7 +237,7 @@ class UdpWire final : public SocketWire {
             case EINTR:
                 return;
             case ECONNREFUSED:
-                // An ICMP answer to an earlier datagram, reported now; this one was not sent yet.
+                // An ICMP error of an earlier datagram, reported now; this one was not sent yet.
                 if (!refused_) {
                     refused_ = true;
                     return;
@@ -261,7 +261,7 @@ class UdpWire final : public SocketWire {
         tx_.pop(run.frames);
     }
 
-    /// Fetches messages from the kernel; false when there are none.
+    /// Receives messages from the kernel; returns false if none are queued.
     bool fetch() {
         rx_next_ = rx_count_ = 0;
         rx_offset_ = 0;
@@ -273,7 +273,7 @@ class UdpWire final : public SocketWire {
         return rx_count_ != 0;
     }
 
-    /// Length of each frame in message `i` (the last may be shorter).
+    /// Length of each frame in a received message (the last one may be shorter).
     static std::size_t segment_size(msghdr& msg, std::size_t total) {
         for (cmsghdr* c = CMSG_FIRSTHDR(&msg); c != nullptr; c = CMSG_NXTHDR(&msg, c)) {
             if (c->cmsg_level != SOL_UDP || c->cmsg_type != UDP_GRO)
@@ -286,7 +286,7 @@ class UdpWire final : public SocketWire {
         return total;
     }
 
-    /// Delivers from the fetched messages; returns the frames delivered.
+    /// Delivers frames of the received messages; returns their number.
     unsigned deliver(FrameSink& sink, unsigned budget) {
         unsigned done = 0;
         while (rx_next_ < rx_count_) {
@@ -334,9 +334,9 @@ class UdpWire final : public SocketWire {
     std::array<Control, kRxMessages> rx_control_;
     unsigned rx_ask_ = kRxMessages;  // messages to fetch next time
     unsigned rx_count_ = 0;          // messages fetched
-    unsigned rx_next_ = 0;           // the one being delivered,
-    std::size_t rx_offset_ = 0;      // from this byte on,
-    std::size_t rx_segment_ = 0;     // in frames of this size
+    unsigned rx_next_ = 0;           // index of the message being delivered
+    std::size_t rx_offset_ = 0;      // bytes of it that were delivered
+    std::size_t rx_segment_ = 0;     // length of its frames
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One Ethernet frame in each datagram of a UNIX socket. The kernel holds the sender back when the
+// One Ethernet frame per datagram of a UNIX socket. The kernel holds the sender back if the
 // receiver's queue is full, so this wire loses nothing; that queue is short
 // (net.unix.max_dgram_qlen, 10 by default) and there is no segmentation offload.
 //
-// Two sockets: one, bound to LOCAL_PATH, receives; the other sends, connected to PEER_PATH, because
-// only a connected socket reports POLLOUT when the peer's queue has room again. A connected
-// receiving socket would refuse a peer that was restarted.
+// Two sockets: one, bound to LOCAL_PATH, receives; the other, connected to PEER_PATH, sends,
+// because only a connected socket reports POLLOUT when the peer's queue has room again. A connected
+// receiving socket would refuse a restarted peer.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,7 +23,7 @@ namespace dingo {
 namespace {
 
 constexpr std::size_t kUnixTxCapacity = 256UL * 1024;
-constexpr std::size_t kUnixAutoFlush = 32UL * 1024;  // about what the peer's short queue takes
+constexpr std::size_t kUnixAutoFlush = 32UL * 1024;  // about the size of the peer's short queue
 constexpr std::size_t kUnixMessages = 32;
 constexpr std::size_t kUnixRxStride = kMaxFrame + 64;
 constexpr int kUnixSocketBuffer = 4 * 1024 * 1024;
@@ -131,7 +131,7 @@ class UnixWire final : public BatchWire {
                 return;
             error = errno;
         }
-        rx_.reset();  // the file is not ours to unlink
+        rx_.reset();  // the file belongs to another process: do not unlink it
         throw_errno(fmt::format("unix wire: cannot use the local path '{}'", local_path_), error);
     }
 
@@ -176,7 +176,7 @@ class UnixWire final : public BatchWire {
             case ECONNRESET:
             case ENOTCONN:
             case EPIPE:
-                // The peer has gone. Another process may have bound its path: try that once.
+                // The peer was closed. Another process may have bound its path: retry once.
                 out_.reset();
                 if (!fresh_) {
                     fresh_ = true;
@@ -213,7 +213,7 @@ class UnixWire final : public BatchWire {
     UniqueFd out_;
 
     bool blocked_ = false;
-    bool fresh_ = false;  // the connection to the peer was renewed and not used since
+    bool fresh_ = false;  // the connection was renewed and not used since
 
     Buffer rx_buffer_;
     std::array<mmsghdr, kUnixMessages> rx_msg_;

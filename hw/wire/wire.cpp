@@ -21,10 +21,10 @@ struct WireForm {
     std::string_view usage;
     std::string_view help;
     std::unique_ptr<Wire> (*make)(std::string_view args, const WireOptions& options);
-    bool bare = false;  // may stand without a colon
+    bool bare = false;  // the colon is optional
 };
 
-/// The maker of a wire that does not care for the options.
+/// Adapts the constructor of a wire that needs no options.
 template <std::unique_ptr<Wire> (*make)(std::string_view)>
 std::unique_ptr<Wire> plain(std::string_view args, const WireOptions&) {
     return make(args);
@@ -64,7 +64,7 @@ constexpr std::array kForms{
              plain<make_packet_wire>},
 };
 
-/// "text" without the line breaks' loss of indentation.
+/// Indents each line of `text` with `by`.
 std::string indent(std::string_view text, std::string_view by) {
     std::string out(by);
     for (const char c : text) {
@@ -81,7 +81,7 @@ void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const El
     std::array<std::byte, kMaxFrame> room;
     const std::span<std::byte> copy = std::span(room).first(std::min(frame.size(), room.size()));
     std::copy_n(frame.begin(), copy.size(), copy.begin());
-    // Parses the copy: the sender may change the frame at any time.
+    // Parse the copy: the sender may change the frame at any time.
     packet::Packet packet;
     if (packet::parse(copy, packet) == packet::ParseResult::kRoce) {
         if (payload.at != nullptr)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire of a card: what an engine sends through (dingo::WirePort) and what feeds its receive().
+// The wire of a card: the engine sends through it (dingo::WirePort) and receives from it.
 //
 //   engine -> FaultInjector -> PcapTee -> shm | roce | udp | unix | tap | packet | loop | none
 //
-// The tee is next to the wire: it records what is really on it, after the faults of the transmit
-// side and before those of the receive side. A wire has one caller at a time, as the engine has; it
-// never blocks and never calls back except into the FrameSink that receive() was given.
+// The tee is next to the wire: it records what is really on it, after transmit-side and before
+// receive-side faults. A wire is not thread-safe, like the engine; it never blocks and calls back
+// only into the FrameSink passed to receive().
 //
 // The loop of a card:
 //     wire->advance(now);
-//     while (wire->receive(sink, budget) == budget) ...;   // a full budget means: maybe more
+//     while (wire->receive(sink, budget) == budget) ...;   // a full budget: maybe more is queued
 //     engine->run(now, budget);
 //     wire->flush();
 //     poll on {fd(), POLLIN} and, where >= 0, {tx_blocked_fd(), POLLOUT}, until next_deadline()
@@ -36,27 +36,27 @@ inline constexpr std::size_t kMaxTrain = 33UL * 1024;
 /// Bytes of the shortest frame: two MAC addresses and a type. Shorter ones are dropped and counted.
 inline constexpr std::size_t kMinFrame = 14;
 
-/// A wire cannot be made as asked; what() tells the user what is wrong and what to do.
+/// A wire cannot be created as requested; what() tells the user the reason and what to do.
 class WireError : public std::invalid_argument {
   public:
     using std::invalid_argument::invalid_argument;
 };
 
-/// Where received frames go.
+/// Receiver of frames.
 class FrameSink {
   public:
     virtual ~FrameSink() = default;
-    /// One frame; the bytes are valid until the call returns.
+    /// Receives one frame; the bytes are valid until the call returns.
     virtual void on_frame(std::span<const std::byte> frame) = 0;
-    /// A frame that was sent without ICRC, and maybe without its payload. Here: on_frame() gets a
-    /// copy that has all.
+    /// Receives a frame that was sent without ICRC, and maybe without its payload. The default
+    /// passes a complete copy to on_frame().
     virtual void on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhere& payload);
-    /// A train of `packets` packets. Here: on_frame() gets each of them.
+    /// Receives a train of `packets` packets. The default passes each packet to on_frame().
     virtual void on_train(std::span<const std::byte> frame, const Elsewhere& payload,
                           unsigned packets);
 };
 
-/// How often the fault injector did what.
+/// Counters of the fault injector's actions.
 struct FaultStats {
     std::uint64_t dropped = 0;
     std::uint64_t duplicated = 0;
@@ -68,23 +68,24 @@ struct FaultStats {
         0;  ///< not held or doubled, because too many frames were held already
 };
 
-/// Counters of a wire since it was made. Frames and bytes are those on the wire; a train counts as
-/// its packets, and has the bytes of one frame.
+/// Counters of a wire since its creation. Frames and bytes are those on the wire; a train counts as
+/// its packets, but with the bytes of one frame.
 struct WireStats {
     std::uint64_t tx_frames = 0;
     std::uint64_t tx_bytes = 0;
-    std::uint64_t tx_full = 0;      ///< begin_frame gave no room
+    std::uint64_t tx_full = 0;      ///< begin_frame() returned no room
     std::uint64_t tx_no_peer = 0;   ///< lost: no listener at the other end
     std::uint64_t tx_errors = 0;    ///< lost: the kernel refused the frame
-    std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment took nothing for too long
+    std::uint64_t tx_dropped = 0;   ///< lost: a peer on a shm segment accepted nothing for too long
     std::uint64_t tx_not_roce = 0;  ///< lost: the wire carries RoCE v2 packets only
     std::uint64_t tx_referred = 0;  ///< of tx_frames: the payload stayed in the client's memory
     std::uint64_t rx_frames = 0;
     std::uint64_t rx_bytes = 0;
-    std::uint64_t rx_held = 0;       ///< of rx_frames: the payload may stay in the peer's buffer
-    std::uint64_t rx_short = 0;      ///< dropped: less than kMinFrame
-    std::uint64_t rx_long = 0;       ///< dropped: more than kMaxFrame
-    std::uint64_t rx_overrun = 0;    ///< lost as the receive queue was full; a GSO run counts once
+    std::uint64_t rx_held = 0;   ///< of rx_frames: the payload may stay in the peer's buffer
+    std::uint64_t rx_short = 0;  ///< dropped: less than kMinFrame
+    std::uint64_t rx_long = 0;   ///< dropped: more than kMaxFrame
+    /// lost because the receive queue was full; a GSO run counts once
+    std::uint64_t rx_overrun = 0;
     std::uint64_t rx_errors = 0;     ///< receive calls that failed
     std::uint64_t rx_id_solved = 0;  ///< IPv4 identification found from the ICRC (`roce`)
     std::uint64_t pcap_errors = 0;   ///< frames that could not be written to the capture file
@@ -126,57 +127,59 @@ class Wire : public dingo::WirePort {
     // begin_frame(max_len): empty also when max_len > kMaxFrame.
     // end_frame(len): queues; the frame leaves at flush() or earlier.
 
-    /// Descriptor to poll for POLLIN, -1 when there is none (then call receive() now and then).
+    /// Descriptor to poll for POLLIN; -1: none (then call receive() periodically).
     [[nodiscard]] virtual int fd() const = 0;
 
-    /// Descriptor to poll for POLLOUT while frames wait for the kernel; -1 while none do, or when
-    /// there is nothing to poll. Call flush() when it is writable.
+    /// Descriptor to poll for POLLOUT while the kernel accepts no frames; else, or if it cannot be
+    /// polled, -1. Call flush() when it is writable.
     [[nodiscard]] virtual int tx_blocked_fd() const { return -1; }
 
-    /// Takes at most `budget` frames that are here now off the wire, delivers them and returns how
-    /// many it took (under a fault injector, the sink may see more or fewer). Never blocks. When it
-    /// returns `budget` more may wait though fd() is not readable: call again before sleeping.
+    /// Delivers at most `budget` queued frames and returns their number (under a fault injector,
+    /// the sink may get more or fewer). Never blocks. If it returns `budget`, more may be queued
+    /// although fd() is not readable: call again before sleeping.
     virtual unsigned receive(FrameSink& sink, unsigned budget) = 0;
 
-    /// Hands what end_frame queued to the kernel, or as much as it takes.
+    /// Passes queued frames to the kernel, as many as it accepts.
     virtual void flush() = 0;
 
-    /// When advance(), receive() and flush() must be called though nothing else happens: delayed
-    /// frames, a capture file to flush. kNever if nothing is due.
+    /// Time at which advance(), receive() and flush() must be called even without events: for
+    /// delayed frames or a capture file to flush. kNever if nothing is due.
     [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
 
-    /// True when frames come through memory: fd() tells of them only between prepare_sleep() and
-    /// woke(), so call receive() in every round.
+    /// Returns true if frames arrive through memory: fd() signals them only between prepare_sleep()
+    /// and woke(), so receive() must be called in every round.
     [[nodiscard]] virtual bool polled() const { return false; }
 
-    /// Asks the other ends to make fd() readable from now on. False: frames, or room for those
-    /// that were refused, are here; go on. After true, call woke() before anything else.
+    /// Asks the peers to make fd() readable from now on. Returns false if frames are queued, or
+    /// there is room for those that were refused: do not sleep. After true, call woke() before
+    /// anything else.
     [[nodiscard]] virtual bool prepare_sleep() { return true; }
     virtual void woke() {}
-    /// Since prepare_sleep(), a card of this process has asked for attention, of which fd() does
-    /// not tell.
+    /// Returns true if a card of this process has kicked this one since prepare_sleep(), which fd()
+    /// does not signal.
     [[nodiscard]] virtual bool kicked() const { return false; }
 
-    /// True when the wire resolves addresses itself (the kernel's routes and neighbours): the card
-    /// then asks for no MAC addresses.
+    /// Returns true if the wire resolves addresses itself (the kernel's routes and neighbours): the
+    /// card then resolves no MAC addresses.
     [[nodiscard]] virtual bool resolves() const { return false; }
-    /// The directory in which the cards of this host that share this wire find each other; "": they
-    /// do not, or not for other things than frames.
+    /// Returns the directory in which the cards of this host that share this wire find each other
+    /// for other purposes than frames; "": none.
     [[nodiscard]] virtual std::string meeting_place() const { return {}; }
-    /// The UDP source port that all frames leave with whatever they say; 0: their own.
+    /// Returns the UDP source port with which all frames leave, whatever they contain; 0: their
+    /// own.
     [[nodiscard]] virtual std::uint16_t fixed_source_port() const { return 0; }
 
     /// Sets the time; call it in every round of the loop.
     virtual void advance(Nanoseconds now) = 0;
 
-    /// Replaces the fault rules (grammar: faults.h); "" ends all faults. Frames held by the old
-    /// rules are released at once. Throws WireError, with the old rules kept, when spec is bad.
+    /// Replaces the fault rules (grammar: faults.h); "" removes all. Frames held by the old rules
+    /// are released at once. Throws WireError, and keeps the old rules, if spec is invalid.
     virtual void set_faults(std::string_view spec);
 
-    /// False when nothing is ever connected (`none`): the card reports link down.
+    /// Returns false if nothing is ever connected (`none`): the card reports link down.
     [[nodiscard]] virtual bool link() const { return true; }
 
-    /// One line for people: what it is, with its layers.
+    /// Returns one line for users: the wire and its layers.
     [[nodiscard]] virtual std::string describe() const = 0;
 
     [[nodiscard]] virtual WireStats stats() const = 0;
@@ -184,34 +187,34 @@ class Wire : public dingo::WirePort {
 
 class LocalSegments;
 
-/// What --wire, --pcap, --faults and --seed say.
+/// The options --wire, --pcap, --faults and --seed.
 struct WireOptions {
     std::string wire = "none";                ///< see wire_help()
     std::string pcap;                         ///< capture file; "" = none
     std::string faults;                       ///< fault rules, see faults_help(); "" = none
-    std::uint64_t seed = 1;                   ///< of the fault injector's random choices
+    std::uint64_t seed = 1;                   ///< seed of the fault injector
     std::uint64_t mac = 0x02'44'49'00'00'01;  ///< of the card
-    /// Meeting place of the cards that one thread serves, for those on the same shm segment. It
-    /// outlives them.
+    /// Registry of the cards that one thread serves, for those on the same shm segment. Must
+    /// outlive them.
     LocalSegments* local = nullptr;
 };
 
-/// Makes a wire with its layers. Throws WireError. A fault injector is always there, so that
-/// set_faults() works on a running card; without rules it costs one branch a frame.
+/// Creates a wire with its layers. Throws WireError. Always includes a fault injector, so that
+/// set_faults() works on a running card; without rules it costs one branch per frame.
 std::unique_ptr<Wire> make_wire(const WireOptions& options);
 
-/// Puts the layers of `options` (pcap, faults, seed) around a wire of your own, e.g. one end of a
-/// loop pair. options.wire is not looked at. Throws WireError.
+/// Wraps a caller's wire, e.g. one end of a loop pair, in the layers of `options` (pcap, faults,
+/// seed). Ignores options.wire. Throws WireError.
 std::unique_ptr<Wire> wrap_wire(std::unique_ptr<Wire> wire, const WireOptions& options);
 
-/// The two ends of an in-process wire, each for one thread (one and the same, or two). Frames
-/// are built in and delivered from a ring of `ring_bytes` per direction, without a copy; a full
-/// ring makes begin_frame return empty. No descriptor: poll with receive(). An end may outlive the
-/// other.
+/// Creates the two ends of an in-process wire, each for one thread (the same, or two). Frames are
+/// built in and delivered from a ring of `ring_bytes` per direction, without a copy; begin_frame()
+/// returns nothing while the ring is full. No descriptor: poll with receive(). An end may outlive
+/// the other one.
 std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> make_loop_pair(
     std::size_t ring_bytes = 512 * 1024);
 
-/// Text for --help: the forms of --wire and of --faults.
+/// Text for --help about --wire and --faults.
 std::string wire_help();
 std::string faults_help();
 

@@ -5,7 +5,7 @@
 
 namespace dingo {
 
-/// The wire was asked for rightly, and this machine does not grant it (a privilege, a port in use).
+/// The request is valid, but this machine refuses it (privilege, port in use).
 class WireSystemError : public WireError {
   public:
     using WireError::WireError;

@@ -16,7 +16,7 @@ namespace dingo::packet {
 struct Mac {
     std::array<std::uint8_t, 6> bytes{};
 
-    /// Makes a MAC address from the low 48 bits, most significant byte first on the wire.
+    /// Returns the MAC address in the low 48 bits, most significant byte first on the wire.
     static constexpr Mac from_u64(std::uint64_t value) noexcept {
         Mac mac;
         for (unsigned i = 0; i < 6; ++i)
@@ -53,26 +53,26 @@ struct Gid {
                 return false;
         return bytes[10] == 0xff && bytes[11] == 0xff;
     }
-    /// The last four bytes as a number; meaningful when is_ipv4_mapped().
+    /// Returns the last four bytes as a number; meaningful only if is_ipv4_mapped().
     constexpr std::uint32_t ipv4() const noexcept {
         return static_cast<std::uint32_t>(bytes[12]) << 24 |
                static_cast<std::uint32_t>(bytes[13]) << 16 |
                static_cast<std::uint32_t>(bytes[14]) << 8 | bytes[15];
     }
-    /// ff00::/8 or an IPv4 multicast address.
+    /// Returns true for ff00::/8 and IPv4 multicast addresses.
     constexpr bool is_multicast() const noexcept {
         return bytes[0] == 0xff || (is_ipv4_mapped() && (bytes[12] & 0xf0) == 0xe0);
     }
     auto operator<=>(const Gid&) const = default;
 };
 
-/// "02:44:49:00:00:01".
+/// Formats as "02:44:49:00:00:01".
 std::string to_string(const Mac& mac);
-/// "10.77.0.1" for an IPv4-mapped GID, otherwise IPv6 text ("fd77::1").
+/// Formats as "10.77.0.1" if IPv4-mapped, else as IPv6 text ("fd77::1").
 std::string to_string(const Gid& gid);
-/// The inverse of to_string; nothing on any other text.
+/// The inverse of to_string(); nullopt for any other text.
 std::optional<Mac> parse_mac(std::string_view text);
-/// IPv4 dotted or IPv6 text; nothing on any other text.
+/// Parses dotted IPv4 or IPv6 text; nullopt for any other text.
 std::optional<Gid> parse_gid(std::string_view text);
 
 }  // namespace dingo::packet

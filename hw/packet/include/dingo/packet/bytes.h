@@ -12,8 +12,7 @@ namespace dingo::packet {
 
 static_assert(std::endian::native == std::endian::little, "the byte swaps below assume it");
 
-/// Return the big-endian unsigned integer of 2, 4 or 8 bytes at `p` in host byte order. `p` needs
-/// no alignment.
+/// Return 2, 4 or 8 big-endian bytes at `p` as an integer in host byte order. `p` may be unaligned.
 inline std::uint16_t load_be16(const std::byte* p) noexcept {
     std::uint16_t v;
     std::memcpy(&v, p, sizeof v);
@@ -29,14 +28,14 @@ inline std::uint64_t load_be64(const std::byte* p) noexcept {
     std::memcpy(&v, p, sizeof v);
     return __builtin_bswap64(v);
 }
-/// Returns the little-endian integer of 4 bytes at `p`: the ICRC is the only one in a RoCE frame.
+/// Returns 4 little-endian bytes at `p`: only the ICRC is little-endian in a RoCE frame.
 inline std::uint32_t load_le32(const std::byte* p) noexcept {
     std::uint32_t v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
 
-/// Store `v`, in host byte order, as 2, 4 or 8 big-endian bytes at `p`, which needs no alignment.
+/// Store `v`, in host byte order, as 2, 4 or 8 big-endian bytes at `p`, which may be unaligned.
 inline void store_be16(std::byte* p, std::uint16_t v) noexcept {
     v = __builtin_bswap16(v);
     std::memcpy(p, &v, sizeof v);
@@ -61,11 +60,11 @@ struct Bits {
     static constexpr std::uint32_t kMax = static_cast<std::uint32_t>((1ULL << Width) - 1);
     static constexpr std::uint32_t kMask = kMax << Shift;
 
-    /// Returns the field of `word`, shifted down.
+    /// Returns the field of `word`, shifted down to bit 0.
     static constexpr std::uint32_t get(std::uint32_t word) noexcept {
         return (word >> Shift) & kMax;
     }
-    /// Returns `value` at the field's place, to be or-ed into a word; bits that do not fit are
+    /// Returns `value` shifted to the field's place, to be ORed into a word; excess bits are
     /// dropped.
     static constexpr std::uint32_t put(std::uint32_t value) noexcept {
         return (value & kMax) << Shift;

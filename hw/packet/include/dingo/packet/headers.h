@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The headers of a RoCE v2 frame as plain values in host byte order, but for MAC addresses and
-// GIDs, which keep the order of the wire. Lengths are in bytes. Source: InfiniBand
-// Architecture Specification, volume 1, chapter 9 and annex A17 (RoCE v2).
+// The headers of a RoCE v2 frame as plain values in host byte order, except MAC addresses and GIDs,
+// which keep wire order. Lengths are in bytes. Source: InfiniBand Architecture Specification,
+// volume 1, chapter 9 and annex A17 (RoCE v2).
 //
 // Each header has two functions:
 // - load(p) returns the header whose wire form begins at `p`;
 // - store(p) writes the wire form to `p`.
-// Both touch exactly kBytes bytes, need no alignment and check nothing: parse.h checks the lengths.
+// Both access exactly kBytes bytes, need no alignment and check nothing: parse() checks the
+// lengths.
 #pragma once
 
 #include <compare>
@@ -33,19 +34,19 @@ inline constexpr std::size_t kIpv4Bytes = 20;
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
 inline constexpr std::size_t kIcrcBytes = 4;
-/// Bytes that an Ethernet MAC pads short frames to, without FCS. The builder does not pad.
+/// Length to which an Ethernet MAC pads short frames, without FCS. The builder does not pad.
 inline constexpr std::size_t kMinEthernetFrameBytes = 60;
 /// Everything in front of the payload plus the ICRC, for any opcode, VLAN and IP version.
 inline constexpr std::size_t kMaxOverheadBytes =
     kEthernetBytes + kVlanBytes + kIpv6Bytes + kUdpBytes + kMaxTransportHeaderBytes + kIcrcBytes;
-/// Longest frame that is built or parsed, in bytes: offsets in Packet have 16 bits, and so have IP
+/// Longest frame that is built or parsed, in bytes: offsets in Packet have 16 bits, as have IP
 /// lengths.
 inline constexpr std::size_t kMaxFrameBytes = 65535;
 inline constexpr std::size_t kMaxPmtu = 4096;
 /// Bytes of the longest frame that a card with PMTU 4096 sends.
 inline constexpr std::size_t kMaxRoceFrameBytes = kMaxOverheadBytes + kMaxPmtu;
 
-/// Destination, source and type, as they stand on the wire.
+/// Destination, source and type, in wire order.
 struct EthernetHeader {
     static constexpr std::size_t kBytes = kEthernetBytes;
     static constexpr std::size_t kTypeOffset = 12;
@@ -58,7 +59,7 @@ struct EthernetHeader {
     auto operator<=>(const EthernetHeader&) const = default;
 };
 
-/// The four bytes behind an EtherType 0x8100.
+/// The four bytes that follow EtherType 0x8100.
 struct VlanHeader {
     static constexpr std::size_t kBytes = kVlanBytes;
     using Vid = Bits<0, 12>;
@@ -98,7 +99,7 @@ struct Ipv4Header {
 
     std::uint8_t version_ihl = kVersionIhl;
     std::uint8_t tos = 0;
-    std::uint16_t total_length = 0;  ///< header and everything behind it, bytes
+    std::uint16_t total_length = 0;  ///< header and all that follows, bytes
     std::uint16_t id = 0;
     std::uint16_t flags_fragment = kDontFragment;  ///< offset in units of 8 bytes
     std::uint8_t ttl = 0;                          ///< hops
@@ -112,8 +113,8 @@ struct Ipv4Header {
     auto operator<=>(const Ipv4Header&) const = default;
 };
 
-/// Checks an IPv4 header without options. Returns the one's complement sum of the 20 bytes at `p`,
-/// not complemented: 0xffff when the checksum is right.
+/// Returns the one's complement sum of the 20 bytes of an IPv4 header without options at `p`, not
+/// complemented: 0xffff if the checksum is correct.
 std::uint16_t ipv4_header_sum(const std::byte* p) noexcept;
 
 /// IPv6 without extension headers.
@@ -130,7 +131,7 @@ struct Ipv6Header {
     std::uint8_t version = kVersion;
     std::uint8_t traffic_class = 0;
     std::uint32_t flow_label = 0;      ///< 20 bits
-    std::uint16_t payload_length = 0;  ///< everything behind this header, bytes
+    std::uint16_t payload_length = 0;  ///< all that follows this header, bytes
     std::uint8_t next_header = kIpProtocolUdp;
     std::uint8_t hop_limit = 0;  ///< hops
     Gid src;
@@ -148,8 +149,8 @@ struct UdpHeader {
     static constexpr std::size_t kChecksumOffset = 6;
     std::uint16_t src_port = 0;
     std::uint16_t dst_port = kRoceUdpPort;
-    std::uint16_t length = 0;    ///< this header and everything behind it, bytes
-    std::uint16_t checksum = 0;  ///< RoCE v2 sends 0 over both IP versions; the ICRC protects
+    std::uint16_t length = 0;    ///< this header and all that follows, bytes
+    std::uint16_t checksum = 0;  ///< 0: RoCE v2 is protected by the ICRC
 
     static UdpHeader load(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
@@ -197,7 +198,7 @@ struct Bth {
 
     /// Reserved bits are ignored on load and stored as zero.
     static Bth load(const std::byte* p) noexcept;
-    /// load() straight into place, for the hot path.
+    /// load() in place, for the hot path.
     void assign(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
     auto operator<=>(const Bth&) const = default;
@@ -217,9 +218,9 @@ struct Deth {
 /// RDMA extended transport header.
 struct Reth {
     static constexpr std::size_t kBytes = kRethBytes;
-    std::uint64_t va = 0;  ///< the peer's virtual address
+    std::uint64_t va = 0;  ///< virtual address at the responder
     std::uint32_t rkey = 0;
-    std::uint32_t length = 0;  ///< bytes of the whole message
+    std::uint32_t length = 0;  ///< length of the whole message, bytes
 
     static Reth load(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
@@ -242,17 +243,17 @@ struct Aeth {
 /// Atomic extended transport header. FETCH_ADD uses swap_add only.
 struct AtomicEth {
     static constexpr std::size_t kBytes = kAtomicEthBytes;
-    std::uint64_t va = 0;  ///< the peer's virtual address, a multiple of 8
+    std::uint64_t va = 0;  ///< virtual address at the responder, a multiple of 8
     std::uint32_t rkey = 0;
-    std::uint64_t swap_add = 0;  ///< new value, or summand
-    std::uint64_t compare = 0;   ///< value that the word must have
+    std::uint64_t swap_add = 0;  ///< new value (CMP_SWAP) or addend (FETCH_ADD)
+    std::uint64_t compare = 0;   ///< value that CMP_SWAP expects
 
     static AtomicEth load(const std::byte* p) noexcept;
     void store(std::byte* p) const noexcept;
     auto operator<=>(const AtomicEth&) const = default;
 };
 
-/// BTH and extension headers of one packet. Those that the opcode does not have are zero after
+/// BTH and extension headers of one packet. Headers that the opcode does not have are zero after
 /// parse() and ignored by the builder.
 struct TransportHeaders {
     Bth bth;
@@ -260,8 +261,8 @@ struct TransportHeaders {
     Reth reth;
     AtomicEth atomic_eth;
     Aeth aeth;
-    std::uint64_t atomic_original = 0;  ///< AtomicAckETH: the word before
-    std::uint32_t imm = 0;              ///< ImmDt, as a number in host byte order
+    std::uint64_t atomic_original = 0;  ///< AtomicAckETH: the old value
+    std::uint32_t imm = 0;              ///< ImmDt, in host byte order
     std::uint32_t inv_rkey = 0;         ///< IETH: the key to invalidate
 
     auto operator<=>(const TransportHeaders&) const = default;
@@ -269,8 +270,8 @@ struct TransportHeaders {
 
 enum class L3Kind : std::uint8_t { kIpv4, kIpv6 };
 
-/// Everything below the BTH that is constant for a connection or an address handle, as it stands
-/// in a frame: in a frame to send `smac`, `sgid` and `udp_sport` are this side's.
+/// All fields below the BTH that are constant for a connection or an address handle, as in a frame:
+/// in one that is sent, `smac`, `sgid` and `udp_sport` are those of this side.
 struct NetworkPath {
     Mac dmac;
     Mac smac;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// BTH opcodes that a RoCE v2 card meets, and a constexpr table of what each one means. Source:
-// InfiniBand Architecture Specification, volume 1, chapter 9; CNP: annex A17.
+// The BTH opcodes of RoCE v2 and a constexpr table of their properties. Source: InfiniBand
+// Architecture Specification, volume 1, chapter 9; CNP: annex A17.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace dingo::packet {
 
-/// The opcode byte of the BTH. Any value can come from the wire; traits(op).known() tells.
+/// The opcode byte of the BTH. Any value may be received; traits(op).known() checks it.
 enum class Opcode : std::uint8_t {
     kRcSendFirst = 0x00,
     kRcSendMiddle = 0x01,
@@ -94,18 +94,17 @@ inline constexpr std::uint8_t kIeth = 1 << 6;
 inline constexpr std::uint8_t kCnpReserved = 1 << 7;
 }  // namespace ext
 
-/// What one opcode means. All members are constant data; the default is an unknown opcode.
+/// Properties of an opcode. The default is an unknown opcode.
 struct OpcodeTraits {
     Transport transport = Transport::kNone;
     Operation operation = Operation::kNone;
-    bool first = false;                 ///< opens a message; with `last` too: an ONLY packet
-    bool last = false;                  ///< closes a message
+    bool first = false;                 ///< begins a message; with `last` too: an ONLY packet
+    bool last = false;                  ///< ends a message
     std::uint8_t extensions = 0;        ///< ext:: bits
     std::uint8_t header_bytes = 0;      ///< bytes of BTH and all extension headers
-    bool carries_payload = false;       ///< false: the packet has no payload by definition
+    bool carries_payload = false;       ///< false: the opcode never has a payload
     std::string_view name = "UNKNOWN";  ///< "RC_SEND_FIRST"; static storage, zero-terminated
 
-    // Questions about the members above.
     constexpr bool known() const noexcept { return transport != Transport::kNone; }
     constexpr bool only() const noexcept { return first && last; }
     constexpr bool middle() const noexcept { return !first && !last; }
@@ -120,15 +119,15 @@ struct OpcodeTraits {
     constexpr bool is_cmp_swap() const noexcept { return operation == Operation::kCmpSwap; }
     constexpr bool is_fetch_add() const noexcept { return operation == Operation::kFetchAdd; }
     constexpr bool is_atomic() const noexcept { return is_cmp_swap() || is_fetch_add(); }
-    /// Goes to the requester half of a QP (acknowledgements and read data).
+    /// Handled by the requester half of a QP (acknowledgements and read data).
     constexpr bool is_response() const noexcept {
         return is_read_response() || is_ack() || is_atomic_ack();
     }
-    /// Goes to the responder half of a QP.
+    /// Handled by the responder half of a QP.
     constexpr bool is_request() const noexcept {
         return is_send() || is_write() || is_read_request() || is_atomic();
     }
-    /// Whether the packet has one of these ext:: bits.
+    /// Returns true if the packet has one of these ext:: bits.
     constexpr bool has(std::uint8_t extension) const noexcept {
         return (extensions & extension) != 0;
     }
@@ -228,7 +227,7 @@ constexpr std::array<OpcodeTraits, 256> make_opcode_table() {
 
 inline constexpr std::array<OpcodeTraits, 256> kOpcodeTable = detail::make_opcode_table();
 
-/// Returns the meaning of any opcode byte; !known() for those that RoCE v2 cards do not use.
+/// Returns the properties of any opcode byte; !known() for those that RoCE v2 does not use.
 constexpr const OpcodeTraits& traits(Opcode op) noexcept {
     return kOpcodeTable[static_cast<std::uint8_t>(op)];
 }
@@ -238,7 +237,7 @@ constexpr std::string_view name(Opcode op) noexcept {
     return traits(op).name;
 }
 
-/// Returns the opcode with that exact name, if there is one.
+/// Returns the opcode with exactly that name, or nullopt.
 constexpr std::optional<Opcode> opcode_from_name(std::string_view name) noexcept {
     for (std::size_t i = 0; i < kOpcodeTable.size(); ++i)
         if (kOpcodeTable[i].known() && kOpcodeTable[i].name == name)

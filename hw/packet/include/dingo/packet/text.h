@@ -32,13 +32,13 @@
 
 namespace dingo::packet {
 
-/// Byte `offset` of the endless test pattern: no period of a power of two, so that misplaced
-/// blocks show.
+/// Byte `offset` of the endless test pattern: its period is no power of two, so that misplaced
+/// blocks are detected.
 constexpr std::byte pattern_byte(std::uint64_t offset) noexcept {
     return static_cast<std::byte>(offset % 251);
 }
 
-/// One packet of a script: headers, payload, and its overrides of the path.
+/// One packet of a script: headers, payload, and the path fields that it overrides.
 struct TextPacket : TransportHeaders {
     std::vector<std::byte> payload;
     std::optional<std::uint8_t> pad_override;
@@ -53,17 +53,17 @@ struct TextPacket : TransportHeaders {
 
 enum class PayloadText : std::uint8_t { kLength, kHex };
 
-/// One line, without the network part. `payload` as a length or as hexadecimal digits.
+/// Formats as one line, without the network part; `payload` as a length or as hexadecimal digits.
 std::string to_text(const TransportHeaders& headers, std::span<const std::byte> payload,
                     PayloadText style = PayloadText::kLength);
-/// The same with the network part behind it.
+/// The same followed by the network part.
 std::string to_text(const Packet& packet, PayloadText style = PayloadText::kLength);
 
-/// Reads one line. On failure gives nothing and says why in `error`, naming the word at fault.
+/// Parses one line. On failure returns nullopt and sets `error`, which names the word at fault.
 std::optional<TextPacket> parse_text(std::string_view line, std::string& error);
 
-/// The frame of a script's packet sent on `path`; empty when it cannot be built (payload too long
-/// for IP). Overrides, a wrong pad count and a bad ICRC are put in as asked.
+/// Builds the frame of a script's packet sent on `path`; empty if impossible (payload too long, or
+/// addresses of two IP versions). Applies overrides, a wrong pad count and a bad ICRC as requested.
 std::vector<std::byte> build_text(const NetworkPath& path, const TextPacket& packet);
 
 }  // namespace dingo::packet
