@@ -26,15 +26,15 @@ namespace dingo {
 namespace {
 
 constexpr std::size_t kUdpTxCapacity = 512UL * 1024;
-constexpr std::size_t kUdpAutoFlush =
-    128UL * 1024;                             // keeps the peer busy, and the batch in the cache
+// keeps the peer busy, and the batch in the cache
+constexpr std::size_t kUdpAutoFlush = 128UL * 1024;
 constexpr std::size_t kUdpGsoBytes = 65'000;  // below 65,507, the payload limit of IPv4
 constexpr std::size_t kGsoSegments = 64;      // UDP_MAX_SEGMENTS of the oldest kernels
 constexpr std::size_t kTxMessages = 64;
 constexpr std::size_t kRxMessages = 64;
 constexpr std::size_t kRxBytes = 65'536;  // a GRO datagram is at most this long
-constexpr std::size_t kUdpRxStride =
-    kRxBytes + 5 * 64;  // keeps the starts of buffers in different cache sets
+// keeps the starts of buffers in different cache sets
+constexpr std::size_t kUdpRxStride = kRxBytes + 5 * 64;
 constexpr int kUdpSocketBuffer = 32 * 1024 * 1024;
 
 struct Address {

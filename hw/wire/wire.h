@@ -64,8 +64,8 @@ struct FaultStats {
     std::uint64_t corrupted = 0;
     std::uint64_t delayed = 0;
     std::uint64_t ecn_marked = 0;
-    std::uint64_t overflowed =
-        0;  ///< not held or doubled, because too many frames were held already
+    /// not held or doubled, because too many frames were held already
+    std::uint64_t overflowed = 0;
 };
 
 /// Counters of a wire since its creation. Frames and bytes are those on the wire; a train counts as

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One admin command and its outcome, and the helper that checks fields.
+// An admin command, its result, and a helper that checks fields.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace dingo::model {
 struct AdminCommand {
     alignas(8) std::array<std::byte, DINGO_ADMIN_CMD_SIZE> bytes{};
 
-    /// The command as one of the contract's structures.
+    /// Returns the command as one of the contract's structures.
     template <typename T>
     [[nodiscard]] T as() const noexcept {
         static_assert(sizeof(T) <= DINGO_ADMIN_CMD_SIZE);
@@ -43,10 +43,10 @@ inline AdminResult bad_field(std::size_t offset) {
     return AdminResult{DINGO_ST_BAD_FIELD, static_cast<std::uint32_t>(offset), {}};
 }
 
-/// Checks the fields of a command and remembers the first that is wrong.
+/// Checks fields of a command and remembers the first invalid one.
 class FieldCheck {
   public:
-    /// `good` must hold for the field at byte `offset`.
+    /// Records an error for the field at byte `offset` unless `good`.
     FieldCheck& require(bool good, std::size_t offset) {
         if (!good && !failed_) {
             failed_ = true;
@@ -60,18 +60,18 @@ class FieldCheck {
     FieldCheck& zero(std::span<const std::uint8_t> bytes, std::size_t offset) {
         return require(std::ranges::all_of(bytes, [](std::uint8_t b) { return b == 0; }), offset);
     }
-    /// Refuses `value` unless all its bits are in `known`.
+    /// Rejects `value` if it has bits outside `known`.
     FieldCheck& flags(std::uint64_t value, std::uint64_t known, std::size_t offset) {
         return require((value & ~known) == 0, offset);
     }
-    /// Memory of a ring: no offset in its first page.
+    /// Checks the memory of a ring: it must not begin at an offset in its first page.
     FieldCheck& ring(const dingo_mem& mem, std::uint64_t bytes, std::size_t offset) {
         if (const auto bad = bad_mem_field(mem, bytes, RingMemory::kAlign)) {
             return require(false, offset + *bad);
         }
         return zero(mem.offset, offset + offsetof(dingo_mem, offset));
     }
-    /// No memory at all.
+    /// All fields must be zero: the command takes no memory.
     FieldCheck& no_mem(const dingo_mem& mem, std::size_t offset) {
         return zero(mem.addr, offset + offsetof(dingo_mem, addr))
             .zero(mem.offset, offset + offsetof(dingo_mem, offset))
@@ -88,8 +88,8 @@ class FieldCheck {
     std::size_t offset_ = 0;
 };
 
-/// Result of attaching a ring whose struct mem at `offset` was checked before. Left are misaligned
-/// page addresses, bus errors and the limit on page lists.
+/// Converts the result of attaching a ring. Its struct mem, at `offset`, was checked before; left
+/// are misaligned page addresses, bus errors and the limit on page lists.
 inline AdminResult from_attach(RingMemory::Result result, std::size_t offset) {
     switch (result) {
         case RingMemory::Result::kOk:

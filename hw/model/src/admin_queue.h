@@ -13,22 +13,23 @@ namespace dingo::model {
 
 class AdminQueue {
   public:
-    /// AQ_CTRL written with ENABLE: starts afresh. False, and stopped: bases not 4 KiB aligned or
-    /// depth out of range.
+    /// Handles a write of AQ_CTRL with ENABLE: starts with empty rings. Returns false, and stays
+    /// disabled, if a base is not 4 KiB aligned or the depth is out of range.
     bool enable(std::uint64_t asq_base, std::uint64_t acq_base, unsigned log_depth);
     void disable() { enabled_ = false; }
     [[nodiscard]] bool enabled() const noexcept { return enabled_; }
     [[nodiscard]] unsigned log_depth() const noexcept { return log_depth_; }
 
-    /// Doorbell. False, with nothing changed: queue stopped, or more commands than the ring holds.
+    /// Handles the doorbell. Returns false, and changes nothing, if the queue is disabled or the
+    /// index is invalid.
     bool doorbell(std::uint32_t producer);
 
     [[nodiscard]] bool pending() const noexcept { return enabled_ && producer_ != consumer_; }
-    /// Since when the next command has been held back (AdminFaults); nullopt: it is not.
+    /// Time since which the next command is delayed (AdminFaults); nullopt: not delayed.
     std::optional<Nanoseconds> held_since;
-    /// Reads the next command. False = bus error.
+    /// Reads the next command. Returns false on a bus error.
     bool fetch(CardContext& card, AdminCommand& command);
-    /// Writes its completion and raises vector 0. False = bus error.
+    /// Writes its completion and raises vector 0. Returns false on a bus error.
     bool complete(CardContext& card, const AdminCommand& command, const AdminResult& result);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What this model can do and how much of it: registers CAPS, DB_PAGES, VECTORS and QUERY_DEVICE.
+// Capabilities and limits of the model: registers CAPS, DB_PAGES, VECTORS and QUERY_DEVICE.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace dingo::model {
 
-/// All that there is, without DB_MEMORY and PUSH: one of them, by the attachment.
+/// Without DB_MEMORY and PUSH, of which a card has one, depending on the attachment.
 inline constexpr std::uint64_t kImplemented =
     DINGO_CAP_RC | DINGO_CAP_UC | DINGO_CAP_UD | DINGO_CAP_SRQ | DINGO_CAP_ATOMIC |
     DINGO_CAP_SEND_INV | DINGO_CAP_MW | DINGO_CAP_FRWR | DINGO_CAP_RESIZE_CQ | DINGO_CAP_REREG_MR |
@@ -24,18 +24,18 @@ inline constexpr std::uint32_t kVectors = DINGO_MSIX_MAX;
 inline constexpr std::uint32_t kMaxEq = 128;
 inline constexpr std::uint32_t kMaxPd = 65536;
 inline constexpr std::uint32_t kEthRings = 4;        ///< rings of each kind
-inline constexpr std::uint32_t kMaxRdAtomic = 128;   ///< requester and responder
-inline constexpr std::uint32_t kMaxFrwrPages = 512;  ///< pages in a REG_MR
+inline constexpr std::uint32_t kMaxRdAtomic = 128;   ///< as requester and as responder
+inline constexpr std::uint32_t kMaxFrwrPages = 512;  ///< pages of one REG_MR
 inline constexpr std::uint8_t kAckDelay = 15;        ///< 4.096 us * 2^15
 inline constexpr std::uint32_t kMaxMcast = 4096;     ///< multicast groups
-inline constexpr std::uint32_t kMaxMcastQp = 256;    ///< QPs of a multicast group
+inline constexpr std::uint32_t kMaxMcastQp = 256;    ///< QPs per multicast group
 inline constexpr std::uint64_t kMaxMrSize = 1ull << 48;
 inline constexpr unsigned kMinPageShift = 12;
 inline constexpr unsigned kMaxPageShift = 30;
-inline constexpr std::uint32_t kFirstQpIndex = 2;  ///< 0 is never used, 1 is the GSI QP
+inline constexpr std::uint32_t kFirstQpIndex = 2;  ///< index 0 is reserved, 1 is the GSI QP
 inline constexpr std::uint32_t kBuild = 0x000100;  ///< major << 16 | minor << 8 | patch
 
-/// Register CAPS.
+/// Returns the value of register CAPS.
 inline std::uint64_t capabilities(const EngineConfig& config) {
     std::uint64_t withheld = config.withheld;
     if ((withheld & DINGO_CAP_COMPUTE) != 0)
@@ -50,7 +50,7 @@ inline std::uint64_t capabilities(const EngineConfig& config) {
     return (kImplemented | doorbells | card_memory) & ~withheld;
 }
 
-/// Number spaces are 24 bits in doorbells and 16 bits in QPNs and keys, whatever the config says.
+/// Limited also by the number spaces: 24 bits in doorbells, 16 bits in QPNs and keys.
 inline std::uint32_t max_qp(const EngineConfig& config) {
     return std::min(config.max_qp, (1u << DINGO_QPN_INDEX_BITS) - kFirstQpIndex);
 }

@@ -12,7 +12,8 @@
 namespace dingo::model {
 namespace {
 
-constexpr unsigned kAdminShare = 16;  // commands in one run(): they are rare and some are long
+// most commands in one run(): they are rare, and some take long
+constexpr unsigned kAdminShare = 16;
 
 }  // namespace
 
@@ -20,7 +21,7 @@ ModelEngine::ModelEngine(const EngineConfig& config, HostPort& host, WirePort& w
     : config_(config), loopback_(wire), card_{config_, host, wire, loopback_, 0, {}, {}, 0} {
     card_.random.seed(config_.seed);
     reset();
-    resets_ = 0;  // power on is none
+    resets_ = 0;  // power on does not count
 }
 
 void ModelEngine::reset() {
@@ -29,7 +30,7 @@ void ModelEngine::reset() {
     if (state_ != nullptr) {
         state_->port.groups.clear();
     }
-    state_.reset();  // first, so that rings give back what they are charged for
+    state_.reset();  // first, so that rings release what they are charged for
     card_.counters.fill(0);
     state_ = std::make_unique<CardState>(card_, static_cast<TransportHost&>(*this));
     state_->port.link = link_;
@@ -60,7 +61,7 @@ void ModelEngine::set_link(bool up) {
 bool ModelEngine::send_posted(std::uint32_t qpn) {
     QueuePair* const qp = fatal_ == DINGO_FATAL_NONE ? state_->find_qp(qpn) : nullptr;
     const bool more = qp != nullptr && state_->transport.send_posted(*qp, Transport::kTurnBurst);
-    loopback_.gather_frames();  // what lies in memory is looked at in this call
+    loopback_.gather_frames();  // payloads are valid only during this call
     return more;
 }
 
@@ -76,7 +77,7 @@ bool ModelEngine::receive_without_icrc(std::span<const std::byte> frame, const E
 bool ModelEngine::receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
                                 unsigned packets) {
     if (frame.size() < packet::kEthernetBytes || !state_->port.takes_roce(destination_of(frame))) {
-        return false;  // a capture wants packets, not trains
+        return false;  // for others, e.g. a capture, the train is split into packets
     }
     take(frame, payload, false, packets);
     return true;
@@ -101,7 +102,7 @@ void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payloa
     const std::uint64_t mac = destination_of(frame);
     const bool to_group = verdict == packet::ParseResult::kRoce && port.takes_group(mac, packet);
     if (!to_group && !port.takes_roce(mac)) {
-        state_->ethernet.receive(frame);  // for another host: a capture in promiscuous mode sees it
+        state_->ethernet.receive(frame);  // for another host: only for promiscuous mode
         return;
     }
     if (verdict != packet::ParseResult::kRoce) {
@@ -141,7 +142,7 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
     if (fatal_ != DINGO_FATAL_NONE) {
         return false;
     }
-    // Each part gets a share in every call, so that none starves the others.
+    // Each part gets a share of the budget in every call, so that none starves.
     budget = budget > commands ? budget - commands : 1;
     more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
     more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
@@ -215,7 +216,7 @@ Nanoseconds ModelEngine::held_until(const AdminCommand& command) {
 
 void ModelEngine::fail(std::uint32_t reason) {
     fatal_ = reason;
-    card_.wire.gather();  // the host takes memory away without a command now
+    card_.wire.gather();  // the host may now unmap memory without a command
     state_->async.post(card_, DINGO_EV_DEVICE_FATAL, 0, reason);
     admin_.disable();
 }

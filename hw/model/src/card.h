@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card as an engine: registers, doorbells, steering of frames, order of work.
+// The card as an engine: registers, doorbells, dispatch of frames, order of work.
 #pragma once
 
 #include <memory>
@@ -60,11 +60,12 @@ class ModelEngine final : public Engine, private TransportHost {
     void ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t index);
 
     bool run_admin(unsigned budget, unsigned& done);
-    /// Time until which the next command is held back; 0: it is not.
+    /// Returns the time until which the next command is delayed; 0: not delayed.
     [[nodiscard]] Nanoseconds held_until(const AdminCommand& command);
     void fail(std::uint32_t reason);
 
-    /// A frame from the wire, or one that looped back; `payload`, if not null: where that is.
+    /// Handles a frame from the wire or the loopback; `payload`: its payload if that is not in
+    /// `frame`.
     void take(std::span<const std::byte> frame, const Elsewhere& payload, bool has_icrc,
               unsigned packets);
     bool run_loopback(unsigned budget);
@@ -75,10 +76,10 @@ class ModelEngine final : public Engine, private TransportHost {
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
     PushPages push_pages_;
-    Nanoseconds admin_due_ = 0;  // of a command that is held back
+    Nanoseconds admin_due_ = 0;  // end of a delayed command's delay
     std::uint64_t asq_base_ = 0;
     std::uint64_t acq_base_ = 0;
-    std::uint32_t clock_high_ = 0;  // CLOCK 63:32 as it was when 31:0 were read
+    std::uint32_t clock_high_ = 0;  // CLOCK 63:32 latched by a read of 31:0
     std::uint32_t fatal_ = DINGO_FATAL_NONE;
     std::uint32_t resets_ = 0;
     bool link_ = true;

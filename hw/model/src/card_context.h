@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What every part of one card shares: its ports, the time, its counters.
+// Shared by all parts of one card: its ports, the time, its counters.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ namespace dingo::model {
 static_assert(std::endian::native == std::endian::little,
               "contract structures are little endian and are used in place");
 
-inline constexpr Nanoseconds kWireRetry = 5'000;  ///< pause after the wire took no frame
+inline constexpr Nanoseconds kWireRetry = 5'000;  ///< retry interval after the wire was full
 
 /// The payload of the frame that is being received.
 struct ReceivedPayload {
     std::span<const std::byte> bytes;
-    const Held* held = nullptr;  ///< null: it must be copied
+    const Held* held = nullptr;  ///< null: the payload must be copied
 
-    /// What keeps `part`; null: nothing.
+    /// Returns what holds `part`, or null.
     [[nodiscard]] const Held* holder_of(std::span<const std::byte> part) const {
         const bool inside =
             part.data() >= bytes.data() && part.data() + part.size() <= bytes.data() + bytes.size();
@@ -37,20 +37,20 @@ struct CardContext {
     const EngineConfig& config;
     HostPort& host;
     WirePort& wire;
-    Loopback& loopback;  ///< the wire, but for frames to ourselves
+    Loopback& loopback;  ///< the wire, plus loopback of frames to the card itself
     Nanoseconds now = 0;
     std::array<std::uint64_t, DINGO_CARD_COUNTERS> counters{};
     std::mt19937_64 random;
-    std::uint64_t ring_pages = 0;  ///< page-list entries held by rings, see RingMemory
+    std::uint64_t ring_pages = 0;  ///< page-list entries of all rings, see RingMemory
     ReceivedPayload received{};
-    /// the frame being received came by loopback: its sender's share
+    /// share of the sender if the frame being received is looped back
     std::optional<std::uint32_t> looped{};
 
     void count(dingo_card_counter counter, std::uint64_t by = 1) noexcept {
         counters[counter] += by;
     }
 
-    /// HostPort::dma_read, dma_atomic and dma_write with every bus error counted.
+    /// HostPort::dma_read, dma_atomic and dma_write that count bus errors.
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) {
         const bool ok = host.dma_read(addr, dst);
         if (!ok) [[unlikely]] {

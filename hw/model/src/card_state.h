@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Everything that a function-level reset destroys. A reset makes a new one.
+// All state that a function-level reset destroys; a reset creates a new CardState.
 #pragma once
 
 #include "card_context.h"
@@ -29,7 +29,7 @@ struct CardState {
         return qp != nullptr && qp->qpn == qpn ? qp : nullptr;
     }
 
-    // Ordered by dependence: a member refers only to members above it.
+    // In order of dependence: a member refers only to members above it.
     CardContext& card;
     AsyncEvents async;
     Port port;

@@ -9,7 +9,7 @@ namespace {
 
 using McastCommand = dingo_cmd_mcast;
 
-/// The QP, checked; nullptr: `refusal` says why not.
+/// Returns the command's QP after all checks; nullptr: `refusal` is the result.
 QueuePair* qp_of(CardState& card, const McastCommand& cmd, Gid& gid, AdminResult& refusal) {
     std::ranges::copy(cmd.gid, gid.begin());
     const QueuePair* const named = card.find_qp(cmd.qpn);

@@ -13,8 +13,8 @@ constexpr std::size_t attr_offset(std::size_t offset) {
     return offsetof(ModifyCommand, attr) + offset;
 }
 
-/// What a given mask bit says about the values; fields without a bit are ignored.
-/// `domain`: of the QP.
+/// Checks the values of the attributes whose mask bit is set; ignores the others.
+/// `domain`: GID domain of the QP.
 void check_values(FieldCheck& check, const CardState& card, std::uint16_t domain,
                   const ModifyCommand& cmd) {
     using Attr = dingo_qp_attr;
@@ -22,7 +22,7 @@ void check_values(FieldCheck& check, const CardState& card, std::uint16_t domain
     const auto when = [&](std::uint32_t bit, bool good, std::size_t offset) {
         check.require((cmd.mask & bit) == 0 || good, attr_offset(offset));
     };
-    // LOCAL_WRITE and MW_BIND are no rights of a QP, but ib_core lets them through.
+    // LOCAL_WRITE and MW_BIND are not QP rights, but ib_core passes them.
     constexpr std::uint32_t kAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE |
                                       DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
                                       DINGO_ACC_MW_BIND;
@@ -68,7 +68,7 @@ void check_values(FieldCheck& check, const CardState& card, std::uint16_t domain
     check.zero(attr.rsvd1, attr_offset(offsetof(Attr, rsvd1)));
 }
 
-/// Copies what the mask gives.
+/// Copies the attributes in `mask`.
 void apply(dingo_qp_attr& to, const dingo_qp_attr& from, std::uint32_t mask) {
     const auto copy = [&](std::uint32_t bit, auto member) {
         if ((mask & bit) != 0) {
@@ -113,8 +113,8 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
     }
     const bool new_state = (cmd.mask & DINGO_QPM_STATE) != 0;
     const bool cur_state = (cmd.mask & DINGO_QPM_CUR_STATE) != 0;
-    // A QP leaves only these states without a command, so only these may be named as the current
-    // one.
+    // A QP changes its state on its own only among these states, so only these may be given as the
+    // current state.
     const bool cur_ok = cmd.cur_state >= DINGO_QPS_RTR && cmd.cur_state <= DINGO_QPS_SQE;
     FieldCheck check;
     check.flags(cmd.mask, DINGO_QPM_ALL, offsetof(ModifyCommand, mask))
@@ -145,7 +145,8 @@ AdminResult modify_qp(CardState& card, const AdminCommand& command) {
 
     if (to == QpState::kErr) {
         card.transport.send_posted(*qp,
-                                   Transport::kWindowBurst);  // checking the WQEs may find errors
+                                   // before reading the state: may itself move the QP to ERR
+                                   Transport::kWindowBurst);
     }
     if (to == QpState::kReset) {
         qp->attr = dingo_qp_attr{};

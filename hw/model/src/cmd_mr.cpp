@@ -9,7 +9,7 @@ namespace {
 
 using MrCommand = dingo_cmd_create_mr;
 
-/// A region with a translation: length, address range, memory.
+/// Checks a region with a translation: length, address range, memory.
 void check_translation(FieldCheck& check, const MrCommand& cmd) {
     const bool length_ok = cmd.length != 0 && cmd.length <= kMaxMrSize;
     check.require(region_access_ok(cmd.access), offsetof(MrCommand, access))
@@ -33,7 +33,7 @@ void check_kind(FieldCheck& check, const MrCommand& cmd) {
                 .zero(cmd.iova, offsetof(MrCommand, iova))
                 .require(cmd.length != 0, offsetof(MrCommand, length));
             break;
-        case DINGO_MRT_FRWR:  // rights come with each REG_MR
+        case DINGO_MRT_FRWR:  // rights are set by each REG_MR
             check.require(region_access_ok(cmd.access), offsetof(MrCommand, access))
                 .no_mem(cmd.mem, offsetof(MrCommand, mem))
                 .zero(cmd.iova, offsetof(MrCommand, iova))
@@ -41,7 +41,7 @@ void check_kind(FieldCheck& check, const MrCommand& cmd) {
                              cmd.length >> 12 <= kMaxFrwrPages,
                          offsetof(MrCommand, length));
             break;
-        default:  // windows: everything comes with BIND_MW
+        default:  // windows: all is set by BIND_MW
             check.zero(cmd.access, offsetof(MrCommand, access))
                 .no_mem(cmd.mem, offsetof(MrCommand, mem))
                 .zero(cmd.iova, offsetof(MrCommand, iova))

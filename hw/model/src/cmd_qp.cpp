@@ -139,7 +139,7 @@ AdminResult destroy_qp(CardState& card, const AdminCommand& command) {
         --qp->srq->users;
     }
     for (std::uint8_t kind = DINGO_EV_QP_FATAL; kind <= DINGO_EV_QP_LAST_WQE; ++kind) {
-        card.async.forget(kind, cmd.id);  // its number may be given to another QP
+        card.async.forget(kind, cmd.id);  // its number may be reused by another QP
     }
     card.qps.erase(cmd.id & ((1u << DINGO_QPN_INDEX_BITS) - 1));
     return {};
@@ -182,7 +182,7 @@ AdminResult share_indexes(CardState& card, const AdminCommand& command) {
     if (qp == nullptr) {
         return refuse(DINGO_ST_BAD_ID);
     }
-    if (qp->indexes == cmd.addr) {  // others may be writing there
+    if (qp->indexes == cmd.addr) {  // the record is in use: do not overwrite it
         card.transport.rq_doorbell(*qp, 0);
         return {};
     }

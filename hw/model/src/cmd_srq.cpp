@@ -72,7 +72,7 @@ AdminResult modify_srq(CardState& card, const AdminCommand& command) {
     }
     srq->limit = cmd.limit;
     if (srq->ring.available() < srq->limit) {
-        srq->limit = 0;  // fires once, and the driver learns at once that it armed too late
+        srq->limit = 0;  // one-shot; fires now if the driver armed too late
         card.async.post(card.card, DINGO_EV_SRQ_LIMIT, srq->srqn);
     }
     return {};

@@ -4,7 +4,7 @@
 namespace dingo::model::commands {
 namespace {
 
-/// Takes the counters that others keep for the card.
+/// Copies the counters of BAR_MEM, which its server maintains.
 void take_memory_counters(CardContext& card) {
     if (const CardMemory* memory = card.config.memory; memory != nullptr && memory->counted) {
         card.counters[DINGO_CARD_MEM_IN_REQUESTS] = memory->in_requests;

@@ -6,7 +6,7 @@ namespace {
 
 struct Entry {
     std::uint16_t opcode;
-    std::uint16_t size;  // of the contract's structure; the rest of the command is 0
+    std::uint16_t size;  // of the contract's structure; the rest of the command must be 0
     std::uint64_t capability;
     AdminResult (*handler)(CardState&, const AdminCommand&);
 };

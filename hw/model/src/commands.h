@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The admin commands. execute_command() checks what is common to all; each handler checks every
-// field of its command before it changes anything.
+// The admin commands. execute_command() makes the checks common to all; each handler checks all
+// fields of its command before it changes anything.
 #pragma once
 
 #include "admin_command.h"
@@ -9,12 +9,12 @@
 
 namespace dingo::model {
 
-/// Executes one command. Unknown opcodes, reserved header bytes and bytes behind the command's
-/// structure are refused here.
+/// Executes one command. Refuses unknown opcodes, reserved header bytes and non-zero bytes after
+/// the command's structure.
 AdminResult execute_command(CardState& card, const AdminCommand& command);
 
-/// After the command the host may take memory away: all but those that create, tell or only say
-/// when a CQ's event is written.
+/// Returns true if the host may unmap memory after the command: for all but those that create,
+/// query, or only set when a CQ's event is written.
 [[nodiscard]] bool may_free_memory(const AdminCommand& command) noexcept;
 
 namespace commands {

@@ -111,7 +111,7 @@ void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint
         notified_ = consumer;
     }
     if (static_cast<std::int32_t>(last_solicited_ - notified_) < 0) {
-        last_solicited_ = notified_;  // keeps the distance inside the half range
+        last_solicited_ = notified_;  // keeps the distance within half of the number range
     }
     const auto arm_sn =
         static_cast<std::uint8_t>(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, word0));
@@ -125,9 +125,9 @@ void CompletionQueue::doorbell(CardContext& card, std::uint32_t word0, std::uint
         counted_from_ = notified_;
     }
     armed_ = true;
-    // An entry written while this doorbell was on its way must fire the event now. An entry that
-    // the last event already announced must not: programs that arm before they poll (perftest)
-    // expect a new one.
+    // An entry written while this doorbell was in flight must fire the event now. An entry that the
+    // last event has already announced must not: programs that arm before they poll (perftest)
+    // expect an event for a new one.
     if (!waits_ && (armed_solicited_ ? last_solicited_ != notified_ : producer_ != notified_)) {
         tell(card, false);
     }

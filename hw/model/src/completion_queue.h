@@ -9,7 +9,7 @@
 
 namespace dingo::model {
 
-/// One CQ: a ring of struct cqe in host memory, armed for events by its doorbell.
+/// A CQ: a ring of struct cqe in host memory, armed for events by its doorbell.
 class CompletionQueue {
   public:
     explicit CompletionQueue(CqModeration& moderation) : moderation_(moderation) {}
@@ -19,20 +19,20 @@ class CompletionQueue {
 
     std::uint32_t cqn = 0;
     std::uint32_t db_page = 0;
-    EventQueue* events = nullptr;        ///< completion events
+    EventQueue* events = nullptr;        ///< EQ for completion events
     const AsyncEvents* async = nullptr;  ///< CQ_ERR
-    std::uint32_t users = 0;             ///< QPs and Ethernet rings that complete here
+    std::uint32_t users = 0;             ///< number of QPs and Ethernet rings that complete here
 
-    /// Starts with a new, empty ring (CREATE_CQ, RESIZE_CQ). On failure nothing has changed.
+    /// Switches to a new, empty ring (CREATE_CQ, RESIZE_CQ). Changes nothing on failure.
     RingMemory::Result attach(CardContext& card, const dingo_mem& mem, unsigned log_size);
 
-    /// Writes `entry` (owner bit and time stamp are filled in here) and fires the event when armed
-    /// for it. False: the CQ is in error, overflowed now (event CQ_ERR raised, once) or hit a bus
-    /// error; the caller moves its QP to ERR.
+    /// Writes `entry`, with owner bit and time stamp, and fires the event if armed for it. Returns
+    /// false if the CQ is in error, or fails now (overflow or bus error; raises event CQ_ERR once);
+    /// the caller moves its QP to ERR.
     bool post(CardContext& card, dingo_cqe entry);
 
-    /// MODIFY_CQ: an event that is due waits until `count` entries have come since the last one (0:
-    /// for no number), or until `period` ns after the first of them (0: it does not wait).
+    /// MODIFY_CQ: an event is delayed until `count` entries were written since the last event (0:
+    /// no such limit), or until `period` ns after the first of them (0: no delay).
     void moderate(CardContext& card, std::uint32_t count, std::uint32_t period);
 
     /// Doorbell DB_CQ: consumer index, arming (docs/reference/contract.md struct doorbell).
@@ -43,18 +43,18 @@ class CompletionQueue {
 
     // Used by CqModeration.
     [[nodiscard]] Nanoseconds period() const noexcept { return period_; }
-    /// The first entry of those that the event will tell of came at this time.
+    /// Sets the time of the first entry that the event will announce.
     void set_first_at(Nanoseconds time) noexcept { first_at_ = time; }
     /// Writes the event.
     void fire(CardContext& card);
-    /// When an event that waits is due; kNever: it began to wait after the last run(), and the next
-    /// one sets the time.
+    /// Time at which a delayed event is due; kNever: the delay began after the last run(), and the
+    /// next run() sets the time.
     Nanoseconds event_due = kNever;
 
   private:
     void fail(CardContext& card);
     void post_moderated(CardContext& card, bool wanted);
-    /// An event is due; `first`: for an entry of this moment, with none before it to tell of.
+    /// An event is due; `first`: the entry just written is the only one to announce.
     void tell(CardContext& card, bool first);
     [[nodiscard]] bool enough() const noexcept {
         return count_ != 0 && producer_ - counted_from_ >= count_;
@@ -65,20 +65,20 @@ class CompletionQueue {
     unsigned log_size_ = 0;
     std::uint32_t producer_ = 0;
     std::uint32_t consumer_ = 0;
-    std::uint32_t notified_ = 0;  // entries before it were consumed, or the last event told of them
-    std::uint32_t last_solicited_ = 0;  // producer index behind the newest solicited or error entry
+    std::uint32_t notified_ = 0;        // entries before this index were consumed or announced
+    std::uint32_t last_solicited_ = 0;  // producer index after the newest solicited or error entry
     std::uint8_t arm_sn_ = 0;
     bool armed_ = false;
     bool armed_solicited_ = false;
     bool error_ = false;
 
-    // MODIFY_CQ. Entries that were consumed before the CQ was armed do not count: otherwise a
-    // program that polls for long and then arms would get an event for the next entry.
-    bool waits_ = false;        // an event is due, and in moderation_
-    std::uint32_t period_ = 0;  // ns; 0: no event waits
+    // MODIFY_CQ. Entries consumed before the CQ was armed do not count: otherwise a program that
+    // polls for long and then arms would get an event for the next entry.
+    bool waits_ = false;        // an event is delayed: the CQ is in moderation_
+    std::uint32_t period_ = 0;  // ns; 0: no delay
     std::uint32_t count_ = 0;   // 0: only the period counts
     std::uint32_t counted_from_ = 0;
-    Nanoseconds first_at_ = 0;  // when the entry at notified_ came, or before
+    Nanoseconds first_at_ = 0;  // not later than the entry at notified_ was written
     CqModeration& moderation_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CQs whose event waits for more completions (MODIFY_CQ), by the end of their period.
+// The CQs whose event is delayed by moderation (MODIFY_CQ), ordered by due time.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,25 @@ class CqModeration {
     CqModeration(const CqModeration&) = delete;
     CqModeration& operator=(const CqModeration&) = delete;
 
-    /// The event of `cq`, which does not wait yet, is written at `due` at the latest.
+    /// Delays the event of `cq`, which is not delayed yet, until `due` at the latest.
     void wait(CompletionQueue& cq, Nanoseconds due);
-    /// The same when the period of `cq` is over that begins now.
+    /// The same until the period of `cq`, beginning now, is over.
     void wait_from_now(CompletionQueue& cq);
-    /// The event of `cq`, which waits, has been written or never will be.
+    /// The delayed event of `cq` was written or is cancelled.
     void forget(CompletionQueue& cq);
 
-    /// At the beginning and the end of each run(): only between them is card.now the present time.
+    /// Called at the beginning and the end of each run(): card.now is the current time only in
+    /// between.
     void begin_run();
-    /// Writes at most `budget` of the events that are due; true: there are more.
+    /// Writes at most `budget` of the events that are due. Returns true if there are more.
     bool end_run(unsigned budget);
-    /// kNever: none waits.
+    /// Returns kNever if no event is delayed.
     [[nodiscard]] Nanoseconds next_deadline() const noexcept;
 
   private:
     CardContext& card_;
     std::map<std::pair<Nanoseconds, std::uint32_t>, CompletionQueue*> waiting_;  // by time and CQN
-    std::vector<CompletionQueue*> begun_;  // since the last run(): the next one knows the time
+    std::vector<CompletionQueue*> begun_;  // delayed since the last run(): due time not known yet
     bool running_ = false;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Doorbells: which object, from its own page.
+// Decodes doorbells and passes them to the object, if it belongs to the page.
 #include "card.h"
 
 namespace dingo::model {
 namespace {
 
-/// Bits of word0 that a type uses besides object and type.
+/// Returns the bits of word0 that a doorbell type uses besides object and type.
 constexpr std::uint32_t extra_bits(std::uint32_t type) {
     switch (type) {
         case DINGO_DB_SQ:
@@ -34,12 +34,13 @@ void ModelEngine::ring_sq(QueuePair& qp, std::uint32_t pushed, std::uint32_t ind
     if (qp.sq_producer == before)
         return;
     if (pushed == 0)
-        qp.pushed.reset();  // indexes come again
+        qp.pushed.reset();  // the indexes of old pushed blocks will come again
     else
         push_pages_.take(qp.db_page, pushed, index, qp.pushed);
 }
 
-/// False: no such object, another page, or an index that the ring cannot have.
+/// Returns false if the object does not exist or belongs to another page, or if the index is
+/// invalid.
 bool ModelEngine::ring(std::uint32_t page, std::uint32_t word0, std::uint32_t index) {
     const std::uint32_t type = DINGO_GET(DINGO_DOORBELL_WORD0_TYPE_MASK, word0);
     const std::uint32_t object = DINGO_GET(DINGO_DOORBELL_WORD0_OBJECT_MASK, word0);

@@ -110,7 +110,7 @@ bool Ethernet::find_frame(EthernetRing& ring, Pieces& pieces) {
             return true;
         }
     }
-    pieces.good = false;  // a frame of more pieces than this, or than the ring holds, is refused
+    pieces.good = false;  // more pieces than the limit, or than the ring holds: refused
     return pieces.count == limit;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The Ethernet function: TX and RX rings of struct eth_desc for everything that is not RoCE.
+// The Ethernet function: TX and RX rings of struct eth_desc for all frames that are not RoCE.
 #pragma once
 
 #include <array>
@@ -19,17 +19,17 @@
 
 namespace dingo::model {
 
-/// One ring of either kind.
+/// A TX or RX ring.
 struct EthernetRing {
     CompletionQueue* cq = nullptr;
     RingMemory memory;
     unsigned log_size = 0;
-    std::uint32_t producer = 0;  ///< as rung
-    std::uint32_t consumer = 0;  ///< done
+    std::uint32_t producer = 0;  ///< from the doorbell
+    std::uint32_t consumer = 0;  ///< index of the next descriptor
     bool stopped = false;        ///< its CQ is in error, or the ring cannot be read
 
-    std::unique_ptr<Segmentation> segmentation;  ///< made by the first frame with TSO
-    std::uint32_t segmented_pieces = 0;          ///< of the frame that it cuts
+    std::unique_ptr<Segmentation> segmentation;  ///< created by the first frame with TSO
+    std::uint32_t segmented_pieces = 0;          ///< descriptors of the frame being segmented
     std::uint64_t segmented_length = 0;
 
     [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
@@ -44,23 +44,25 @@ class Ethernet {
           cqs_(cqs),
           offloads_((capabilities(card.config) & DINGO_CAP_ETH_OFFLOAD) != 0) {}
 
-    /// CREATE_ETH, validated. On failure nothing has changed.
+    /// CREATE_ETH, already validated. Changes nothing on failure.
     RingMemory::Result create(const dingo_cmd_create_eth& command);
     void destroy(std::uint8_t kind, std::uint32_t ring);
     [[nodiscard]] EthernetRing* find(std::uint8_t kind, std::uint32_t ring) const noexcept;
 
-    /// Doorbells. False, with nothing changed: no such ring, or an impossible producer index.
+    /// Handles a doorbell. Returns false, and changes nothing, if the ring does not exist or the
+    /// producer index is invalid.
     bool doorbell(std::uint8_t kind, std::uint32_t ring, std::uint32_t producer);
 
-    /// A frame that is not for the transport.
+    /// Receives a frame that is not for the transport.
     void receive(std::span<const std::byte> frame);
 
-    /// Sends up to `budget` frames, rings in turn. True: there is more to send at once.
+    /// Sends up to `budget` frames, round robin over the rings. Returns true if there is more to
+    /// send at once.
     bool run(unsigned budget);
-    /// When a frame that the wire refused is tried again; kNever when there is none.
+    /// Time to retry a frame that the wire refused; kNever if none.
     [[nodiscard]] Nanoseconds next_deadline() const noexcept { return retry_at_; }
 
-    /// SET_RSS, validated.
+    /// SET_RSS, already validated.
     [[nodiscard]] ReceiveSideScaling& rss() noexcept { return rss_; }
 
   private:
@@ -82,7 +84,8 @@ class Ethernet {
     };
 
     Step transmit(EthernetRing& ring, std::uint32_t number);
-    /// False: the end of the frame has not been rung yet, or the ring cannot be read.
+    /// Returns false if the last descriptor of the frame was not posted yet, or the ring cannot be
+    /// read.
     bool find_frame(EthernetRing& ring, Pieces& pieces);
     [[nodiscard]] bool is_good(const dingo_eth_desc& descriptor, const Pieces& before) const;
     bool gather(const Pieces& pieces, std::span<std::byte> room);
@@ -90,7 +93,7 @@ class Ethernet {
     Step begin_segments(EthernetRing& ring, std::uint32_t number, const Pieces& pieces);
     Step send_segment(EthernetRing& ring, std::uint32_t number);
     void count_sent(std::uint64_t bytes);
-    /// The frame of `pieces` descriptors is done; `good`: it left.
+    /// Completes the frame of `pieces` descriptors; `good`: it was sent.
     void sent(EthernetRing& ring, std::uint32_t number, std::uint32_t pieces, std::uint64_t length,
               bool good);
     void complete(EthernetRing& ring, std::uint32_t number, dingo_cqe entry);

@@ -68,13 +68,13 @@ void Ethernet::receive(std::span<const std::byte> frame) {
     const bool good = descriptor.length >= 1 && descriptor.length <= DINGO_MAX_FRAME &&
                       descriptor.flags == 0 && descriptor.start == 0 && descriptor.arg == 0;
     if (good && descriptor.length < frame.size()) {
-        card_.count(DINGO_CARD_ETH_RX_TOO_LONG);  // the buffer stays for a frame that fits
+        card_.count(DINGO_CARD_ETH_RX_TOO_LONG);  // the buffer is kept for a frame that fits
         return;
     }
     ++ring->consumer;
     if (!good || !card_.dma_write(descriptor.addr, frame)) {
         card_.count(DINGO_CARD_ETH_RX_NO_BUFFER);
-        entry.status = DINGO_WCS_LOC_QP_OP_ERR;  // the driver learns which descriptor was wrong
+        entry.status = DINGO_WCS_LOC_QP_OP_ERR;  // tells the driver which descriptor was wrong
         complete(*ring, number, entry);
         return;
     }

@@ -11,21 +11,21 @@
 
 namespace dingo::model {
 
-/// One EQ. Events that find no room wait in the card, each (kind, id) at most once, so that a host
-/// that never consumes cannot make the card grow.
+/// An EQ. Events that find the ring full are queued in the card, each (kind, id) at most once, so
+/// that a host that never consumes cannot make the card's memory grow.
 class EventQueue {
   public:
-    std::uint32_t users = 0;  ///< CQs whose completion events come here
+    std::uint32_t users = 0;  ///< number of CQs with completion events here
 
     RingMemory::Result attach(CardContext& card, const dingo_cmd_create_eq& command);
 
     void post(CardContext& card, std::uint8_t kind, std::uint32_t id, std::uint32_t data = 0);
 
-    /// Doorbell DB_EQ: consumer index, arming. False, with nothing changed: a consumer index that
-    /// the ring cannot have.
+    /// Doorbell DB_EQ: consumer index, arming. Returns false, and changes nothing, if the consumer
+    /// index is invalid.
     bool doorbell(CardContext& card, bool arm, std::uint32_t consumer);
 
-    /// The object is gone: drops a waiting event about it.
+    /// The object was destroyed: drops a queued event about it.
     void forget(std::uint8_t kind, std::uint32_t id);
 
   private:
@@ -50,7 +50,7 @@ class EventQueue {
     std::unordered_set<std::uint64_t> waiting_names_;
 };
 
-/// Where asynchronous events go: the EQ with flag ASYNC while there is one.
+/// Destination of asynchronous events: the EQ created with flag ASYNC, or none.
 struct AsyncEvents {
     EventQueue* queue = nullptr;
 

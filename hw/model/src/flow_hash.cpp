@@ -6,7 +6,7 @@
 namespace dingo::model {
 namespace {
 
-/// FNV-1a spreads flows well, needs no key, and gives the same result in every run.
+/// FNV-1a: spreads flows well, needs no key, and is reproducible.
 std::uint32_t hash_bytes(std::uint32_t hash, std::span<const std::byte> bytes) noexcept {
     for (const std::byte b : bytes) {
         hash = (hash ^ std::to_integer<std::uint32_t>(b)) * 16777619u;
@@ -30,7 +30,7 @@ std::uint32_t flow_hash(const FrameHeaders& headers, std::span<const std::byte> 
 void ReceiveSideScaling::set(std::span<const std::uint8_t, DINGO_RSS_KEY> key,
                              std::span<const std::uint8_t, DINGO_RSS_TABLE> table) noexcept {
     std::ranges::copy(table, table_.begin());
-    const auto key_bits = [&](std::size_t bit) {  // the 32 that begin at `bit`
+    const auto key_bits = [&](std::size_t bit) {  // the 32 key bits that begin at `bit`
         std::uint64_t bits = 0;
         for (std::size_t n = 0; n < 5; ++n) {
             const std::size_t at = bit / 8 + n;

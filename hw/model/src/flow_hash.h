@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which receive ring a frame goes to.
+// Selects the receive ring of a frame.
 #pragma once
 
 #include <array>
@@ -12,11 +12,11 @@
 
 namespace dingo::model {
 
-/// Hash of IP addresses and, for TCP and UDP without fragmentation, ports, as the card spreads
-/// flows without SET_RSS. 0 for everything else, so that what is not IP stays in order on one ring.
+/// Returns the hash by which the card distributes flows without SET_RSS: of IP addresses and, for
+/// unfragmented TCP and UDP, ports. 0 for all other frames, which so stay in order on one ring.
 std::uint32_t flow_hash(const FrameHeaders& headers, std::span<const std::byte> frame) noexcept;
 
-/// SET_RSS: a key, and a table from hash to ring.
+/// SET_RSS: a hash key, and a table from hash to ring.
 class ReceiveSideScaling {
   public:
     struct Hash {
@@ -29,7 +29,8 @@ class ReceiveSideScaling {
     void set(std::span<const std::uint8_t, DINGO_RSS_KEY> key,
              std::span<const std::uint8_t, DINGO_RSS_TABLE> table) noexcept;
 
-    /// The Toeplitz hash of an IP frame ("Introduction to Receive Side Scaling", Windows drivers).
+    /// Returns the Toeplitz hash of an IP frame ("Introduction to Receive Side Scaling", Windows
+    /// drivers).
     [[nodiscard]] Hash hash(const FrameHeaders& headers,
                             std::span<const std::byte> frame) const noexcept;
     [[nodiscard]] std::uint8_t ring(Hash hash) const noexcept {
@@ -42,7 +43,8 @@ class ReceiveSideScaling {
 
     bool enabled_ = false;
     std::array<std::uint8_t, DINGO_RSS_TABLE> table_{};
-    /// What each value of each byte of the input adds: 36 bytes are the longest, IPv6 with ports.
+    /// Contribution of each value of each input byte; the longest input is 36 bytes, IPv6 with
+    /// ports.
     static constexpr std::size_t kLongest = 36;
     std::array<std::array<std::uint32_t, 256>, kLongest> parts_{};
 };

@@ -61,7 +61,7 @@ bool checksums_are_right(const FrameHeaders& headers, std::span<const std::byte>
     }
     if (headers.protocol == packet::kIpProtocolUdp &&
         packet::load_be16(frame.data() + headers.l4 + 6) == 0) {
-        return false;  // the sender made none
+        return false;  // UDP without checksum
     }
     const auto packet = frame.subspan(headers.l4, headers.end - headers.l4);
     InternetSum sum;

@@ -10,13 +10,13 @@
 
 namespace dingo::model {
 
-/// One's complement sum of 16-bit words, as a number with the first octet on the wire most
-/// significant.
+/// One's complement sum of 16-bit words, as a number whose most significant octet is the first on
+/// the wire.
 class InternetSum {
   public:
-    /// A piece that begins at an even offset; the last may be of odd length.
+    /// Adds a piece that begins at an even offset; only the last piece may have an odd length.
     void add(std::span<const std::byte> bytes) noexcept {
-        while (bytes.size() >= 4) {  // words in memory order: the sum's octets are swapped at last
+        while (bytes.size() >= 4) {  // words in memory order: folded() swaps the octets of the sum
             std::uint32_t word;
             std::memcpy(&word, bytes.data(), sizeof word);
             memory_order_ += word;
@@ -35,7 +35,8 @@ class InternetSum {
         const std::uint16_t swapped = fold(memory_order_);
         return fold(values_ + static_cast<std::uint16_t>(swapped << 8 | swapped >> 8));
     }
-    /// The checksum for the header; where 0 means "no checksum" (UDP), 0xffff is the same sum.
+    /// Returns the checksum for the header. Where 0 means "no checksum" (UDP), use
+    /// nonzero_checksum(): 0xffff is equivalent.
     [[nodiscard]] std::uint16_t checksum() const noexcept {
         return static_cast<std::uint16_t>(~folded());
     }

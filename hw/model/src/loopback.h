@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The loopback of the card: frames for our own address never reach the wire, they come back as
-// received ones. Two QPs of one card talk this way, as on any NIC. Such a frame has no ICRC: it is
-// on no wire. Its payload may stay in host memory until the frame is taken, so that it is copied
-// once.
+// The loopback of the card: frames to its own addresses never reach the wire but are received
+// again, so two QPs of one card can communicate, as on any NIC. Such a frame has no ICRC. Its
+// payload may stay in host memory until the frame is taken, so that it is copied only once.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +17,24 @@ struct Port;
 
 class Loopback final : public WirePort {
   public:
-    /// So few frames that they stay in the cache. When all are in use, begin_frame() returns
-    /// nothing.
+    /// Few enough to stay in the cache. While all are in use, begin_frame() returns nothing.
     static constexpr std::size_t kFrames = 64;
 
-    /// Payload of a frame that is not in the frame.
+    /// Payload of a frame, possibly outside of it.
     struct Payload {
         const std::byte* at = nullptr;  ///< host memory; null: the payload is in the frame
-        std::size_t offset = 0;         ///< of its place in the frame
+        std::size_t offset = 0;         ///< of the payload in the frame
         std::size_t bytes = 0;
-        Held held{};              ///< null: valid until the engine's call ends
-        unsigned packets = 1;     ///< that the frame stands for: a train
-        unsigned copies = 1;      ///< that it is received as: one for each member of a group
+        Held held{};           ///< null: valid until the engine's call ends
+        unsigned packets = 1;  ///< number of packets in the frame: more than 1 for a train
+        /// number of receptions: one for each member of a multicast group
+        unsigned copies = 1;
         std::uint32_t share = 0;  ///< share of the sender, for the scheduler
     };
     struct Taken {
-        std::span<const std::byte> frame;    ///< with a hole where the payload is elsewhere
-        std::span<const std::byte> payload;  ///< elsewhere; empty: it is in the frame
+        std::span<const std::byte> frame;  ///< with a gap if the payload is elsewhere
+        /// the payload if it is elsewhere; empty: in the frame
+        std::span<const std::byte> payload;
         Held held;
         unsigned packets;
         std::uint32_t share;
@@ -42,34 +42,34 @@ class Loopback final : public WirePort {
 
     explicit Loopback(WirePort& wire) : wire_(wire), frames_(kFrames) {}
 
-    /// Sets the port whose addresses are the card's own; nullptr: no address is.
+    /// Sets the port whose addresses loop back; nullptr: none does.
     void set_port(const Port* port) noexcept;
 
-    /// A frame that may be for the wire or for us.
+    /// Begins a frame that may go to the wire or loop back.
     std::span<std::byte> begin_frame(std::size_t max_len) override;
     void end_frame(std::size_t len) override;
 
-    /// The same for a frame that is known to be for us. Room whose frame does not end is given
-    /// again.
+    /// Begins a frame that is known to loop back. Room that is not ended is returned again by the
+    /// next call.
     std::span<std::byte> begin_loopback(std::size_t max_len);
     void end_loopback(std::size_t len, Payload payload);
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
-    /// The oldest frame, valid until the next take(). Not when empty().
+    /// Removes the oldest frame, valid until the next take(). Must not be empty().
     Taken take() noexcept;
-    /// Copies payloads that are still in memory that nothing holds into the frames: dma_pointer()
-    /// addresses are valid only until the engine's call ends.
+    /// Copies payloads that nothing holds into their frames: dma_pointer() addresses are valid only
+    /// until the engine's call ends.
     void gather_frames();
 
   private:
     struct Frame {
-        std::vector<std::byte> room;  // kept, and never smaller than it was
+        std::vector<std::byte> room;  // kept for reuse, never shrinks
         std::size_t length = 0;
         Payload payload;
     };
 
-    // The frame last taken may still be in use. Many copies of a few frames are as much work as
-    // many frames, and later frames wait for that.
+    // The frame last taken may still be in use. Many copies of a few frames cause as much work as
+    // many frames, so they count as such.
     [[nodiscard]] bool full() const noexcept {
         return put_ - taken_ == kFrames - 1 || copies_ >= kFrames;
     }
@@ -80,7 +80,7 @@ class Loopback final : public WirePort {
     std::vector<Frame> frames_;  // a ring
     std::uint64_t put_ = 0;
     std::uint64_t taken_ = 0;
-    std::uint64_t copies_ = 0;  ///< of the frames between the two
+    std::uint64_t copies_ = 0;  ///< sum of Payload::copies of the queued frames
 };
 
 }  // namespace dingo::model

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Key checks, access through granted ranges, and what the admin commands do to regions.
+// Key checks, access through granted ranges, and the admin commands' operations on regions.
 #include <algorithm>
 
 #include "memory_table_impl.h"
@@ -21,7 +21,7 @@ KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t pdn, std::uint3
                               MemoryRange& range) {
     range = MemoryRange{};
     if (length == 0) {
-        return KeyVerdict::kOk;  // touches nothing and needs no key
+        return KeyVerdict::kOk;  // no access, so no key is needed
     }
     MemoryRegion* region = impl_->find(key);
     if (region == nullptr) {
@@ -40,7 +40,7 @@ KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t pdn, std::uint3
     std::uint64_t base = 0;
     MemoryRegion* target = region;
     if (region->is_window()) {
-        // A window is a remote key only, and one of type 2 belongs to the QP that bound it.
+        // A window is a remote key only; one of type 2 belongs to the QP that bound it.
         if ((access & kRemoteAccess) == 0 ||
             (region->kind == MemoryRegion::Kind::kMw2 && region->bound_qpn != qp.qpn)) {
             return KeyVerdict::kNoAccess;
@@ -60,8 +60,8 @@ KeyVerdict MemoryTable::check(const QueuePair& qp, std::uint32_t pdn, std::uint3
 
 namespace {
 
-/// Calls move(bus address, piece of `data`) for each contiguous piece of the range from `at` on.
-/// False: a piece is not in the range, has no address, or could not be moved.
+/// Calls move(bus address, part of `data`) for each contiguous piece of the range from `at` on.
+/// Returns false if a piece is outside the range, cannot be translated, or was not moved.
 template <class Byte, class Move>
 bool each_piece(CardContext& card, const MemoryRange& range, std::uint64_t at, std::span<Byte> data,
                 Move move) {
@@ -116,7 +116,7 @@ bool MemoryTable::locate(const MemoryRange& range, std::uint64_t at, std::uint64
            range.region->pages.translate(impl_->card, range.offset + at, bus, contiguous);
 }
 
-// Only a region of one piece has such parts: set_memory().
+// Only contiguous regions have far parts: set_memory().
 bool MemoryTable::has_far_part(const MemoryRange& range) const {
     std::uint64_t bus = 0;
     std::uint64_t contiguous = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inside of MemoryTable: regions and windows by index, and what the admin commands do to them.
+// Implementation of MemoryTable: regions and windows by index, and the admin commands' operations.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ constexpr std::uint32_t key_index(std::uint32_t key) noexcept {
     return key >> DINGO_MR_INDEX_SHIFT;
 }
 
-/// Whether two keys differ at most in the low 8 bits, those that BIND_MW and REG_MR may change. The
-/// driver destroys a key by the others, so no work request may touch them.
+/// Returns true if two keys differ at most in the low 8 bits, which BIND_MW and REG_MR may change.
+/// The driver destroys a key by the other bits, so no work request may change those.
 constexpr bool same_owner(std::uint32_t a, std::uint32_t b) noexcept {
     return ((a ^ b) & ~0xffu) == 0;
 }
@@ -49,20 +49,20 @@ class MemoryRegion {
     State state = State::kValid;
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
-    PageList pages;    ///< regions
+    PageList pages;    ///< of regions
     bool far = false;  ///< a part of it may be far memory
 
     std::uint32_t frwr_pages = 0;  ///< FRWR: most pages of a REG_MR
     std::uint32_t windows = 0;     ///< region: windows bound to it
 
     MemoryRegion* target = nullptr;   ///< bound window
-    std::uint64_t target_offset = 0;  ///< of its first byte in the region
+    std::uint64_t target_offset = 0;  ///< offset of the window's first byte in the region
     std::uint32_t bound_qpn = 0;      ///< type 2
 
     [[nodiscard]] bool is_window() const noexcept {
         return kind == Kind::kMw1 || kind == Kind::kMw2;
     }
-    /// Bounds without overflow: `address`, `size` inside [iova, iova + length).
+    /// Returns true if `address`, `size` is inside [iova, iova + length), without overflow.
     [[nodiscard]] bool contains(std::uint64_t address, std::uint64_t size) const noexcept {
         return address >= iova && size <= length && address - iova <= length - size;
     }
@@ -76,36 +76,35 @@ struct MemoryTable::Impl {
         MemoryRegion* region = index < regions.size() ? regions[index].get() : nullptr;
         return region != nullptr && region->key == key ? region : nullptr;
     }
-    /// As find(), but the low 8 bits are not compared: REG_MR and BIND_MW change them.
+    /// As find(), but ignores the low 8 bits, which REG_MR and BIND_MW change.
     [[nodiscard]] MemoryRegion* find_owner(std::uint32_t key) const noexcept {
         const std::uint32_t index = key_index(key);
         MemoryRegion* region = index < regions.size() ? regions[index].get() : nullptr;
         return region != nullptr && same_owner(region->key, key) ? region : nullptr;
     }
-    /// What CREATE_MR and REREG_MR say of memory.
+    /// Sets the memory given by CREATE_MR or REREG_MR.
     void set_memory(MemoryRegion& region, const dingo_cmd_create_mr& command);
     [[nodiscard]] bool index_used(std::uint32_t index) const noexcept {
         return index < regions.size() && regions[index] != nullptr;
     }
 
-    /// CREATE_MR and REREG_MR: the command has been validated.
+    /// CREATE_MR and REREG_MR; the command was validated.
     void create(const dingo_cmd_create_mr& command);
     void reregister(MemoryRegion& region, const dingo_cmd_create_mr& command);
-    /// DESTROY_MR: no window is bound to it.
+    /// DESTROY_MR; no window is bound to the region.
     void destroy(MemoryRegion& region);
     void unbind(MemoryRegion& window);
-    /// Called when access ends: copies payload that is still read from the memory by frames on
-    /// their way.
+    /// Called when access ends: copies payloads that frames in flight still refer to.
     void take_back();
 
     CardContext& card;
-    std::vector<std::unique_ptr<MemoryRegion>> regions;  // by index, grown on use
+    std::vector<std::unique_ptr<MemoryRegion>> regions;  // by index, grows with use
     std::unordered_map<std::uint32_t, std::unordered_set<MemoryRegion*>>
         bound_windows;  // type 2, by QPN
 };
 
-/// Whether these rights may be given to a region: remote write and atomics need local write (as
-/// ib_check_mr_access()), windows have remote rights and ZERO_BASED only.
+/// Returns true if a region may have these rights: remote write and atomics need local write (as
+/// ib_check_mr_access() of the kernel); only windows have ZERO_BASED.
 constexpr bool region_access_ok(std::uint32_t access) noexcept {
     constexpr std::uint32_t all = DINGO_ACC_LOCAL_WRITE | kRemoteAccess | DINGO_ACC_MW_BIND;
     constexpr std::uint32_t writes = DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_ATOMIC;

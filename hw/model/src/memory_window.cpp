@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Work requests on keys: binding of windows, fast registration, invalidation.
+// Work requests on keys: window binding, fast registration, invalidation.
 #include "capabilities.h"
 #include "memory_table_impl.h"
 #include "queue_pair.h"
@@ -51,7 +51,7 @@ KeyVerdict MemoryTable::invalidate(const QueuePair& qp, std::uint32_t key) {
             impl_->unbind(*region);
             return KeyVerdict::kOk;
         default:
-            return KeyVerdict::kNoAccess;  // neither kind can be invalidated by a work request
+            return KeyVerdict::kNoAccess;  // other kinds cannot be invalidated by a work request
     }
 }
 
@@ -94,7 +94,7 @@ KeyVerdict MemoryTable::bind(const QueuePair& qp, const dingo_wqe_bind& request)
     if (!region->contains(request.addr, request.length)) {
         return KeyVerdict::kBounds;
     }
-    impl_->unbind(*window);  // type 1 may move
+    impl_->unbind(*window);  // a bound type 1 window may be rebound
     window->key = request.new_key;
     window->access = rights;
     window->iova = (request.access & DINGO_ACC_ZERO_BASED) != 0 ? 0 : request.addr;

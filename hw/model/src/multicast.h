@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Multicast groups: which QPs get a copy of a datagram to which GID.
+// Multicast groups: the QPs that get a copy of each datagram to a GID.
 #pragma once
 
 #include <array>
@@ -19,26 +19,27 @@ class MulticastTable {
     using Gid = std::array<std::uint8_t, 16>;
     enum class Attach : std::uint8_t { kOk, kAlready, kFull };
 
-    /// The wire to tell of the first QP of a group and of the last; nullptr: none.
+    /// Sets the wire that is told to join with a group's first QP and leave with its last; nullptr:
+    /// none.
     void set_wire(WirePort* wire) noexcept { wire_ = wire; }
 
-    /// kFull: the number of groups, or of QPs in this group, has reached its limit.
+    /// kFull: the limit of groups, or of QPs in this group, is reached.
     Attach attach(const Gid& gid, std::uint32_t qpn);
-    /// False: it is not attached.
+    /// Returns false if the QP is not attached.
     bool detach(const Gid& gid, std::uint32_t qpn);
-    /// The QP is destroyed.
+    /// Detaches a destroyed QP from all groups.
     void forget(std::uint32_t qpn);
-    /// Forgets all groups: all QPs are gone.
+    /// Removes all groups.
     void clear();
 
-    /// QPs of a group, in the order in which they were attached; empty: none is.
+    /// Returns the QPs of a group in the order of attachment; empty if there are none.
     [[nodiscard]] std::span<const std::uint32_t> members(const Gid& gid) const;
     [[nodiscard]] std::size_t groups() const noexcept { return groups_.size(); }
 
   private:
     void leave_empty();
 
-    std::map<Gid, std::vector<std::uint32_t>> groups_;  // without empty ones
+    std::map<Gid, std::vector<std::uint32_t>> groups_;  // without empty groups
     WirePort* wire_ = nullptr;
 };
 

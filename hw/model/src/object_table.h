@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Objects by number. Memory grows with the highest number in use.
+// Objects by number. Memory grows with the highest number used.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Translation of a region's offsets to bus addresses. The page list stays in host memory and is
-// read in small blocks when needed, so a region costs the card the same whatever its size.
+// Translates offsets of a region to bus addresses. The page list stays in host memory and is read
+// in small blocks on demand, so a region's cost for the card does not depend on its size.
 #pragma once
 
 #include <array>
@@ -14,11 +14,12 @@ namespace dingo::model {
 
 class PageList {
   public:
-    /// `mem` has been checked with bad_mem_field(); `bytes` is what it describes.
+    /// `mem` was checked with bad_mem_field(); `bytes` is the size that it describes.
     void assign(const dingo_mem& mem, std::uint64_t bytes) noexcept;
 
-    /// Bus address of byte `offset` of the region (< bytes), and how many bytes from there on are
-    /// contiguous. False = bus error, or a list entry that is not aligned (counted as one).
+    /// Gets the bus address of byte `offset` (< bytes) of the region, and the number of contiguous
+    /// bytes from there. Returns false on a bus error, or if a list entry is misaligned (counted as
+    /// one).
     bool translate(CardContext& card, std::uint64_t offset, std::uint64_t& bus,
                    std::uint64_t& contiguous) {
         if (mem_.levels == 0) {
@@ -54,7 +55,7 @@ class PageList {
 
     dingo_mem mem_{};
     std::uint64_t bytes_ = 0;
-    std::uint64_t page_ = kNone;  // last hit
+    std::uint64_t page_ = kNone;  // the last page translated
     std::uint64_t page_bus_ = 0;
     std::unique_ptr<Block> block_;
 };

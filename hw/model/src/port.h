@@ -18,7 +18,7 @@ namespace dingo::model {
 using MacAddress = std::array<std::uint8_t, 6>;
 using Gid = std::array<std::uint8_t, 16>;
 
-/// A MAC address as a number, first octet on the wire most significant.
+/// Returns a MAC address as a number, first octet on the wire most significant.
 constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
     std::uint64_t number = 0;
     for (int i = 0; i < 6; ++i) {
@@ -26,7 +26,7 @@ constexpr std::uint64_t mac_number(const std::uint8_t* octets) noexcept {
     }
     return number;
 }
-/// Where a frame goes, of which the first six octets are there.
+/// Returns the destination MAC of a frame of at least six octets.
 inline std::uint64_t destination_of(std::span<const std::byte> frame) noexcept {
     std::uint64_t octets = 0;
     if (frame.size() < sizeof octets) {
@@ -47,13 +47,13 @@ struct GidEntry {
     std::uint16_t vlan = DINGO_VLAN_NONE;  ///< VLAN id
     std::uint16_t domain = 0;              ///< 0: for all QPs
 
-    /// Whether a QP of this domain may use the entry.
+    /// Returns true if a QP of domain `of_qp` may use the entry.
     [[nodiscard]] bool is_for(std::uint16_t of_qp) const noexcept {
         return valid && (domain == 0 || of_qp == 0 || domain == of_qp);
     }
 };
 
-/// One entry of the address table of the Ethernet function.
+/// An entry of the Ethernet function's address table.
 struct MacEntry {
     bool valid = false;
     std::uint64_t mac = 0;
@@ -68,54 +68,54 @@ struct Port {
     bool all_multicast = false;
     std::uint32_t mtu = 1500;
     std::vector<GidEntry> gids = std::vector<GidEntry>(kGidEntries);
-    std::uint32_t gid_generation =
-        0;  ///< raised by every SET_GID: cached header templates are stale
+    /// incremented by SET_GID: cached header templates are stale
+    std::uint32_t gid_generation = 0;
     std::array<MacEntry, DINGO_MAC_TABLE> macs{};
     bool has_groups = false;  ///< capability MCAST
     MulticastTable groups;
 
     [[nodiscard]] bool up() const noexcept { return link && enabled; }
-    /// Valid entry at `index`, or nullptr.
+    /// Returns the valid entry at `index`, or nullptr.
     [[nodiscard]] const GidEntry* gid(std::uint32_t index) const noexcept {
         return index < gids.size() && gids[index].valid ? &gids[index] : nullptr;
     }
 
-    /// The same, if a QP of `domain` may use it.
+    /// The same if a QP of `domain` may use the entry.
     [[nodiscard]] const GidEntry* gid(std::uint32_t index, std::uint16_t domain) const noexcept {
         return index < gids.size() && gids[index].is_for(domain) ? &gids[index] : nullptr;
     }
 
-    /// Longest frame that the port takes, with (or without) a VLAN tag.
+    /// Longest frame that the port accepts, with or without a VLAN tag.
     [[nodiscard]] std::size_t max_frame(bool tagged) const noexcept {
         return std::size_t{mtu} + 14 + (tagged ? 4 : 0);
     }
-    /// The address is in the address table.
+    /// Returns true if the address is in the address table.
     [[nodiscard]] bool in_mac_table(std::uint64_t mac) const noexcept {
         return std::ranges::find(table_macs_, mac) != table_macs_.end();
     }
-    /// RoCE frames to this address are ours: any table entry, or the MAC of any valid GID entry.
+    /// Returns true for the MACs of the address table and of all valid GID entries.
     [[nodiscard]] bool takes_roce(std::uint64_t mac) const noexcept {
         return std::ranges::find(roce_macs_, mac) != roce_macs_.end();
     }
-    /// Whether the transport takes a datagram to a multicast group. A datagram to a group without
-    /// QPs is left to the Ethernet function, which may want it.
+    /// Returns true if the transport handles this datagram to a multicast group. Datagrams to
+    /// groups without QPs go to the Ethernet function if it is promiscuous or takes all multicasts.
     [[nodiscard]] bool takes_group(std::uint64_t mac, const packet::Packet& packet) const {
         return has_groups && is_multicast(mac) && packet.bth.dest_qp == DINGO_QPN_MCAST &&
                packet.dgid.is_multicast() &&
                (!(promiscuous || all_multicast) || !groups.members(packet.dgid.bytes).empty());
     }
-    /// A frame that we send to ourselves.
+    /// Returns true if the frame is for the card itself.
     [[nodiscard]] bool loops_back(std::span<const std::byte> frame) const noexcept {
         constexpr std::byte kGroup{1};
         return frame.size() >= 6 && (frame[0] & kGroup) == std::byte{0} &&
                takes_roce(destination_of(frame));
     }
-    /// After any change of `macs` or `gids`.
+    /// Must be called after any change of `macs` or `gids`.
     void addresses_changed();
 
   private:
-    std::vector<std::uint64_t> table_macs_;  // each once
-    std::vector<std::uint64_t> roce_macs_;   // each once; GIDs share few MACs, so this is short
+    std::vector<std::uint64_t> table_macs_;  // without duplicates
+    std::vector<std::uint64_t> roce_macs_;   // without duplicates; short, as GIDs share few MACs
 };
 
 }  // namespace dingo::model

@@ -49,7 +49,7 @@ std::optional<QpTransition> connected(bool rc, QpState from, QpState to) {
     }
 }
 
-/// UD and GSI; the port of the GSI QP is given by its number.
+/// UD and GSI; a GSI QP's port is implied by its number.
 std::optional<QpTransition> datagram(bool gsi, QpState from, QpState to) {
     constexpr std::uint32_t key = DINGO_QPM_PKEY_INDEX | DINGO_QPM_QKEY;
     const std::uint32_t init = key | (gsi ? 0 : DINGO_QPM_PORT);
@@ -79,7 +79,7 @@ std::optional<QpTransition> datagram(bool gsi, QpState from, QpState to) {
 
 std::optional<QpTransition> qp_transition(QpType type, QpState from, QpState to) {
     if (to == kReset) {
-        return QpTransition{};  // from every state
+        return QpTransition{};  // permitted from every state
     }
     if (to == kErr) {
         return from == kReset ? std::nullopt : std::optional(QpTransition{});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which MODIFY_QP is allowed: the same table as ib_modify_qp_is_ok() of the kernel's ib_core,
+// The permitted MODIFY_QP transitions: the table of ib_modify_qp_is_ok() of the kernel's ib_core,
 // without alternate paths and path migration, which the contract does not have.
 #pragma once
 
@@ -17,7 +17,7 @@ struct QpTransition {
     std::uint32_t optional = 0;
 };
 
-/// The transition of a QP of type `type`, or nothing when there is none.
+/// Returns the transition of a QP of type `type`, or nullopt if it is not permitted.
 std::optional<QpTransition> qp_transition(QpType type, QpState from, QpState to);
 
 }  // namespace dingo::model

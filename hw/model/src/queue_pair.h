@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The context of one queue pair. Creation, modify and query (commands) own the first two groups;
-// the transport owns the rest.
+// The context of one queue pair. The admin commands own the first two groups, the transport owns
+// the rest.
 #pragma once
 
 #include <array>
@@ -41,32 +41,32 @@ struct QueuePair {
     QueuePair(const QueuePair&) = delete;
     QueuePair& operator=(const QueuePair&) = delete;
 
-    // --- given at creation
+    // --- set at creation
     std::uint32_t qpn = 0;  ///< all 24 bits
     QpType type = QpType::kRc;
     std::uint32_t pdn = 0;
     std::uint32_t db_page = 0;
-    std::uint32_t share = 0;  ///< whose turns the QP uses: transport/scheduler.h
-    /// the GID entries that the QP may use: those of this domain; 0: all
+    std::uint32_t share = 0;  ///< the share that pays for the QP's turns: transport/scheduler.h
+    /// GID domain: the QP may use only entries of this domain; 0: all
     std::uint16_t domain = 0;
     bool signal_all = false;
     bool privileged = false;
     CompletionQueue* send_cq = nullptr;
     CompletionQueue* recv_cq = nullptr;
-    SharedReceiveQueue* srq = nullptr;  ///< then `rq` is unused
+    SharedReceiveQueue* srq = nullptr;  ///< if set, `rq` is unused
     RingMemory sq;
     unsigned log_sq = 0;
     std::uint64_t indexes = 0;  ///< bus address (SHARE_INDEXES); 0: none
     ReceiveRing rq;
 
-    // --- attributes, changed by commands only (and state also by transport/error_flow.h)
+    // --- attributes, changed by commands only (state also by transport/error_flow.h)
     QpState state = QpState::kReset;
-    dingo_qp_attr attr{};            ///< as last given; PSNs as given, not as advanced
-    compute::Config kernel;          ///< by SET_COMPUTE, before anything is sent
-    compute::Config receive_kernel;  ///< the same for what it receives
+    dingo_qp_attr attr{};            ///< as set by MODIFY_QP; PSNs are not advanced
+    compute::Config kernel;          ///< set by SET_COMPUTE before anything is sent
+    compute::Config receive_kernel;  ///< the same for received payload
 
     // --- transport
-    std::uint32_t sq_producer = 0;         ///< as rung, in blocks
+    std::uint32_t sq_producer = 0;         ///< from the doorbell, in blocks
     std::unique_ptr<PushedBlocks> pushed;  ///< nullptr: none
     std::unique_ptr<TransportState> transport;
     std::array<std::uint64_t, DINGO_QP_COUNTERS> counters{};

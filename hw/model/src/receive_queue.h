@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rings of receive WQEs: a QP's own RQ, or an SRQ. Entries are fetched once, in ring order.
+// Rings of receive WQEs: a QP's own RQ, or an SRQ. Entries are fetched once each, in ring order.
 #pragma once
 
 #include <array>
@@ -24,21 +24,23 @@ class ReceiveRing {
     RingMemory memory;
     unsigned log_size = 0;
     unsigned log_stride = 0;
-    std::uint32_t producer = 0;  ///< as rung
-    std::uint32_t consumer = 0;  ///< fetched
-    std::uint64_t record = 0;    ///< bus address of struct queue_indexes; 0: they are here
+    std::uint32_t producer = 0;  ///< from the doorbell
+    std::uint32_t consumer = 0;  ///< entries fetched
+    /// bus address of struct queue_indexes; 0: the indexes are kept here
+    std::uint64_t record = 0;
 
     [[nodiscard]] std::uint32_t available() const noexcept { return producer - consumer; }
 
-    /// Takes the indexes over from the record, and back; nothing where there is none.
+    /// Load the indexes from the record, and store the consumer there; no-ops without a record.
     void load(CardContext& card) noexcept;
     void store(CardContext& card) const noexcept;
 
-    /// Doorbell. False, with nothing changed: more than the ring holds, or backwards.
+    /// Handles a doorbell. Returns false, and changes nothing, if the index goes backwards or
+    /// beyond the ring.
     bool ring(std::uint32_t new_producer) noexcept;
 
-    /// Takes the next entry. On kBad and kBusError the entry is consumed and `wqe.tag` is valid as
-    /// far as it could be read.
+    /// Fetches the next entry. On kBad and kBusError the entry is consumed, and `wqe.tag` is set if
+    /// it could be read.
     Fetch fetch(CardContext& card, ReceiveWqe& wqe);
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// BAR_REGS, and which BAR an access goes to.
+// Registers of BAR_REGS, and dispatch of accesses to the BARs.
 #include "capabilities.h"
 #include "card.h"
 
@@ -31,7 +31,7 @@ std::uint32_t ModelEngine::status() const {
     return value;
 }
 
-/// The 64 bits at `offset` (a multiple of 8) when two 32-bit registers are seen as one.
+/// Returns the 64 bits at `offset`, a multiple of 8: two 32-bit registers or one of 64 bits.
 std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
     const auto two = [](std::uint64_t low, std::uint64_t high) { return high << 32 | low; };
     switch (offset) {
@@ -39,7 +39,7 @@ std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
             return two(kMagic, DINGO_CONTRACT_MAJOR << 16 | DINGO_CONTRACT_MINOR);
         case DINGO_REG_CAPS:
             return capabilities(config_);
-        case DINGO_REG_STATUS:  // CTRL is write only
+        case DINGO_REG_STATUS:  // CTRL is write-only
             return status();
         case DINGO_REG_DB_PAGES:
             return two(kDoorbellPages, kVectors);
@@ -47,7 +47,7 @@ std::uint64_t ModelEngine::register_value(std::uint64_t offset) const {
             return asq_base_;
         case DINGO_REG_ACQ_BASE:
             return acq_base_;
-        case DINGO_REG_AQ_CTRL:  // ASQ_DB is write only
+        case DINGO_REG_AQ_CTRL:  // ASQ_DB is write-only
             return DINGO_PREP(DINGO_AQ_CTRL_LOG_DEPTH_MASK, admin_.log_depth()) |
                    (admin_.enabled() ? DINGO_AQ_CTRL_ENABLE_MASK : 0);
         case DINGO_REG_FATAL:
@@ -87,7 +87,7 @@ std::uint64_t ModelEngine::mmio_read(Bar bar, std::uint64_t offset, unsigned siz
     return offset % 8 == 0 ? value & 0xffffffff : value >> 32;
 }
 
-/// All registers but CLOCK, whose halves belong together.
+/// Reads all registers except CLOCK, whose halves are latched.
 std::optional<std::uint64_t> ModelEngine::peek(Bar bar, std::uint64_t offset, unsigned size) const {
     const std::uint64_t pair = offset & ~std::uint64_t{7};
     if (bar != Bar::kRegisters || offset >= kRegistersEnd || !valid_access(offset, size) ||

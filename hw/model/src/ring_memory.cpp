@@ -9,7 +9,7 @@
 namespace dingo::model {
 namespace {
 
-/// Reads `count` page addresses at `addr` and checks that each is page aligned.
+/// Reads `count` page addresses at `addr` and checks that they are page aligned.
 RingMemory::Result read_list(CardContext& card, std::uint64_t addr, unsigned page_shift,
                              std::span<std::uint64_t> list) {
     if (!card.dma_read(addr, std::as_writable_bytes(list))) {

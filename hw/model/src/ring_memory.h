@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Host memory of a ring (contract struct mem): the page list is read once, when the ring is made.
+// Host memory of a ring (contract struct mem): the page list is read once, at creation.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace dingo::model {
 
-/// Byte offset in struct mem of the first field that is wrong, or nothing. `align` is what levels 0
-/// asks of addr; `bytes` must not be 0.
+/// Returns the byte offset in struct mem of the first invalid field, or nullopt. `align`: alignment
+/// of addr for levels 0; `bytes` must not be 0.
 std::optional<std::uint32_t> bad_mem_field(const dingo_mem& mem, std::uint64_t bytes,
                                            std::uint64_t align);
 
@@ -22,9 +22,9 @@ class RingMemory {
   public:
     enum class Result : std::uint8_t { kOk, kBadField, kBusError, kNoResource };
 
-    /// Rings start at a multiple of this when contiguous; page lists are page aligned anyway.
+    /// Alignment of contiguous rings; page lists are page aligned anyway.
     static constexpr std::uint64_t kAlign = 64;
-    /// All rings of a card together hold at most this many page addresses (64 GiB of 4 KiB pages).
+    /// Limit of page addresses of all rings of a card together (64 GiB of 4 KiB pages).
     static constexpr std::uint64_t kMaxPages = 1ull << 24;
 
     RingMemory() = default;
@@ -35,16 +35,17 @@ class RingMemory {
         return *this;
     }
 
-    /// Takes `bytes` of host memory described by `mem`, reading its page list. `mem` has been
-    /// checked with bad_mem_field() and has no offset. kBadField: a page that is not aligned.
+    /// Takes over `bytes` of host memory described by `mem`, reading its page list. `mem` was
+    /// checked with bad_mem_field() and has no offset. kBadField: a page is misaligned.
     Result attach(CardContext& card, const dingo_mem& mem, std::uint64_t bytes);
 
-    /// Copies between a ring offset and `data`; may cross pages, not the ring's end. False = bus
-    /// error.
+    /// Copy between a ring offset and `data`; may cross pages but not the ring's end. Return false
+    /// on a bus error.
     bool read(CardContext& card, std::uint64_t offset, std::span<std::byte> data) const;
     bool write(CardContext& card, std::uint64_t offset, std::span<const std::byte> data) const;
 
-    /// Address of `len` bytes at `offset` when the host gives one, else nullptr: for prefetching.
+    /// Returns the address of `len` bytes at `offset` if the host has one, else nullptr; for
+    /// prefetching.
     const std::byte* pointer(CardContext& card, std::uint64_t offset, std::size_t len) const {
         const bool inside = offset < bytes_ && len <= in_page(offset);
         return inside ? card.host.dma_pointer(bus_address(offset), len) : nullptr;
@@ -64,7 +65,7 @@ class RingMemory {
 
     std::uint64_t bytes_ = 0;
     unsigned page_shift_ = 63;
-    std::vector<std::uint64_t> pages_;  // bus addresses; one entry for a contiguous ring
+    std::vector<std::uint64_t> pages_;  // bus addresses; one entry if the ring is contiguous
     std::uint64_t* account_ = nullptr;  // CardContext::ring_pages
 };
 

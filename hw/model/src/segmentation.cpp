@@ -32,7 +32,7 @@ bool Segmentation::accept(std::size_t start, std::size_t mss) {
     }
     const std::size_t tcp = 4 * (std::to_integer<std::size_t>(frame_[start + kTcpDataOffset]) >> 4);
     if (tcp < kTcpHeader || frame_.size() <= start + tcp) {
-        return false;  // nothing to cut
+        return false;  // no payload to segment
     }
     headers_bytes_ = start + tcp;
     payload_ = frame_.size() - headers_bytes_;

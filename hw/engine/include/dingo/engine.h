@@ -162,8 +162,8 @@ struct AdminFaults {
 
 /// Configuration of a card instance. All values have working defaults.
 struct EngineConfig {
-    std::uint64_t mac =
-        0x02'44'49'00'00'01;       ///< factory MAC, most significant byte first on the wire
+    /// factory MAC, most significant byte first on the wire
+    std::uint64_t mac = 0x02'44'49'00'00'01;
     std::uint64_t seed = 1;        ///< for all random choices of the engine
     std::uint32_t max_qp = 16384;  ///< limits reported by QUERY_DEVICE; memory grows with use
     std::uint32_t max_cq = 16384;
@@ -254,7 +254,7 @@ class Engine {
         return std::nullopt;
     }
 
-    /// "model" or "rtl".
+    /// Describes the engine for users: begins with "model: " or "rtl: ".
     [[nodiscard]] virtual std::string_view name() const = 0;
 };
 

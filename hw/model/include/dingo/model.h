@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The C++ model of the card: same contract and same wire as the RTL, no clock.
+// The C++ model of the card: same contract and wire format as the RTL, but no clock cycles.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace dingo::model {
 
-/// Makes a card in its power-on state.
+/// Creates a card in its power-on state.
 std::unique_ptr<Engine> make_model(const EngineConfig& config, HostPort& host, WirePort& wire);
 
 /// Registers the engine named "model"; call once at program start.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Records of click data: label, dense columns, padding, sparse columns, padding.
+// Transforms click records: label, dense columns, padding, sparse columns, padding.
 #include "kernels.h"
 #include "modulus.h"
 #include "words.h"

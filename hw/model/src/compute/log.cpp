@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The logarithm in integers: equal bits in every engine. The algorithm is in
+// Integer logarithm, bit-identical in all engines. The algorithm is described in
 // docs/reference/compute.md.
 #include <bit>
 
@@ -15,13 +15,13 @@ constexpr unsigned kMantissaBits = 24;  // of a single, with the leading 1
 constexpr unsigned kExponentBias = 127;
 constexpr unsigned kSegmentShift = 24;  // of 31 fraction bits
 
-/// Zeros above the highest bit of a number from 1 on.
+/// Number of zeros above the highest bit; `number` is at least 1.
 template <typename Number>
 unsigned zeros_above(Number number) noexcept {
     return static_cast<unsigned>(std::countl_zero(number | Number{1}));
 }
 
-/// units * 2^-30 as a single, rounded half up. Not 0.
+/// Returns units * 2^-30 as a single, rounded half up. `units` is not 0.
 std::uint32_t to_single(std::uint64_t units) noexcept {
     const unsigned zeros = zeros_above(units);
     const std::uint64_t top = units << zeros;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payload as 32-bit little-endian words; it has no alignment.
+// Accesses payload, which is unaligned, as 32-bit little-endian words.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace dingo::model::compute {
 
 inline constexpr std::size_t kWord = 4;
 
-/// word = change(word, number of the word in `data`) for each.
+/// Replaces each word of `data` by change(word, index of the word).
 template <typename Change>
 void for_each_word(std::span<std::byte> data, Change change) {
     for (std::size_t at = 0; at + kWord <= data.size(); at += kWord) {

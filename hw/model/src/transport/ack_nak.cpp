@@ -28,7 +28,7 @@ void AckNak::owe(QueuePair& qp, std::uint8_t s, std::uint32_t psn, std::uint32_t
 void AckNak::nak_sequence(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     if (p.nak_sent)
-        return;  // one for each gap
+        return;  // one per gap
     p.nak_sent = true;
     qp.count(DINGO_QP_SEQ_NAK_SENT);
     reply(qp, syndrome::kNakPsnSequence, p.expected_psn);
@@ -62,7 +62,7 @@ Sent AckNak::send_reply(QueuePair& qp) {
     headers.bth.migreq = true;
     headers.bth.dest_qp = qp.attr.dest_qpn;
     headers.bth.psn = p.reply_psn;
-    // It counts messages that are complete in memory (9.7.5): those executed since may not be.
+    // The MSN counts messages complete in memory (9.7.5); those executed since may not be.
     headers.aeth = {p.reply_syndrome, far_.holds(qp, Half::kReceive) ? p.reply_msn : p.msn};
     if (!frame_.open(qp.transport->path, headers, 0))
         return Sent::kBusy;
@@ -70,7 +70,7 @@ Sent AckNak::send_reply(QueuePair& qp) {
     p.reply_pending = false;
     if (syndrome::is_ack(p.reply_syndrome))
         qp.count(DINGO_QP_ACKS_SENT);
-    if (p.failed)  // the fatal NAK has left
+    if (p.failed)  // the fatal NAK was sent
         errors_.enter_error(qp);
     return Sent::kYes;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The one ACK or NAK that a responder owes. A newer one replaces an older one: an ACK acknowledges
-// everything before it, so that a burst of requests is answered once. RNR NAKs: rnr.h.
+// all requests before it, so a burst of requests is answered once. RNR NAKs: rnr.h.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace dingo::model {
 
-/// What became of a response that was to be sent.
+/// Result of an attempt to send a response.
 enum class Sent : std::uint8_t {
     kYes,
-    kBusy,  ///< the wire took nothing
-    kNo,    ///< there is a reason not to send it now, or any more
+    kBusy,  ///< the wire is full
+    kNo,    ///< it cannot be sent now, or not any more
 };
 
 class AckNak {
@@ -35,21 +35,21 @@ class AckNak {
           paths_(paths),
           errors_(errors) {}
 
-    /// Owes an acknowledgement with `syndrome` (AETH) for `psn`.
-    /// When data of earlier requests are on their way to far memory, it waits for them.
+    /// Owes an acknowledgement with `syndrome` (AETH) for `psn`. Delayed while data of earlier
+    /// requests are in flight to far memory.
     void reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
-    /// The same, waiting for nothing. `msn`: messages that are complete in memory.
+    /// The same without delay. `msn`: number of messages that are complete in memory.
     void owe(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint32_t msn);
-    /// Owes a NAK for the expected PSN: packets are missing. One for each gap.
+    /// Owes a NAK "PSN sequence error" for the expected PSN; only one per gap.
     void nak_sequence(QueuePair& qp);
-    /// Owes a NAK for `psn`; the QP goes to ERR when it has left. `kind` = enum ev of the event,
-    /// 0 = none.
+    /// Owes a NAK for `psn`; the QP moves to ERR when it was sent. `kind`: event to raise (enum
+    /// ev), 0: none.
     void nak_fatal(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
 
-    /// Sends the ACK or NAK that is owed.
+    /// Sends the owed ACK or NAK.
     Sent send_reply(QueuePair& qp);
-    /// Called when the owner of the QP goes: acknowledges what it saw completed, so that the peer
-    /// does not retransmit to a QP that is gone.
+    /// Called before the QP is destroyed or moved to ERR: acknowledges completed requests, so that
+    /// the peer does not retransmit to a QP that no longer exists.
     void send_owed_reply(QueuePair& qp);
 
   private:

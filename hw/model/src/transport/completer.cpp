@@ -16,7 +16,7 @@ namespace {
 namespace syndrome = packet::syndrome;
 constexpr WqeFault kBadResponse{DINGO_WCS_BAD_RESP_ERR, DINGO_VERR_BAD_RESPONSE};
 
-/// Record whose PSNs include `psn`, or nullptr.
+/// Returns the record whose PSNs include `psn`, or nullptr.
 SendRecord* record_of(RequesterState& r, std::uint32_t psn) {
     for (std::uint32_t p = r.records.head(); p != r.records.tail(); ++p) {
         SendRecord& record = r.records[p];
@@ -26,8 +26,8 @@ SendRecord* record_of(RequesterState& r, std::uint32_t psn) {
     return nullptr;
 }
 
-/// The MSN of an AETH is one that the peer can have reached: it has all messages that are completed
-/// here, and none that is not begun.
+/// Returns true if the peer can have reached the MSN of an AETH: at least all messages completed
+/// here, and at most those begun.
 bool is_peers_msn(QueuePair& qp, std::uint32_t msn) {
     const RequesterState& r = qp.transport->requester;
     const bool within = ((msn - r.completed) & packet::kPsnMask) <= r.begun - r.completed;
@@ -37,14 +37,14 @@ bool is_peers_msn(QueuePair& qp, std::uint32_t msn) {
     return within || counts == PeerSigns::Msn::kOther;
 }
 
-/// Opcode and payload length of a READ response are those of its place.
+/// Checks that opcode and payload length of a READ response match its position.
 bool fits(const SendRecord& record, const packet::Packet& packet, std::uint32_t index,
           std::uint32_t pmtu) {
     const packet::OpcodeTraits& op = packet.op();
     const std::uint32_t end = index + packet.packets;
     if (end > record.packets || op.last != (end == record.packets))
         return false;
-    // A repeated READ starts with FIRST or ONLY anywhere; the others need a beginning.
+    // A repeated READ may start with FIRST or ONLY at any position; other opcodes need a beginning.
     if (!op.first && record.received == 0)
         return false;
     if (op.has_aeth() && !syndrome::is_ack(packet.aeth.syndrome))
@@ -58,7 +58,8 @@ void Completer::receive_response(QueuePair& qp, const packet::Packet& packet) {
     const RequesterState& r = qp.transport->requester;
     const std::uint32_t ahead = (packet.bth.psn - r.oldest_psn) & packet::kPsnMask;
     const packet::OpcodeTraits& op = packet.op();
-    if (ahead + packet.packets > r.sent_psn - r.oldest_psn ||  // had already, or never sent
+    // already received, or never requested
+    if (ahead + packet.packets > r.sent_psn - r.oldest_psn ||
         (op.has_aeth() && !is_peers_msn(qp, packet.aeth.msn))) {
         card_.count(DINGO_CARD_RX_DROP_RESPONSE, packet.packets);
         return;
@@ -125,7 +126,7 @@ void Completer::receive_read_data(QueuePair& qp, const packet::Packet& packet, s
         bad_response(qp, psn);
         return;
     }
-    if (!send_queue_.advance(qp, psn)) {  // data of this READ or an earlier one is missing
+    if (!send_queue_.advance(qp, psn)) {  // data of this READ or an earlier one are missing
         retransmit_.implied_nak(qp);
         return;
     }
@@ -187,7 +188,7 @@ bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const s
         case Move::kDone:
             return true;
         case Move::kLater:
-        case Move::kPaused:  // dropped; the timeout asks for it again
+        case Move::kPaused:  // dropped; requested again after the timeout
             card_.count(DINGO_CARD_RX_DROP_RESPONSE);
             r.response_paused = true;
             return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Responses at the requester: acknowledgements, NAKs, READ data, atomic results.
+// Handles responses at the requester: acknowledgements, NAKs, READ data, atomic results.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ class Completer {
           retransmit_(retransmit),
           rnr_(rnr) {}
 
-    /// Receives a response for an RC QP in RTS or SQD. One that answers nothing outstanding is
-    /// dropped and counted.
+    /// Receives a response for an RC QP in RTS or SQD. A response to nothing outstanding is dropped
+    /// and counted.
     void receive_response(QueuePair& qp, const packet::Packet& packet);
 
-    /// Forgets `qp`: it may be destroyed.
+    /// Drops references to `qp`, which may be destroyed then.
     void forget(const QueuePair& qp) noexcept;
 
   private:
@@ -38,7 +38,8 @@ class Completer {
     void receive_read_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
     void receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
     void bad_response(QueuePair& qp, std::uint32_t psn);
-    /// To the oldest WQE's entries. False: not taken; the QP has failed, or a region is paused.
+    /// Scatters data to the oldest WQE's entries. Returns false if they were not accepted: the QP
+    /// has failed, a region is paused, or far memory is full.
     bool take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data);
 
     CardContext& card_;
@@ -46,9 +47,9 @@ class Completer {
     SendQueue& send_queue_;
     Retransmit& retransmit_;
     Rnr& rnr_;
-    // One for the card: it can always be read again from the send queue.
-    SendWqe wqe_;                        ///< READ or atomic that responses are scattered to
-    const QueuePair* wqe_qp_ = nullptr;  ///< the QP that the WQE belongs to
+    // One per card: it can be reloaded from the send queue.
+    SendWqe wqe_;                        ///< READ or atomic to which responses are scattered
+    const QueuePair* wqe_qp_ = nullptr;  ///< owner of the WQE
     std::uint32_t wqe_index_ = 0;        ///< its first block
 };
 

@@ -10,12 +10,12 @@
 namespace dingo::model {
 namespace {
 
-/// Bytes that a receive buffer begins with: the GRH, or 20 bytes 0 and the IPv4 header.
+/// Bytes at the start of a receive buffer: the GRH, or 20 zero bytes and the IPv4 header.
 constexpr std::size_t kGrhBytes = 40;
 constexpr std::uint32_t kOwnQkey = 1U << 31;
 
-/// Longest datagram: the largest IB MTU whose packet fits the port's MTU, as the kernel's
-/// iboe_get_mtu().
+/// Returns the longest datagram: the largest IB MTU whose packet fits the port's MTU, as
+/// iboe_get_mtu() of the kernel.
 std::uint32_t longest_datagram(const Port& port) {
     constexpr std::uint32_t kHeaders = 96;  // GRH, UDP, BTH, XRC, AtomicETH, ICRC
     std::uint32_t bytes = packet::kMaxPmtu;
@@ -50,8 +50,8 @@ SendStop Datagram::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     return SendStop::kTurnOver;
 }
 
-// Programs end right behind their last post, as mckey does, and no completion tells them that it
-// has left: what was rung before the command leaves before it, as on a card that is never late.
+// Programs such as mckey exit right after their last post, and no completion tells them that it was
+// sent: datagrams posted before DESTROY_QP are sent before it, as by a card without delay.
 void Datagram::send_last_datagrams(QueuePair& qp) {
     if (!is_datagram(qp))
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Unreliable datagrams, the general services QP among them: one message, one packet, no answer.
+// Unreliable datagrams, including the general services QP: one message, one packet, no response.
 #pragma once
 
 #include <cstddef>
@@ -39,18 +39,18 @@ class Datagram {
           send_queue_(send_queue),
           local_ops_(local_ops) {}
 
-    /// Sends up to `burst` datagrams, counted in `used`.
+    /// Sends up to `burst` datagrams; adds their number to `used`.
     SendStop turn(QueuePair& qp, unsigned burst, unsigned& used);
-    /// Called when a QP goes: sends as many of its datagrams as the wire takes.
+    /// Called when a QP is destroyed: sends as many of its posted datagrams as the wire accepts.
     void send_last_datagrams(QueuePair& qp);
-    /// A datagram for a QP in RTR or later; `frame` has the network header that its buffer begins
-    /// with.
+    /// Receives a datagram for a QP in RTR or later; `frame` contains the network header that is
+    /// written to the start of the receive buffer.
     void receive_datagram(QueuePair& qp, const packet::Packet& packet,
                           std::span<const std::byte> frame);
 
   private:
     SendStop send_datagram(QueuePair& qp);
-    /// QPs of this card that are attached to the group that it goes to.
+    /// Returns the number of this card's QPs in the destination group.
     [[nodiscard]] unsigned own_members(const dingo_wqe_ud& av) const;
 
     CardContext& card_;
@@ -65,7 +65,7 @@ class Datagram {
     Receives& receives_;
     SendQueue& send_queue_;
     LocalOps& local_ops_;
-    SendWqe wqe_;  ///< the WQE of the present turn
+    SendWqe wqe_;  ///< the WQE of the current turn
 };
 
 }  // namespace dingo::model

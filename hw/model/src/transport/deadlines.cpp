@@ -29,8 +29,8 @@ void Deadlines::pause_responses(QueuePair& qp) {
 
 void Deadlines::restart_ack(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
-    // C9-140 allows T_tr to 4 T_tr. A peer that answers late is asked less and less often: each
-    // timeout in a row waits longer, up to three times, which leaves room below four for us.
+    // C9-140 allows T_tr to 4 T_tr. A peer that answers late is asked less often: each consecutive
+    // timeout waits longer, up to three times T_tr, which leaves a margin below four.
     constexpr std::uint8_t kMostAdded = 2;
     const Nanoseconds t_tr =
         packet::ack_timeout_ns(qp.attr.timeout) * (1U + std::min(r.timeouts, kMostAdded));

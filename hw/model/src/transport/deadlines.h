@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Up to when a QP waits: for an acknowledgement, after an RNR NAK, for a paused region. Each QP has
+// Deadlines of QPs: for an acknowledgement, after an RNR NAK, for a paused region. Each QP has
 // three deadlines and one timer, which is set to the earliest.
 #pragma once
 
@@ -11,38 +11,39 @@
 
 namespace dingo::model {
 
-/// Looks again after this time at a paused region.
+/// Retry interval for paused regions.
 inline constexpr Nanoseconds kPauseRetry = 100'000;
 
 class Deadlines {
   public:
     explicit Deadlines(CardContext& card) : card_(card) {}
 
-    /// The deadlines of `qp` have changed: sets its timer.
+    /// Sets the timer of `qp` after its deadlines have changed.
     void arm(QueuePair& qp);
-    /// Nothing of the send queue leaves before `delay` (ns) is over.
+    /// Pauses the send queue for `delay` ns.
     void pause_sending(QueuePair& qp, Nanoseconds delay);
-    /// READ responses are tried again when kPauseRetry is over.
+    /// Retries READ responses after kPauseRetry.
     void pause_responses(QueuePair& qp);
-    /// The time in which the peer owes an acknowledgement begins now (C9-140); when nothing is
-    /// outstanding or the QP's timeout is 0, it owes none.
+    /// Restarts the time in which the peer must acknowledge (C9-140); stops it if nothing is
+    /// outstanding or the QP's timeout is 0.
     void restart_ack(QueuePair& qp);
 
-    /// At the beginning and the end of each run(): only between them is card.now the present time.
+    /// Called at the beginning and the end of each run(): card.now is the current time only in
+    /// between.
     void begin_run();
     void end_run();
-    /// Takes one QP whose deadline is over and disarms its timer; nullptr: none. The caller clears
-    /// the deadline and arms the timer again.
+    /// Returns a QP with an expired deadline and disarms its timer; nullptr if none. The caller
+    /// clears the deadline and arms the timer again.
     QueuePair* take_due() { return timers_.take_due(card_.now); }
-    /// Earliest deadline of all QPs; kNever: none.
+    /// Earliest deadline of all QPs; kNever if none.
     [[nodiscard]] Nanoseconds earliest() const noexcept { return timers_.earliest(); }
 
-    /// Forgets `qp` at once: it may be destroyed.
+    /// Drops all references to `qp`, which may be destroyed then.
     void forget(QueuePair& qp);
 
   private:
-    /// Frames arrive between two run()s, when only the time of the earlier one is known: `stale`
-    /// marks a deadline that counts from it.
+    /// Frames arrive between two run()s, when card.now is still that of the earlier one: `stale`
+    /// marks a deadline computed from it.
     void note_time(QueuePair& qp, bool& stale);
     void correct_times();
 

@@ -37,7 +37,7 @@ void Dispatch::receive(const packet::Packet& packet, std::span<const std::byte> 
         card_.count(DINGO_CARD_RP_CNP_IGNORED);
         return;
     }
-    // What else goes to this number finds no QP.
+    // All other packets to this number find no QP.
     if (packet.bth.dest_qp == DINGO_QPN_MCAST && port_.has_groups && packet.dgid.is_multicast() &&
         packet.op().transport == packet::Transport::kUd) {
         receive_multicast(packet, frame);
@@ -110,7 +110,7 @@ bool Dispatch::check_state(const QueuePair& qp, const packet::Packet& packet) {
 }
 
 bool Dispatch::check_pkey(const packet::Packet& packet) {  // C9-42, C9-43
-    // The one entry of the table is a full member: every member of the same partition may talk to
+    // The only entry of the P_Key table is a full member: all members of the partition may send to
     // it.
     constexpr std::uint16_t kBaseMask = 0x7FFF;
     if ((packet.bth.pkey & kBaseMask) == (DINGO_PKEY_DEFAULT & kBaseMask))
@@ -129,7 +129,7 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
         return;
     bool reached = false;
     for (const std::uint32_t qpn : members) {
-        QueuePair& qp = *host_.find_qp(qpn);  // DESTROY_QP detaches
+        QueuePair& qp = *host_.find_qp(qpn);  // cannot be null: DESTROY_QP detaches
         if (!paths_.is_on_own_vlan(qp, packet))
             continue;
         reached = true;
@@ -137,7 +137,7 @@ void Dispatch::receive_multicast(const packet::Packet& packet, std::span<const s
             continue;
         qp.count(DINGO_QP_RX_PACKETS);
         qp.count(DINGO_QP_RX_BYTES, packet.frame_bytes());
-        if (!card_.looped)  // else the sender has paid for all copies
+        if (!card_.looped)  // otherwise the sender was charged for all copies
             charge(qp, packet, packet.frame_bytes());
         datagram_.receive_datagram(qp, packet, frame);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A frame's way to its QP, or to those of its multicast group: the checks that all transports
-// share, each with its own counter.
+// Passes a frame to its QP, or to those of its multicast group, after the checks that all
+// transports share; each check has its own counter.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +35,8 @@ class Dispatch {
           unreliable_(unreliable),
           datagram_(datagram) {}
 
-    /// `frame` was parsed into `packet`; its ICRC is not yet checked. Without one it
-    /// comes by the loopback or from a card of this host.
+    /// `frame` was parsed into `packet`; its ICRC is not checked yet. A frame without ICRC is from
+    /// the loopback or from a card of this host.
     void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool has_icrc);
 
   private:
@@ -44,10 +44,10 @@ class Dispatch {
     bool check_transport(const QueuePair& qp, const packet::Packet& packet);
     bool check_state(const QueuePair& qp, const packet::Packet& packet);
     bool check_pkey(const packet::Packet& packet);
-    /// To whose account: the requester's where it is a QP of this card, else that of the QP that
-    /// it came to.
+    /// Charges the requester's share if the requester is a QP of this card, else that of the
+    /// receiving QP.
     void charge(const QueuePair& qp, const packet::Packet& packet, std::size_t bytes);
-    /// A copy to each QP that is attached to the group.
+    /// Delivers a copy to each QP that is attached to the group.
     void receive_multicast(const packet::Packet& packet, std::span<const std::byte> frame);
 
     CardContext& card_;

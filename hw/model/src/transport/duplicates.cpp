@@ -18,7 +18,7 @@ void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) 
         repeat_atomic(qp, packet);
     } else {
         ResponderState& p = qp.transport->responder;
-        if (!(p.reply_pending && p.nak_sent))  // a NAK on its way says as much
+        if (!(p.reply_pending && p.nak_sent))  // otherwise the owed NAK implies the ACK
             ack_nak_.reply(qp, syndrome::kAckNoCredits, p.expected_psn - 1);
     }
 }

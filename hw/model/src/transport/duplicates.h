@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Requests that were executed before. SEND and WRITE: acknowledged again, not executed (C9-105).
-// READ: read again, as far as a saved resource allows. Atomic: the saved result. Anything older is
+// READ: read again as far as a saved resource allows. Atomic: the saved result. Older ones are
 // dropped silently.
 #pragma once
 
@@ -17,7 +17,7 @@ class Duplicates {
     Duplicates(CardContext& card, AckNak& ack_nak, ReadResponses& responses)
         : card_(card), ack_nak_(ack_nak), responses_(responses) {}
 
-    /// A request with a PSN before the expected one.
+    /// Handles a request with a PSN before the expected one.
     void receive_duplicate(QueuePair& qp, const packet::Packet& packet);
 
   private:

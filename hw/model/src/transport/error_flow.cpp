@@ -17,7 +17,7 @@ void ErrorFlow::enter_error(QueuePair& qp) {
     RequesterState& r = t.requester;
     ResponderState& p = t.responder;
     qp.state = QpState::kErr;
-    // The memory of flushed requests may change, though their frames may be under way: copy it now.
+    // The memory of flushed requests may be changed while their frames are in flight: copy it now.
     card_.wire.gather();
     if (!r.records.empty())
         r.next_index = r.records.front().index;  // the flush begins there
@@ -39,8 +39,7 @@ void ErrorFlow::enter_send_error(QueuePair& qp) {
         r.next_index = r.records.front().index;
     r.records.clear();
     r.cursor = r.records.tail();
-    r.new_psn = r.sent_psn = r.oldest_psn =
-        r.send_psn;  // an interrupted message leaves no gap behind
+    r.new_psn = r.sent_psn = r.oldest_psn = r.send_psn;  // an interrupted message leaves no gap
     r.halted = false;
     r.wait_deadline = kNever;
     deadlines_.arm(qp);

@@ -40,7 +40,7 @@ void FarSettling::settle(QueuePair& qp, Half half) {
     if (progress.failed && !std::exchange(h.failed, true))
         fail(qp, half);
     send_queue_.check_drained(qp);
-    scheduler_.add(qp);  // READ responses, requests with a fence
+    scheduler_.add(qp);  // READ responses and fenced requests may be able to continue
 }
 
 void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
@@ -50,7 +50,7 @@ void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
             completions_.post_held(qp, half, effect.entry);
             break;
         case FarEffect::Kind::kReply:
-            // An ACK is for that packet, too; a NAK only for those before it.
+            // An ACK includes that packet; a NAK only those before it.
             qp.transport->far->half(half).first_psn =
                 packet::psn_add(effect.psn, packet::syndrome::is_ack(effect.syndrome) ? 1 : 0);
             qp.transport->far->half(half).msn = effect.msn;
@@ -88,14 +88,14 @@ void FarSettling::fail(QueuePair& qp, Half half) {
     card_.count(DINGO_CARD_DMA_ERRORS);
     const bool in_error = qp.state == QpState::kErr;
     const bool told = fail_completions(qp, half);
-    const std::uint64_t made = std::exchange(h.done, h.posted);  // none of the others is
+    const std::uint64_t made = std::exchange(h.done, h.posted);  // none of the others will complete
     if (in_error)
         return;
     if (half == Half::kSend) {
         if (told)
             errors_.enter_error(qp);
         else if (qp.transport->requester.records.empty())
-            errors_.fail(qp);  // of a READ without a completion
+            errors_.fail(qp);  // a READ without a completion
         else
             send_queue_.fail_front(qp, {DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_BUS});
         return;
@@ -104,10 +104,11 @@ void FarSettling::fail(QueuePair& qp, Half half) {
         errors_.fail(qp);
         return;
     }
-    // READs before it have their responses, and the NAK is behind those.
+    // READs before the fault have their responses, and the NAK follows those.
     if (const ReadResource* const last = ReadResponses::drop_behind(qp.transport->responder, made))
         h.comes_behind(packet::psn_add(last->first_psn, last->packets), last->msn);
-    qp.transport->responder.msn = h.msn;  // executed requests whose data is not there do not count
+    // executed requests whose data are not in place do not count
+    qp.transport->responder.msn = h.msn;
     ack_nak_.nak_fatal(qp, packet::syndrome::kNakRemoteOperational, h.first_psn,
                        told ? std::uint8_t{0} : std::uint8_t{DINGO_EV_QP_FATAL});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Accesses to far memory that have been made: what waited for them is told, or what failed.
+// Handles completed accesses to far memory: performs the effects that waited for them, or fails the
+// QP.
 #pragma once
 
 #include "ack_nak.h"
@@ -27,16 +28,16 @@ class FarSettling {
           send_queue_(send_queue),
           retransmit_(retransmit) {}
 
-    /// Looks at the QPs that wait.
+    /// Handles QPs that wait, if something has moved.
     void run();
 
   private:
     void settle(QueuePair& qp, Half half);
     void tell(QueuePair& qp, Half half, const FarEffect& effect);
-    /// An access of this half has met a bus error.
+    /// An access of this half met a bus error.
     void fail(QueuePair& qp, Half half);
-    /// Completes what waited: the first success with the fault, those behind it flushed. False:
-    /// there was no success.
+    /// Completes what waited: the first success gets the fault, later ones are flushed. Returns
+    /// false if there was no success.
     bool fail_completions(QueuePair& qp, Half half);
 
     CardContext& card_;

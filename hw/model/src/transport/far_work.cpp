@@ -166,8 +166,8 @@ void FarWork::hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn) 
     qp.transport->far->half(Half::kReceive).effects.push_back(effect);
 }
 
-// Limit of completions that one QP may have waiting: a client that reposts before they come cannot
-// have more than its queue is long. An SRQ's length would count for each of its QPs.
+// Limit of delayed completions of one QP: a client that reposts before they arrive cannot have more
+// than its queue is long. An SRQ's length would count once for each of its QPs.
 std::uint32_t FarWork::most_completions(const QueuePair& qp, Half half) {
     constexpr std::uint32_t kMostOfSrq = 1'024;
     if (half == Half::kReceive && qp.srq != nullptr)
@@ -189,8 +189,8 @@ void FarWork::hold_reply(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn
     effect.psn = psn;
     effect.msn = qp.transport->responder.msn;
     std::deque<FarEffect>& effects = qp.transport->far->half(Half::kReceive).effects;
-    // One reply suffices for all that wait for the same data, and for all beyond the limit: the
-    // last. Exception: the acknowledgement of a duplicate behind a NAK does not replace the NAK.
+    // The last reply suffices for all that wait for the same data, and for all beyond the limit.
+    // Exception: the acknowledgement of a duplicate after a NAK does not replace the NAK.
     const bool enough = !effects.empty() && effects.back().kind == effect.kind &&
                         (effects.back().after == effect.after || effects.size() >= kMostEffects);
     if (!enough)

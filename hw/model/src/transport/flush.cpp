@@ -28,7 +28,7 @@ bool Flush::flush_sends(QueuePair& qp, unsigned burst, unsigned& used) {
             return true;
         ++used;
         const std::uint32_t index = r.next_index;
-        wqe_.load(card_, qp, index);  // for opcode and size; that it may be wrong no longer matters
+        wqe_.load(card_, qp, index);  // only for opcode and size; faults no longer matter
         r.next_index += wqe_.blocks();
         completions_.send_error(qp, index, wqe_.opcode(), kFlushed);
     }

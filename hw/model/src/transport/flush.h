@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The turn of a QP in ERR or SQE: everything that was posted is completed with WR_FLUSH_ERR once
-// and in order, also what is posted later.
+// The turn of a QP in ERR or SQE: completes all posted WQEs, also those posted later, with
+// WR_FLUSH_ERR, once each and in order.
 #pragma once
 
 #include "completions.h"
@@ -16,10 +16,10 @@ class Flush {
           Receives& receives)
         : card_(card), host_(host), far_(far), completions_(completions), receives_(receives) {}
 
-    /// SQE: send WQEs; ERR: receives as well, or the event QP_LAST_WQE where they are an SRQ's. At
-    /// most `burst` WQEs, counted in `used`. True: there are more.
+    /// SQE: flushes send WQEs; ERR: also receives, or raises event QP_LAST_WQE if they are an
+    /// SRQ's. Flushes at most `burst` WQEs, counted in `used`. Returns true if there are more.
     bool turn(QueuePair& qp, unsigned burst, unsigned& used);
-    /// Send WQEs only.
+    /// Flushes send WQEs only.
     bool flush_sends(QueuePair& qp, unsigned burst, unsigned& used);
 
   private:
@@ -30,7 +30,7 @@ class Flush {
     FarWork& far_;
     Completions& completions_;
     Receives& receives_;
-    SendWqe wqe_;  ///< being flushed
+    SendWqe wqe_;  ///< the WQE being flushed
 };
 
 }  // namespace dingo::model

@@ -10,7 +10,7 @@ SendStop LocalOps::start(QueuePair& qp, const SendWqe& wqe) {
     KeyVerdict verdict = KeyVerdict::kOk;
     switch (wqe.opcode()) {
         case DINGO_WR_LOCAL_INV:
-            // A message before it may have to be read again through the key.
+            // An earlier message may have to be reread through the key.
             if (!r.records.empty())
                 return SendStop::kBlocked;
             verdict = memory_.invalidate(qp, wqe.inv_key());
@@ -25,7 +25,7 @@ SendStop LocalOps::start(QueuePair& qp, const SendWqe& wqe) {
             break;  // NOP
     }
     if (verdict != KeyVerdict::kOk) {
-        // "Memory management operation error" of the verbs.
+        // "Memory management operation error" in verbs.
         send_queue_.push_error(qp, wqe,
                                {DINGO_WCS_MW_BIND_ERR, static_cast<std::uint8_t>(verdict)});
         return SendStop::kIdle;

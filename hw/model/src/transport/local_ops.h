@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Work requests that the card executes itself, in their place in the send queue: LOCAL_INV,
-// BIND_MW, REG_MR, NOP.
+// Work requests executed by the card itself, in send queue order: LOCAL_INV, BIND_MW, REG_MR, NOP.
 #pragma once
 
 #include "../memory_region.h"
@@ -14,8 +13,8 @@ class LocalOps {
     LocalOps(MemoryTable& memory, SendQueue& send_queue)
         : memory_(memory), send_queue_(send_queue) {}
 
-    /// `wqe` is the next of the send queue. kTurnOver: executed. kBlocked: something before it must
-    /// complete. kIdle: failed, with MW_BIND_ERR.
+    /// Executes `wqe`, the next one of the send queue. kTurnOver: executed. kBlocked: earlier WQEs
+    /// must complete first. kIdle: failed with MW_BIND_ERR.
     SendStop start(QueuePair& qp, const SendWqe& wqe);
 
   private:

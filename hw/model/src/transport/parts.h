@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The parts of a transport, and which of them know each other. docs/architecture.md has a line for
-// each part.
+// The parts of a transport and their dependences. docs/architecture.md has a line for each part.
 #pragma once
 
 #include "ack_nak.h"
@@ -33,7 +32,7 @@
 
 namespace dingo::model {
 
-/// In the order of dependence: each knows only parts that stand before it.
+/// In order of dependence: each part knows only parts above it.
 struct Transport::Parts {
     CardContext& card;
     TransportHost& host;
@@ -53,7 +52,7 @@ struct Transport::Parts {
     Receives receives{card, host, far, completions};
     Flush flush{card, host, far, completions, receives};
 
-    // --- answers that a responder owes
+    // --- replies owed by a responder
     AckNak ack_nak{card, host, frame, far, scheduler, paths, errors};
     ReadResponses responses{frame, far, scheduler, deadlines, memory, ack_nak};
     Duplicates duplicates{card, ack_nak, responses};

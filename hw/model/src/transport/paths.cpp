@@ -14,7 +14,7 @@ constexpr std::uint8_t kPriorityMask = 7;
 constexpr unsigned kDscpShift = 2;
 constexpr std::uint8_t kEcnMask = 3;
 
-/// The fields that struct qp_attr and struct wqe_ud have in common.
+/// Builds a path from the fields that struct qp_attr and struct wqe_ud have in common.
 template <typename AddressVector>
 packet::NetworkPath network_path(const AddressVector& av, const GidEntry& source) {
     packet::NetworkPath path;

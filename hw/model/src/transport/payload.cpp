@@ -13,8 +13,8 @@ WqeFault local_fault(std::uint8_t vendor_err) {
     return {DINGO_WCS_LOC_PROT_ERR, vendor_err};
 }
 
-/// Calls access(sge, offset in the entry, bytes, offset in the data) for each part of
-/// [offset, offset + bytes) until one is not kDone.
+/// Calls access(sge, offset in the entry, bytes, offset in the data) for each part of [offset,
+/// offset + bytes), until one returns other than kDone.
 template <typename Wqe, typename Access>
 Move for_each_part(const Wqe& wqe, std::uint32_t count, std::uint64_t offset, std::uint64_t bytes,
                    Access access) {
@@ -133,8 +133,8 @@ std::optional<Move> Payload::refer(QueuePair& qp, const SendWqe& wqe, std::uint6
                 return std::nullopt;
             return *access == FarMemory::Access::kDone ? Move::kDone : Move::kLater;
         }
-        // Without an acknowledgement the send completes, and its buffer may change, when the frame
-        // has left: in loopback that is before it is received.
+        // An unacknowledged send completes, and its buffer may change, once the frame was sent: in
+        // loopback that is before it is received.
         if (frame_.loops_back() && !is_reliable(qp))
             return std::nullopt;
         const std::byte* const source = memory_.pointer(range);

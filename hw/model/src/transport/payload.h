@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payload between frames and host memory, through the keys of the scatter and gather entries. Every
-// access is checked when it is made: a key may have gone since the last packet.
+// Moves payload between frames and host memory, through the keys of gather and scatter entries.
+// Each access is checked when it is made: a key may have been destroyed since the last packet.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,12 @@
 
 namespace dingo::model {
 
-/// What moving payload came to.
+/// Result of moving payload.
 enum class Move : std::uint8_t {
     kDone,
-    kPaused,  ///< a region is paused (PAUSE_MR), or too much is on its way: again later
-    kLater,   ///< far memory: the QP gets a turn when there is more
-    kFault,   ///< the WQE completes with the fault that is given
+    kPaused,  ///< a region is paused (PAUSE_MR), or too much is in flight: retry later
+    kLater,   ///< far memory: the QP is scheduled again when data arrive
+    kFault,   ///< the WQE completes with the returned fault
 };
 
 class Payload {
@@ -31,39 +31,40 @@ class Payload {
     Payload(MemoryTable& memory, FrameWriter& frame, FarWork& far)
         : memory_(memory), frame_(frame), far_(far) {}
 
-    /// Checks all gather or scatter entries as a whole; `access`: enum acc, 0 = local read.
+    /// Checks all gather or scatter entries; `access`: enum acc, 0 = local read.
     Move check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault);
-    /// Gives the open frame its payload: bytes of a SEND or WRITE from `offset` on, through the
-    /// QP's compute kernel. `message` tells it from others of the QP.
+    /// Fills the open frame with bytes of a SEND or WRITE from `offset` on, transformed by the QP's
+    /// compute kernel. `message` identifies the message within the QP.
     Move fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
               WqeFault& fault);
-    /// What a READ or atomic brought, to `offset` bytes into the WQE's entries.
+    /// Writes data of a READ or atomic to byte `offset` of the WQE's scatter entries.
     Move scatter(QueuePair& qp, const SendWqe& wqe, std::uint32_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
-    /// What a SEND brought, to `offset` bytes into the receive's entries.
+    /// Writes data of a SEND to byte `offset` of the receive's scatter entries.
     Move scatter(QueuePair& qp, const ReceiveWqe& wqe, std::uint64_t offset,
                  std::span<const std::byte> data, WqeFault& fault);
-    /// What a SEND or WRITE brought, `offset` bytes into its message, as it goes to host memory:
-    /// through the QP's receive kernel. Valid until the next call. `data` stays as it is: it may be
-    /// the sender's own memory, or go to other QPs, too.
+    /// Returns the data of a SEND or WRITE, `offset` bytes into its message, transformed by the
+    /// QP's receive kernel. Valid until the next call. `data` is not modified: it may be the
+    /// sender's own memory, or also go to other QPs.
     std::span<const std::byte> received(const QueuePair& qp, std::uint64_t offset,
                                         std::span<const std::byte> data);
-    /// Starts fetching the far part of a message ahead. False: not all of it is possible now.
+    /// Starts prefetching the far part of a message. Returns false if not all of it is possible
+    /// now.
     bool prefetch(QueuePair& qp, const SendWqe& wqe, std::uint64_t message);
 
   private:
     /// Copies message bytes [offset, offset + data.size()).
     Move gather(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,
                 std::span<std::byte> data, WqeFault& fault);
-    /// Leaves the open frame's payload where it lies, when nothing changes it on its way. kLater:
-    /// again later; nullopt: it is to be copied.
+    /// Makes the open frame refer to its payload, if nothing has to transform it. kLater: retry
+    /// later; nullopt: copy it.
     std::optional<Move> refer(QueuePair& qp, const SendWqe& wqe, std::uint64_t message,
                               std::uint64_t offset, std::uint64_t bytes);
 
     MemoryTable& memory_;
     FrameWriter& frame_;
     FarWork& far_;
-    std::vector<std::byte> transformed_;  ///< by a receive kernel, of one packet
+    std::vector<std::byte> transformed_;  ///< output of the receive kernel for one packet
 };
 
 }  // namespace dingo::model

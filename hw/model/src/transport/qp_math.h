@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What all parts compute of a QP in the same way: its kind, packets of a message, order of PSNs.
+// Common properties of QPs: kind, packets of a message, order of PSNs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline bool is_datagram(const QueuePair& qp) noexcept {
     return qp.type == QpType::kUd || qp.type == QpType::kGsi;
 }
 
-/// The states in which requests are sent and responses taken.
+/// Returns true in the states in which requests are sent and responses accepted.
 inline bool is_sending(const QueuePair& qp) noexcept {
     return qp.state == QpState::kRts || qp.state == QpState::kSqd;
 }
@@ -27,13 +27,13 @@ inline std::uint32_t pmtu_bytes(const QueuePair& qp) noexcept {
     return 128U << qp.attr.path_mtu;
 }
 
-/// Packets of a message of `length` bytes; an empty one takes one.
+/// Number of packets of a message of `length` bytes; at least one.
 constexpr std::uint32_t packets_of(std::uint32_t length, std::uint32_t pmtu) noexcept {
     return length == 0 ? 1 : static_cast<std::uint32_t>((std::uint64_t{length} + pmtu - 1) / pmtu);
 }
 
-/// Tells messages of one half of a QP apart, for FarMemory::read(): a PSN may be used again, by the
-/// message behind one that failed or 2^24 packets later.
+/// Identifies a message within one half of a QP, for FarMemory::read(). The PSN alone is ambiguous:
+/// it is reused by the message after a failed one, and 2^24 packets later.
 constexpr std::uint64_t message_of(std::uint32_t index, std::uint32_t psn) noexcept {
     return std::uint64_t{index} << 32 | psn;
 }

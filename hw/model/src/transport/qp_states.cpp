@@ -25,7 +25,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
     TransportState& t = *qp.transport;
     if (mask & DINGO_QPM_AV) {
         t.path_valid = false;
-        t.peer = {};  // the peer may have a new QP behind its number
+        t.peer = {};  // the peer may have a new QP with that number
     }
     if (mask & DINGO_QPM_RQ_PSN)
         t.responder.expected_psn = qp.attr.rq_psn & packet::kPsnMask;
@@ -43,7 +43,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
             forget(qp);
             break;
         case QpState::kRts:
-            if (old_state == QpState::kSqe) {  // earlier posts are flushed, not sent
+            if (old_state == QpState::kSqe) {  // posts made before are flushed, not sent
                 unsigned used = 0;
                 parts_->flush.flush_sends(qp, ~0U, used);
             }
@@ -60,7 +60,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
                 parts_->errors.enter_error(qp);
             }
             break;
-        default:  // INIT, RTR, SQE: nothing starts by itself
+        default:  // INIT, RTR, SQE: nothing to do
             break;
     }
 }

@@ -16,7 +16,7 @@ using packet::Opcode;
 
 namespace {
 
-/// Opcode for the next `packets` packets of the response.
+/// Returns the opcode for the next `packets` packets of the response.
 Opcode response_opcode(const ReadResource& resource, std::uint32_t packets) {
     const bool first = resource.next == resource.start;
     const bool last = resource.next + packets == resource.stop;
@@ -46,14 +46,14 @@ ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packe
     resource.first_psn = packet.bth.psn;
     p.msn = packet::psn_add(p.msn, 1);
     resource.msn = p.msn;
-    // A response acknowledges everything before it.
+    // A response acknowledges all requests before it.
     if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
         p.reply_pending = false;
     return resource;
 }
 
 ReadResource* ReadResponses::find_resource(ResponderState& p, std::uint32_t psn) {
-    // The newest first: an old one may have had the same PSNs, 2^24 packets ago.
+    // The newest first: an old request may have had the same PSNs, 2^24 packets ago.
     const auto slots = static_cast<std::uint32_t>(p.resources.size());
     for (std::uint32_t i = 1; i <= slots; ++i) {
         ReadResource& resource = p.resources[(p.resource_next + slots - i) % slots];
@@ -96,7 +96,7 @@ void ReadResponses::start_response(QueuePair& qp, ReadResource& resource, std::u
     resource.stop = stop;
     resource.end = end;
     resource.after = far_.begun(qp);
-    pick_response(p);  // C9-110: an earlier one interrupts the present one
+    pick_response(p);  // C9-110: an earlier response interrupts the current one
     scheduler_.add(qp);
 }
 
@@ -115,7 +115,7 @@ Sent ReadResponses::send_response(QueuePair& qp) {
     ResponderState& p = qp.transport->responder;
     ReadResource& resource = p.resources[p.resource_now];
     if (!far_.is_done(qp, resource.after))
-        return Sent::kNo;  // requests before it have not reached memory
+        return Sent::kNo;  // earlier requests have not reached memory yet
     packet::TransportHeaders headers;
     headers.bth.migreq = true;
     headers.bth.dest_qp = qp.attr.dest_qpn;
@@ -152,7 +152,7 @@ FarMemory::Access ReadResponses::fill(QueuePair& qp, const ReadResource& resourc
     const std::uint64_t message = message_of(resource.msn, resource.first_psn);
     if (range.length >= kReferredBytes) {
         if (const std::byte* const source = memory_.pointer(range)) {
-            frame_.refer(source, true);  // what changes on its way was not fenced (10.8.3.3)
+            frame_.refer(source, true);  // concurrent changes were not fenced (10.8.3.3)
             return FarMemory::Access::kDone;
         }
         if (memory_.is_far(range)) {
@@ -171,7 +171,7 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     ResponderState& p = qp.transport->responder;
     const std::uint32_t pmtu = pmtu_bytes(qp);
     const std::uint32_t offset = resource.next * pmtu;
-    // New data may go as a train.
+    // Only data that were not repeated may be sent as a train.
     std::uint32_t packets = 1;
     if (!resource.asked_again)
         packets =
@@ -211,7 +211,7 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
                 break;
         }
     }
-    if (fault != 0) {  // the region went away while it was being read
+    if (fault != 0) {  // the region was destroyed while being read
         drop_all(p);
         ack_nak_.nak_fatal(qp, fault, headers.bth.psn, DINGO_EV_QP_ACCESS_ERR);
         return Sent::kNo;

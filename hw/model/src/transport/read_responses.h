@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// READ data and atomic results, packet by packet in PSN order. Each request keeps a slot
+// Sends READ data and atomic results, packet by packet in PSN order. Each request keeps a slot
 // (ReadResource) from which its response can be repeated.
 #pragma once
 
@@ -28,30 +28,30 @@ class ReadResponses {
           memory_(memory),
           ack_nak_(ack_nak) {}
 
-    /// The slot for the next request is free. What a repetition had left to send from it is given
-    /// up: a requester that asks for more has got what it needs of it.
+    /// Returns true if the slot for the next request is free. If it still has to repeat a response,
+    /// that is abandoned: a requester that sends new requests has already got what it needs.
     static bool has_slot(ResponderState& responder);
-    /// Takes that slot for a request, and counts its MSN.
+    /// Takes that slot for a request and counts its MSN.
     static ReadResource& new_resource(ResponderState& responder, const packet::Packet& packet);
-    /// The slot of a request of which `psn` is a packet, or nullptr.
+    /// Returns the slot of the request that includes `psn`, or nullptr.
     static ReadResource* find_resource(ResponderState& responder, std::uint32_t psn);
 
-    /// Schedules packets [start, stop) of a slot; `end` = bytes of the READ that they reach to.
+    /// Schedules packets [start, stop) of a slot; `end`: byte offset in the READ at which they end.
     void start_response(QueuePair& qp, ReadResource& resource, std::uint32_t start,
                         std::uint32_t stop, std::uint32_t end);
-    /// Sends one packet of the oldest slot that has any. kNo: a region is paused, or has gone, for
-    /// which a NAK is owed; or far memory makes it wait.
+    /// Sends a packet, or a train, of the oldest slot that has any. kNo: a region is paused; or it
+    /// was destroyed and a NAK is owed; or far memory is not ready.
     Sent send_response(QueuePair& qp);
-    /// Packets sent by the last send_response() that said kYes.
+    /// Number of packets sent by the last send_response() that returned kYes.
     [[nodiscard]] unsigned packets_sent() const { return frame_.packets(); }
-    /// Nothing that is scheduled is sent.
+    /// Cancels all scheduled responses.
     static void drop_all(ResponderState& responder);
-    /// Nothing that waits for more than `done` accesses to far memory is sent. The newest of those
-    /// that are, or nullptr.
+    /// Cancels responses that wait for more than `done` far accesses. Returns the newest one that
+    /// remains, or nullptr.
     static const ReadResource* drop_behind(ResponderState& responder, std::uint64_t done);
 
   private:
-    /// Gives the open frame its payload, of which `ahead` bytes are to come with it.
+    /// Fills the open frame; `ahead`: bytes of the READ from here on, which may be prefetched.
     FarMemory::Access fill(QueuePair& qp, const ReadResource& resource, const MemoryRange& range,
                            std::uint64_t ahead);
     Sent send_read_response(QueuePair& qp, ReadResource& resource,

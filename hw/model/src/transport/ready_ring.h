@@ -8,7 +8,7 @@ namespace dingo::model {
 
 struct QueuePair;
 
-/// The QPs of one context that are ready: first in, first out.
+/// FIFO of the QPs of one context that are ready.
 class ReadyRing {
   public:
     void push_back(QueuePair& qp) {
@@ -21,7 +21,7 @@ class ReadyRing {
             grow();
         ring_[--head_ & mask()] = &qp;
     }
-    /// nullptr: its QP was removed, or none is there.
+    /// Returns nullptr if empty, or if the QP was removed.
     QueuePair* pop_front() noexcept { return empty() ? nullptr : ring_[head_++ & mask()]; }
     void remove(const QueuePair& qp) noexcept {
         for (std::size_t i = head_; i != tail_; ++i)
@@ -29,9 +29,9 @@ class ReadyRing {
                 ring_[i & mask()] = nullptr;
     }
     [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
-    /// Places, those of removed QPs too.
+    /// Number of places, including those of removed QPs.
     [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
-    /// What stands `places` behind the first; nullptr: nothing, or it was removed.
+    /// Returns the QP `places` behind the first; nullptr if none, or if it was removed.
     [[nodiscard]] QueuePair* peek(std::size_t places) const noexcept {
         return places < size() ? ring_[(head_ + places) & mask()] : nullptr;
     }
@@ -46,7 +46,7 @@ class ReadyRing {
         ring_.swap(larger);
     }
 
-    std::vector<QueuePair*> ring_;  // power of two; nullptr: was removed
+    std::vector<QueuePair*> ring_;  // size is a power of two; nullptr: removed
     std::size_t head_ = 0;
     std::size_t tail_ = 0;
 };

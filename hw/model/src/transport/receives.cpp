@@ -53,13 +53,13 @@ void Receives::consumed(QueuePair& qp) {
     SharedReceiveQueue* const srq = qp.srq;
     if (!srq || srq->ring.available() >= srq->limit)
         return;
-    srq->limit = 0;  // fires once
+    srq->limit = 0;  // one-shot
     host_.async_event(DINGO_EV_SRQ_LIMIT, srq->srqn);
 }
 
 std::uint64_t Receives::capacity() const {
     std::uint64_t bytes = 0;
-    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): asked only of a receive that was taken
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): called only for a receive that was taken
     for (std::uint32_t i = 0; i < current_->num_sge; ++i)
         bytes += current_->sge[i].length;
     return bytes;

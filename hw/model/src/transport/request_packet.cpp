@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One request packet of RC or UC: opcode by place in the message, headers, payload from host
-// memory.
+// Builds one request packet of RC or UC: opcode by position in the message, headers, payload from
+// host memory.
 #include "requester.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 using packet::Opcode;
 
-/// An acknowledgement is asked for at the end of each message, and within long ones every so many
+/// An acknowledgement is requested at the end of each message, and in long ones at this interval in
 /// packets.
 constexpr std::uint16_t kAckInterval = 64;
 
-/// RC opcodes of one kind of message by place.
+/// RC opcodes of one kind of message, by position.
 struct MessageOpcodes {
     Opcode first, middle, last, only;
 };
@@ -34,7 +34,7 @@ constexpr std::array<MessageOpcodes, 5> kMessageOpcodes = {{
 }};
 static_assert(DINGO_WR_SEND == 0 && DINGO_WR_SEND_IMM == 1 && DINGO_WR_SEND_INV == 2 &&
               DINGO_WR_WRITE == 3 && DINGO_WR_WRITE_IMM == 4);
-/// A UC opcode is the RC opcode with this bit.
+/// A UC opcode is the RC opcode with this bit set.
 constexpr std::uint8_t kUcBit = 0x20;
 
 Opcode opcode_at(const QueuePair& qp, std::uint8_t wr, bool first, bool last) {
@@ -46,20 +46,21 @@ Opcode opcode_at(const QueuePair& qp, std::uint8_t wr, bool first, bool last) {
 packet::Bth request_bth(const QueuePair& qp, Opcode opcode, std::uint32_t psn) {
     packet::Bth bth;
     bth.opcode = opcode;
-    bth.migreq = true;  // no alternate path: the connection is always in the migrated state
+    bth.migreq = true;  // no alternate path: the connection is always in state "migrated"
     bth.dest_qp = qp.attr.dest_qpn;
     bth.psn = psn & packet::kPsnMask;
     return bth;
 }
 
-/// The last of `packets` packets from packet `index` of a message on asks for an acknowledgement.
+/// Returns true if the last of `packets` packets, from packet `index` of a message on, requests an
+/// acknowledgement.
 bool asks_for_ack(const QueuePair& qp, const SendRecord& record, std::uint32_t index,
                   unsigned packets) {
     return is_reliable(qp) && (index + packets == record.packets ||
                                qp.transport->requester.since_ackreq + packets >= kAckInterval);
 }
 
-/// Bytes of a message from `offset` on that one entry of its gather list has.
+/// Returns the number of bytes from `offset` of a message on that are in the same gather entry.
 std::uint64_t bytes_in_entry(const SendWqe& wqe, std::uint64_t offset) {
     for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
         const std::uint32_t length = wqe.sge(i).length;
@@ -70,9 +71,9 @@ std::uint64_t bytes_in_entry(const SendWqe& wqe, std::uint64_t offset) {
     return 0;
 }
 
-/// Number of packets that may go as one train from packet `index` of a message on. New packets
-/// only: of retransmitted ones the peer may already have some. They must lie in one memory range:
-/// far memory holds little at a time for a frame that waits for several ranges.
+/// Returns the number of packets that may be sent as one train from packet `index` of a message on.
+/// Only new packets: the peer may already have some of the retransmitted ones. They must be in one
+/// memory range: far memory holds little at a time for a frame that waits for several ranges.
 unsigned longest_train(const QueuePair& qp, const SendRecord& record, const SendWqe& wqe,
                        std::uint32_t index) {
     const RequesterState& r = qp.transport->requester;
@@ -164,7 +165,7 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
     if (last)
         ++r.cursor;
     if (!is_reliable(qp)) {
-        send_queue_.acknowledge(qp, r.send_psn);  // nobody will: sent is done
+        send_queue_.acknowledge(qp, r.send_psn);  // never acknowledged: complete when sent
         send_queue_.check_drained(qp);
     }
     return SendStop::kTurnOver;
@@ -174,7 +175,7 @@ SendStop Requester::send_read_request(QueuePair& qp, const SendRecord& record,
                                       std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
     const dingo_wqe_rdma rdma = wqe_.rdma();
-    // A repeated READ asks for the missing tail only (9.4.4).
+    // A repeated READ requests only the missing tail (9.4.4).
     const std::uint32_t offset = packet_index * pmtu_bytes(qp);
     packet::TransportHeaders headers;
     headers.bth = request_bth(qp, Opcode::kRcReadRequest, r.send_psn);
@@ -209,11 +210,11 @@ SendStop Requester::send_atomic_request(QueuePair& qp, const SendRecord& record)
 
 void Requester::request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested) {
     RequesterState& r = qp.transport->requester;
-    if (is_before(r.send_psn, r.sent_psn)) {  // one packet: repetitions are no trains
+    if (is_before(r.send_psn, r.sent_psn)) {  // a single packet: retransmissions are never trains
         card_.count(DINGO_CARD_RETRANSMITS);
         qp.count(DINGO_QP_RETRANSMITS);
     }
-    // The time in which the peer owes an answer begins when it is asked for one.
+    // The peer's time to answer begins with the request for an acknowledgement.
     const bool first_asked = ack_requested && is_before(r.ackreq_psn, r.oldest_psn);
     if (ack_requested) {
         r.ackreq_psn = next_psn - 1;

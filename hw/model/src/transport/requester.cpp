@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which WQE, and which packet of it, comes next.
+// Selects the next WQE and the next packet of it.
 #include "requester.h"
 
 #include <utility>
@@ -10,12 +10,12 @@
 namespace dingo::model {
 namespace {
 
-/// PSNs outstanding, READ responses included: half of the number space, else old and new look
-/// alike.
+/// Limit of outstanding PSNs, READ responses included: half of the number space, otherwise old and
+/// new PSNs are ambiguous.
 constexpr std::uint32_t kPsnSpan = 1U << 23;
-/// Response packets that READs may have outstanding before another READ starts: nothing paces a
-/// responder, so this bounds what the wire and we must buffer (16 MiB at PMTU 4096). One READ of
-/// any size is always allowed.
+/// Limit of outstanding READ response packets before another READ starts: nothing paces a
+/// responder, so this bounds what the wire and the requester must buffer (16 MiB at PMTU 4096). One
+/// READ of any size is always allowed.
 constexpr std::uint32_t kReadSpan = 4096;
 
 bool window_closed(const RequesterState& r) {
@@ -43,8 +43,8 @@ SendStop Requester::turn(QueuePair& qp, unsigned burst, unsigned& used) {
         }
         const SendRecord& record = r.records[r.cursor];
         if (record.status != DINGO_WCS_SUCCESS)
-            return SendStop::kBlocked;  // until those before it have completed
-        if (record.packets == 0) {      // a local operation, passed again while repeating
+            return SendStop::kBlocked;  // until earlier ones have completed
+        if (record.packets == 0) {      // a local operation, skipped when repeating
             ++r.cursor;
             continue;
         }
@@ -154,7 +154,7 @@ void Requester::look_ahead(QueuePair& qp) {
 bool Requester::reload_wqe(QueuePair& qp, const SendRecord& record) {
     WqeFault fault = wqe_.load(card_, qp, record.index);
     const bool same = wqe_.opcode() == record.opcode && wqe_.length() == record.length;
-    if (!fault && !same)  // the host changed a WQE that it had given away
+    if (!fault && !same)  // the host changed a posted WQE
         fault = {DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH};
     if (!fault)
         return true;

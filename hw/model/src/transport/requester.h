@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The sending half of RC and UC: which WQE and which packet of it comes next (requester.cpp), and
-// how that packet is made (request_packet.cpp). After a loss the cursor goes back to an older
-// record and its packets are made again from the send queue and host memory.
+// The sending half of RC and UC: selects the next WQE and packet (requester.cpp) and builds the
+// packet (request_packet.cpp). After a loss the cursor returns to an older record, whose packets
+// are rebuilt from the send queue and host memory.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 
 namespace dingo::model {
 
-/// Request packets in flight, at most: bounds what a loss costs and what peers must buffer.
+/// Limit of request packets in flight: bounds the cost of a loss and what peers must buffer.
 inline constexpr std::int32_t kWindow = 256;
 
-/// Request packets that may follow those in flight.
+/// Returns the number of request packets that may be sent in addition to those in flight.
 inline std::uint32_t window_room(const RequesterState& r) {
     const auto in_flight = static_cast<std::int32_t>(r.send_psn - r.oldest_psn - r.read_psns);
     return static_cast<std::uint32_t>(std::max(kWindow - in_flight, 0));
@@ -48,10 +48,9 @@ class Requester {
     // --- requester.cpp
     SendStop start_wqe(QueuePair& qp);
     SendStop start_message(QueuePair& qp);
-    /// Has far payload of the WQEs that follow fetched, as far as nothing before them may change
-    /// it.
+    /// Prefetches far payload of the following WQEs, as long as nothing before them may change it.
     void look_ahead(QueuePair& qp);
-    /// Loads the WQE of a record again. False: it is not the same any more, and has failed.
+    /// Reloads the WQE of a record. Returns false if it has changed; the QP has failed then.
     bool reload_wqe(QueuePair& qp, const SendRecord& record);
 
     // --- request_packet.cpp
@@ -72,7 +71,7 @@ class Requester {
     Payload& payload_;
     SendQueue& send_queue_;
     LocalOps& local_ops_;
-    SendWqe wqe_;  ///< the WQE of the present turn
+    SendWqe wqe_;  ///< the WQE of the current turn
 };
 
 }  // namespace dingo::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Requests: one check after the other, in the order of the specification. A check that fails has
-// said what the peer gets; the request is then done with.
+// Checks requests in the order of the specification. A check that fails has already arranged what
+// the peer gets, and the request is done.
 #include "responder.h"
 
 #include "dingo/packet/aeth.h"
@@ -29,7 +29,7 @@ bool Responder::turn(QueuePair& qp, unsigned burst, unsigned& used) {
     ResponderState& p = qp.transport->responder;
     if (p.pending == 0 && !p.reply_pending)
         return false;
-    if (!paths_.of(qp)) {  // our address has gone: the peer hears nothing
+    if (!paths_.of(qp)) {  // the source address was removed: no response is possible
         ReadResponses::drop_all(p);
         p.reply_pending = false;
         if (p.failed)

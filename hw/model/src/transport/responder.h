@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The answering half of RC: requests are checked (responder.cpp) and executed
-// (responder_execute.cpp), and the QP's turn sends what they are owed.
+// (responder_execute.cpp); the QP's turn sends the responses.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ class Responder {
           responses_(responses),
           duplicates_(duplicates) {}
 
-    /// A request for an RC QP in RTR or later.
+    /// Handles a request for an RC QP in RTR or later.
     void receive_request(QueuePair& qp, const packet::Packet& packet);
-    /// Sends READ responses, atomic acknowledgements and then the ACK or NAK: up to `burst`
-    /// packets, counted in `used`. True: more at once.
+    /// Sends READ responses and atomic acknowledgements, then the ACK or NAK: up to `burst`
+    /// packets, counted in `used`. Returns true if there is more to send at once.
     bool turn(QueuePair& qp, unsigned burst, unsigned& used);
 
   private:
@@ -51,7 +51,7 @@ class Responder {
     bool check_resource(QueuePair& qp, const packet::Packet& packet);
     bool check_length(QueuePair& qp, const packet::Packet& packet);
     bool check_rkey(QueuePair& qp, const packet::Packet& packet);
-    /// What a failed key check means; true for kOk.
+    /// Handles a failed key check; returns true for kOk.
     bool check_remote(QueuePair& qp, KeyVerdict verdict);
 
     // --- responder_execute.cpp
@@ -61,7 +61,7 @@ class Responder {
     void execute_read(QueuePair& qp, const packet::Packet& packet);
     void execute_atomic(QueuePair& qp, const packet::Packet& packet);
     void execute_far_atomic(QueuePair& qp, const packet::Packet& packet, const MemoryRange& range);
-    /// Schedules the response with the value before. Returns its slot.
+    /// Schedules the response with the old value. Returns its slot.
     std::uint32_t answer_atomic(QueuePair& qp, const packet::Packet& packet,
                                 std::uint64_t original);
     bool finish_message(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Execution of a request that passed all checks: memory first, then the completion, then the
+// Executes requests that passed all checks: memory first, then the completion, then the
 // acknowledgement.
 #include "responder.h"
 
@@ -14,7 +14,7 @@ namespace syndrome = packet::syndrome;
 
 namespace {
 
-/// PSN of a packet, or of the last packet of a train.
+/// Returns the PSN of a packet, or of the last packet of a train.
 std::uint32_t last_psn(const packet::Packet& packet) {
     return packet::psn_add(packet.bth.psn, packet.packets - 1);
 }
@@ -42,7 +42,7 @@ bool Responder::execute_send(QueuePair& qp, const packet::Packet& packet) {
     if (op.first)
         p.receive_bytes = 0;
     WqeFault fault;
-    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): SENDs have taken one
+    // NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): SENDs have taken a receive
     switch (payload_.scatter(qp, receives_.current(), p.receive_bytes,
                              payload_.received(qp, p.receive_bytes, packet.payload), fault)) {
         case Move::kDone:
@@ -78,7 +78,7 @@ bool Responder::execute_write(QueuePair& qp, const packet::Packet& packet) {
     const std::uint32_t offset = op.first ? 0 : p.receive_bytes - remaining;
     if (bytes > 0) {
         MemoryRange range;
-        // Again for each packet: the region may have gone since the first one.
+        // Checked for each packet: the region may have been destroyed since the first one.
         if (!check_remote(qp, memory_.check(qp, rkey, va, bytes, DINGO_ACC_REMOTE_WRITE, range)))
             return false;
         const FarMemory::Access access =

@@ -13,7 +13,7 @@ void Retransmit::go_back(QueuePair& qp) {
     r.read_psns = 0;
     r.since_ackreq = 0;
     r.ackreq_psn = r.oldest_psn - 1;
-    r.ack_deadline = kNever;  // starts when an answer is asked for again
+    r.ack_deadline = kNever;  // starts when an answer is requested again
     deadlines_.arm(qp);
     scheduler_.add(qp);
 }
@@ -22,11 +22,12 @@ void Retransmit::receive_sequence_nak(QueuePair& qp, std::uint32_t psn) {
     const RequesterState& r = qp.transport->requester;
     card_.count(DINGO_CARD_PACKET_SEQ_ERR);
     qp.count(DINGO_QP_SEQ_NAK_RCVD);
-    if (!send_queue_.advance(qp, psn)) {  // a NAK acknowledges everything before it
+    if (!send_queue_.advance(qp, psn)) {  // a NAK acknowledges all packets before `psn`
         implied_nak(qp);
         return;
     }
-    if (is_before(psn, r.send_psn) && use_retry(qp, DINGO_VERR_NAK_SEQ))  // else on its way already
+    // otherwise already being retransmitted
+    if (is_before(psn, r.send_psn) && use_retry(qp, DINGO_VERR_NAK_SEQ))
         go_back(qp);
 }
 
@@ -34,8 +35,8 @@ void Retransmit::implied_nak(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (!is_sending(qp))
         return;
-    // Responses behind the lost one keep coming: one of them is enough. And those that a paused
-    // region made us drop ourselves are asked for by the timeout.
+    // Responses after the lost one keep arriving: react to one of them only. Those dropped here
+    // because of a paused region are requested again by the timeout.
     if (r.implied_nak || r.response_paused || !is_before(r.oldest_psn, r.send_psn))
         return;
     card_.count(DINGO_CARD_IMPLIED_NAK_SEQ_ERR);
@@ -48,9 +49,9 @@ void Retransmit::implied_nak(QueuePair& qp) {
 void Retransmit::ask_again(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (!is_sending(qp) || !r.response_paused)
-        return;  // asked for already
+        return;  // already requested again
     r.response_paused = false;
-    r.implied_nak = true;  // responses to the request before are on their way
+    r.implied_nak = true;  // responses to the previous request are still in flight
     go_back(qp);
 }
 
@@ -68,15 +69,15 @@ bool Retransmit::use_retry(QueuePair& qp, std::uint8_t vendor_err) {
 void Retransmit::ack_timeout(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
     if (is_before(r.ackreq_psn, r.oldest_psn))
-        return;  // the peer owes no answer yet: its time begins when it is asked for one
+        return;  // the peer owes no answer yet: its time begins when one is requested
     card_.count(DINGO_CARD_LOCAL_ACK_TIMEOUT_ERR);
     qp.count(DINGO_QP_TIMEOUTS);
-    // Everything is asked for again now: responses that were late, not lost, are no second reason.
+    // All is requested again now: late responses are no reason to do so a second time.
     r.implied_nak = true;
     const bool our_fault = r.response_paused;
     r.response_paused = false;
     if (!our_fault)
-        ++r.timeouts;  // retry_cnt bounds it
+        ++r.timeouts;  // bounded by retry_cnt
     if (our_fault || use_retry(qp, DINGO_VERR_TIMEOUT))
         go_back(qp);
 }

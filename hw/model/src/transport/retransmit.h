@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Loss recovery of the requester: go-back-N to the oldest unacknowledged PSN, with counted retries.
-// What is repeated is made again from the send queue and host memory.
+// Repeated packets are rebuilt from the send queue and host memory.
 #pragma once
 
 #include "../card_context.h"
@@ -16,19 +16,20 @@ class Retransmit {
     Retransmit(CardContext& card, Deadlines& deadlines, Scheduler& scheduler, SendQueue& send_queue)
         : card_(card), deadlines_(deadlines), scheduler_(scheduler), send_queue_(send_queue) {}
 
-    /// The ACK timer is over.
+    /// The ACK timer has expired.
     void ack_timeout(QueuePair& qp);
     /// NAK "PSN sequence error" for `psn`: acknowledges everything before it.
     void receive_sequence_nak(QueuePair& qp, std::uint32_t psn);
-    /// There is room again for data that were dropped as there was none.
+    /// There is room again for response data that were dropped: requests them again.
     void ask_again(QueuePair& qp);
-    /// A response skipped one: it was lost.
+    /// A response was skipped, so it was lost.
     void implied_nak(QueuePair& qp);
-    /// Sends again from the oldest unacknowledged PSN on.
+    /// Retransmits from the oldest unacknowledged PSN on.
     void go_back(QueuePair& qp);
 
   private:
-    /// False: none was left, and the QP has failed with RETRY_EXC_ERR and `vendor_err`.
+    /// Returns false if no retry was left; the QP has then failed with RETRY_EXC_ERR and
+    /// `vendor_err`.
     bool use_retry(QueuePair& qp, std::uint8_t vendor_err);
 
     CardContext& card_;

@@ -27,7 +27,7 @@ void Rnr::receive_rnr_nak(QueuePair& qp, std::uint8_t s, std::uint32_t psn) {
         return;
     }
     if (!is_before(psn, r.send_psn))
-        return;  // waiting for it already
+        return;  // already waiting for it
     if (qp.attr.rnr_retry != kForEver) {
         if (r.rnr_left == 0) {
             card_.count(DINGO_CARD_REQ_RNR_RETRIES_EXCEEDED);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Receiver not ready, both halves: the responder's RNR NAK, and the requester that waits and tries
-// again.
+// Receiver not ready, both halves: the responder's RNR NAK, and the requester's wait and retry.
 #pragma once
 
 #include "../card_context.h"
@@ -22,11 +21,11 @@ class Rnr {
           retransmit_(retransmit),
           ack_nak_(ack_nak) {}
 
-    /// Responder: no receive, or a paused region. Asks the peer for the expected packet again after
-    /// the QP's min_rnr_timer.
+    /// Responder: no receive, or a paused region. Makes the peer send the expected packet again
+    /// after the QP's min_rnr_timer.
     void nak_not_ready(QueuePair& qp);
-    /// Requester: the peer's `syndrome` says how long to wait before `psn`. Fails with
-    /// RNR_RETRY_EXC_ERR when rnr_retry is used up; 7 means for ever.
+    /// Requester: waits as long as the peer's `syndrome` says, then repeats from `psn`. Fails with
+    /// RNR_RETRY_EXC_ERR when rnr_retry is exhausted; 7 means no limit.
     void receive_rnr_nak(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
 
   private:

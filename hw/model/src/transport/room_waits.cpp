@@ -11,7 +11,7 @@
 namespace dingo::model {
 namespace {
 
-/// Addresses tried in one run: each try that finds no room costs a turn.
+/// Number of addresses tried in one run: each unsuccessful try costs a turn.
 constexpr std::size_t kAddressesAtOnce = 8;
 
 }  // namespace
@@ -42,7 +42,7 @@ void RoomWaits::look_again() {
 bool RoomWaits::holds_back(QueuePair& qp) {
     TransportState& t = *qp.transport;
     if (qp.state < QpState::kRtr || qp.state == QpState::kErr || qp.state == QpState::kSqe)
-        return false;  // a flush needs no room
+        return false;  // flushing needs no room
     if (t.room.queued)
         return true;
     if (is_datagram(qp))
@@ -50,7 +50,7 @@ bool RoomWaits::holds_back(QueuePair& qp) {
     Address* const address = find(mac_number(qp.attr.dmac));
     if (address == nullptr || address->looking == &qp)
         return false;
-    remove(qp);  // it may look for room at the address that it had before
+    remove(qp);  // it may be checking for room at its previous address
     t.room_at = address->mac;
     address->waiting.add(qp);
     return true;
@@ -58,7 +58,7 @@ bool RoomWaits::holds_back(QueuePair& qp) {
 
 void RoomWaits::wait(QueuePair& qp, std::uint64_t mac, std::int64_t cost) {
     TransportState& t = *qp.transport;
-    remove(qp);  // it may have looked for room elsewhere
+    remove(qp);  // it may have checked for room at another address
     Address* address = find(mac);
     if (address == nullptr) {
         addresses_.push_back({mac, Scheduler(&TransportState::room), nullptr});
@@ -78,7 +78,7 @@ void RoomWaits::leave(QueuePair& qp, std::int64_t cost) {
         return;
     address->waiting.charge(qp, cost);
     look(*address);
-    if (address->looking == nullptr)  // nobody waits any more
+    if (address->looking == nullptr)  // no QP waits any more
         addresses_.erase(addresses_.begin() + (address - addresses_.data()));
 }
 

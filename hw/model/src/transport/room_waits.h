@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// QPs that wait for room on the wire, by the address that they send to: one full ring holds back
-// nobody else. Those of one address have it in turns, as all QPs have the card (scheduler.h); one
-// at a time looks whether there is room.
+// QPs that wait for room on the wire, by destination address: a full ring holds back only its own
+// senders. Those of one address share it as all QPs share the card (scheduler.h); one of them at a
+// time checks for room.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ class RoomWaits {
     explicit RoomWaits(Scheduler& ready) : ready_(ready) {}
 
     [[nodiscard]] bool empty() const noexcept { return addresses_.empty(); }
-    /// At the beginning of a run: for some addresses, the next waiting QP looks for room again.
+    /// At the beginning of a run: for some addresses, lets the next waiting QP check for room.
     void look_again();
-    /// True: `qp`, which has the turn, waits for room or queues behind QPs that do.
+    /// Returns true if `qp`, whose turn it is, must wait for room or queue behind QPs that do.
     [[nodiscard]] bool holds_back(QueuePair& qp);
-    /// The turn of `qp` is over, and what it cost before there was no room at `address`: 0, it sent
+    /// Ends the turn of `qp`, for which `address` had no room; `cost`: of what it sent before, 0:
     /// nothing.
     void wait(QueuePair& qp, std::uint64_t address, std::int64_t cost);
-    /// The turn of `qp` is over, in which it found all the room that it wanted.
+    /// Ends the turn of `qp`, which found all the room that it needed.
     void had_room(QueuePair& qp, std::int64_t cost) {
         if (!empty())
             leave(qp, cost);
@@ -36,7 +36,7 @@ class RoomWaits {
     struct Address {
         std::uint64_t mac;
         Scheduler waiting;
-        QueuePair* looking;  ///< taken out of `waiting`, with a place in ready_; or none
+        QueuePair* looking;  ///< removed from `waiting` and queued in ready_; or null
     };
     Address* find(std::uint64_t mac) noexcept;
     void look(Address& address);
@@ -44,7 +44,7 @@ class RoomWaits {
 
     Scheduler& ready_;
     std::vector<Address> addresses_;
-    std::size_t first_ = 0;  ///< that look_again() begins with
+    std::size_t first_ = 0;  ///< where look_again() begins
 };
 
 }  // namespace dingo::model

@@ -35,13 +35,13 @@ void Scheduler::add_first(QueuePair& qp) {
     if (!mark(qp))
         return;
     context_of(qp.share).ready.push_front(qp);
-    queue_context(qp);  // it is not where the QP's turn was none of take()
+    queue_context(qp);  // needed if the QP's turn did not come from take(), as in send_posted()
 }
 
 void Scheduler::queue_context(const QueuePair& qp) {
     Context& context = contexts_[qp.share];
     if (!std::exchange(context.queued, true)) {
-        // A visit of its own: it does not wait for another round of all.
+        // A new context gets its credit at once instead of waiting for the next round.
         visit(context);
         turns_.push_back(qp.share);
     }
@@ -63,7 +63,7 @@ QueuePair* Scheduler::take() noexcept {
         const std::uint32_t share = turns_.front();
         Context& context = contexts_[share];
         if (turns_.size() == 1) {
-            context.credit = kQuantum;  // no other context wants anything
+            context.credit = kQuantum;  // no competing context
             context.received = 0;
         } else if (context.credit <= 0) {
             visit(context);
@@ -81,7 +81,7 @@ QueuePair* Scheduler::take() noexcept {
     return nullptr;
 }
 
-// A context that has nothing to send keeps no credit.
+// A context with nothing to send keeps no credit.
 void Scheduler::drop_first() noexcept {
     Context& context = contexts_[turns_.front()];
     context.credit = std::min<std::int64_t>(context.credit, 0);

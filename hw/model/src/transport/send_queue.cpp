@@ -30,7 +30,7 @@ bool SendQueue::acknowledge(QueuePair& qp, std::uint32_t psn) {
         if (!is_sending(qp))
             return true;
     }
-    if (is_before(r.send_psn, r.oldest_psn)) {  // went back further than needed
+    if (is_before(r.send_psn, r.oldest_psn)) {  // go_back() went further back than needed
         r.send_psn = r.oldest_psn;
         r.read_psns = 0;
     }
@@ -103,7 +103,7 @@ void SendQueue::push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault) {
     r.records.push(record);
     r.next_index += record.blocks;
     r.halted = true;
-    acknowledge(qp, r.oldest_psn);  // completes it at once when nothing is before it
+    acknowledge(qp, r.oldest_psn);  // completes it at once if nothing is before it
 }
 
 void SendQueue::fail_at_cursor(QueuePair& qp, WqeFault fault) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Send WQEs between their first packet and their completion: records in order, each completed when
-// all before it have. The requester adds them, acknowledgements and errors end them.
+// Send WQEs between their first packet and their completion: records in order, each completed after
+// all before it. The requester adds them; acknowledgements and errors complete them.
 #pragma once
 
 #include "completions.h"
@@ -14,10 +14,10 @@ namespace dingo::model {
 
 /// Why a QP stopped sending.
 enum class SendStop : std::uint8_t {
-    kTurnOver,  ///< burst used up or wire busy: more to send at once
+    kTurnOver,  ///< burst used up or wire full: more to send at once
     kIdle,      ///< nothing posted, or not allowed to start
-    kBlocked,   ///< until an acknowledgement or a timer
-    kFetching,  ///< its payload is on the way from far memory
+    kBlocked,   ///< waits for an acknowledgement or a timer
+    kFetching,  ///< payload is in flight from far memory
 };
 
 class SendQueue {
@@ -32,24 +32,24 @@ class SendQueue {
           errors_(errors),
           completions_(completions) {}
 
-    /// Everything before `psn` is acknowledged: completes. False: a READ or atomic before it still
-    /// waits.
+    /// Acknowledges all packets before `psn` and completes their WQEs. Returns false if a READ or
+    /// atomic before `psn` still waits for data.
     bool acknowledge(QueuePair& qp, std::uint32_t psn);
-    /// acknowledge() and what follows from it. False: the response skipped a READ or atomic, or the
-    /// QP failed.
+    /// acknowledge() and its consequences. Returns false if the response skipped a READ or atomic,
+    /// or the QP has failed.
     bool advance(QueuePair& qp, std::uint32_t psn);
-    /// The peer answers: retries and timer start again, and what waited may be sent.
+    /// The peer has answered: resets retries and timer, and schedules waiting packets.
     void after_progress(QueuePair& qp);
-    /// SQD: event SQ_DRAINED when everything begun has completed.
+    /// SQD: raises event SQ_DRAINED once everything begun has completed.
     void check_drained(QueuePair& qp);
 
     // --- errors
-    /// `wqe` is the next of the send queue and cannot be executed: completes in its turn, and none
-    /// behind it starts.
+    /// `wqe`, the next one of the send queue, cannot be executed: it completes in order, and none
+    /// after it starts.
     void push_error(QueuePair& qp, const SendWqe& wqe, WqeFault fault);
-    /// The same for the message whose packets are being sent.
+    /// The same for the message that is being sent.
     void fail_at_cursor(QueuePair& qp, WqeFault fault);
-    /// Completes the oldest with `fault`; the QP goes to ERR, or to SQE when it is not reliable.
+    /// Completes the oldest WQE with `fault`; the QP moves to ERR, or to SQE if it is not reliable.
     void fail_front(QueuePair& qp, WqeFault fault);
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the requester remembers of a send WQE between its first packet and its completion.
-// Everything else is read again from the send queue when a packet must be repeated.
+// State of a send WQE between its first packet and its completion. All else is reread from the send
+// queue if a packet must be repeated.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace dingo::model {
 struct SendRecord {
     std::uint32_t index = 0;  ///< first block, free running
     std::uint32_t first_psn = 0;
-    std::uint32_t packets = 0;   ///< PSNs that the message takes; 0: local operation or error
+    std::uint32_t packets = 0;   ///< number of PSNs of the message; 0: local operation or error
     std::uint32_t length = 0;    ///< bytes of the message
-    std::uint32_t received = 0;  ///< READ, atomic: responses taken
+    std::uint32_t received = 0;  ///< READ, atomic: responses received
     std::uint8_t opcode = 0;     ///< enum wr
     std::uint8_t blocks = 1;
-    std::uint8_t status =
-        DINGO_WCS_SUCCESS;  ///< not SUCCESS: failed locally, completes when its turn comes
+    /// not SUCCESS: failed locally, completes when it is the oldest
+    std::uint8_t status = DINGO_WCS_SUCCESS;
     std::uint8_t vendor_err = DINGO_VERR_NONE;
     bool signaled = false;
 
@@ -28,13 +28,13 @@ struct SendRecord {
         return opcode == DINGO_WR_READ || opcode == DINGO_WR_CMP_SWAP ||
                opcode == DINGO_WR_FETCH_ADD;
     }
-    /// READ or atomic that still waits for data.
+    /// Returns true for a READ or atomic that still waits for data.
     [[nodiscard]] bool waits() const noexcept {
         return wants_response() && packets > 0 && received < packets;
     }
 };
 
-/// Records in SQ order. Positions are free running; storage grows with use up to kMax.
+/// Records in SQ order. Positions are free running; storage grows on demand up to kMax.
 class RecordRing {
   public:
     static constexpr std::uint32_t kMax = 256;

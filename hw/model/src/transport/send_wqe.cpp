@@ -12,9 +12,9 @@ namespace {
 constexpr std::uint8_t kFlagsMask =
     DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK | DINGO_WQE_CTRL_FLAGS_SOLICITED_MASK |
     DINGO_WQE_CTRL_FLAGS_FENCE_MASK | DINGO_WQE_CTRL_FLAGS_INLINE_MASK;
-constexpr std::uint32_t kDataOffset = 32;        // RC, UC: behind ctrl and wqe_rdma
-constexpr std::uint32_t kAtomicDataOffset = 48;  // behind wqe_atomic
-constexpr std::uint32_t kUdDataOffset = 64;      // behind wqe_ud
+constexpr std::uint32_t kDataOffset = 32;        // RC, UC: after ctrl and wqe_rdma
+constexpr std::uint32_t kAtomicDataOffset = 48;  // after wqe_atomic
+constexpr std::uint32_t kUdDataOffset = 64;      // after wqe_ud
 constexpr std::uint32_t kAtomicBytes = 8;
 constexpr std::uint32_t kQpnMask = 0xFFFFFF;
 constexpr std::uint32_t kFlowLabelMask = 0xFFFFF;
@@ -32,7 +32,7 @@ bool SendWqe::is_zero(std::size_t offset, std::size_t bytes) const noexcept {
                        [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Blocks of the ring, or those of them that were pushed.
+/// Reads blocks from the ring, or pushed blocks instead where they exist.
 bool SendWqe::read_blocks(CardContext& card, const QueuePair& qp, std::uint32_t index,
                           std::span<std::byte> to) {
     const std::uint32_t ring_blocks = 1U << qp.log_sq;
@@ -60,7 +60,7 @@ bool SendWqe::fetch(CardContext& card, const QueuePair& qp, std::uint32_t index)
     std::memcpy(&ctrl_, raw_.data(), sizeof ctrl_);
     const std::uint32_t posted = qp.sq_producer - index;
     if (ctrl_.blocks == 0 || ctrl_.blocks > DINGO_SQ_MAX_BLOCKS || ctrl_.blocks > posted)
-        return true;  // check_data() says so
+        return true;  // reported by load()
     blocks_ = ctrl_.blocks;
     const std::size_t rest = blocks_ - 1U;
     return rest == 0 ||

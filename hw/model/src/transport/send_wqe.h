@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A send WQE: fetched from the ring, validated field by field, and its parts by name. The host may
-// write anything there at any time, so only the copy taken by fetch() is looked at.
+// A send WQE: fetched from the ring and validated field by field. The host may write to the ring at
+// any time, so only the copy made by fetch() is used.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace dingo::model {
 
-/// Why a WQE cannot be executed: cqe.status and cqe.vendor_err.
+/// Why a WQE failed: cqe.status and cqe.vendor_err.
 struct WqeFault {
     std::uint8_t status = DINGO_WCS_SUCCESS;
     std::uint8_t vendor_err = DINGO_VERR_NONE;
@@ -23,12 +23,12 @@ struct WqeFault {
 
 class SendWqe {
   public:
-    /// Reads the WQE at block `index` and checks it against the contract and the QP type.
-    /// On a fault opcode() and blocks() are valid as far as they could be read.
+    /// Reads the WQE at block `index` and checks it against the contract and the QP type. After a
+    /// fault opcode() and blocks() are valid as far as they could be read.
     WqeFault load(CardContext& card, const QueuePair& qp, std::uint32_t index);
 
     [[nodiscard]] std::uint8_t opcode() const noexcept { return ctrl_.opcode; }
-    /// 1..SQ_MAX_BLOCKS, and not beyond the producer; 1 when the field is wrong.
+    /// 1..SQ_MAX_BLOCKS, not beyond the producer; 1 if the field is invalid.
     [[nodiscard]] std::uint8_t blocks() const noexcept { return blocks_; }
     [[nodiscard]] bool signaled() const noexcept {
         return flag(DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK);
@@ -38,9 +38,9 @@ class SendWqe {
     }
     [[nodiscard]] bool fence() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_FENCE_MASK); }
     [[nodiscard]] bool is_inline() const noexcept { return flag(DINGO_WQE_CTRL_FLAGS_INLINE_MASK); }
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     [[nodiscard]] std::uint32_t length() const noexcept { return length_; }
-    /// Immediate data as a number.
+    /// Immediate data in host byte order.
     [[nodiscard]] std::uint32_t imm() const noexcept { return __builtin_bswap32(ctrl_.imm); }
     /// SEND_INV, LOCAL_INV: the key.
     [[nodiscard]] std::uint32_t inv_key() const noexcept { return ctrl_.imm; }
@@ -85,7 +85,7 @@ class SendWqe {
     std::uint8_t blocks_ = 1;
 };
 
-/// Opcodes without a message: executed by the card, nothing on the wire.
+/// Operations without a message: executed by the card, nothing is sent.
 constexpr bool is_local_operation(std::uint8_t opcode) noexcept {
     return opcode >= DINGO_WR_LOCAL_INV && opcode <= DINGO_WR_NOP;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One timer a QP, in a binary heap. Moving a deadline later is a store: the heap keeps the earlier
-// key and looks again when it comes due, so that an ACK that restarts the timer costs nothing.
+// One timer per QP, in a binary heap. Moving a deadline to a later time is only a store: the heap
+// keeps the earlier key and corrects it when it expires, so an ACK that restarts the timer is
+// cheap.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +14,22 @@ namespace dingo::model {
 
 struct QueuePair;
 
-/// The hook that a QP carries.
+/// The hook of a QP in the timers.
 struct TimerHook {
     static constexpr std::uint32_t kOut = ~0U;
-    Nanoseconds deadline = kNever;  ///< when the QP wants to be called
-    std::uint32_t position = kOut;  ///< in the heap
+    Nanoseconds deadline = kNever;  ///< current deadline of the QP
+    std::uint32_t position = kOut;  ///< index in the heap
 };
 
 class Timers {
   public:
     /// Sets the deadline of `qp`; kNever disarms it.
     void set(QueuePair& qp, Nanoseconds deadline);
-    /// Forgets `qp` at once: it may be destroyed.
+    /// Removes `qp` at once, which may be destroyed then.
     void remove(QueuePair& qp);
-    /// Takes one QP whose deadline is not after `now` and disarms it; nullptr when there is none.
+    /// Returns a QP whose deadline is not after `now` and disarms it; nullptr if none.
     QueuePair* take_due(Nanoseconds now);
-    /// Earliest deadline; kNever when nothing is armed.
+    /// Earliest deadline; kNever if nothing is armed.
     [[nodiscard]] Nanoseconds earliest() const noexcept {
         return heap_.empty() ? kNever : heap_[0].key;
     }

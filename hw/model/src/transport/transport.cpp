@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The outside of the transport, and its main loop: timers, then a turn for each QP that is ready.
+// Entry points of the transport, and its main loop: timers, then a turn for each QP that is ready.
 #include "transport.h"
 
 #include <algorithm>
@@ -14,11 +14,9 @@
 namespace dingo::model {
 namespace {
 
-/// Blocks of the next QP's send queue that are fetched ahead; a prefetch beyond the ring does
-/// nothing.
+/// Blocks of the next QP's send queue to prefetch; a prefetch beyond the ring is harmless.
 constexpr std::size_t kPrefetchedBlocks = 4;
-/// QPs that wait for far memory run when an access ends. When none ends for this long they run
-/// anyway.
+/// QPs that wait for far memory are checked when an access ends, and at least at this interval.
 constexpr Nanoseconds kFarLook = 100'000'000;
 
 void prefetch_lines(const void* object, std::size_t bytes) {
@@ -28,9 +26,9 @@ void prefetch_lines(const void* object, std::size_t bytes) {
 }
 
 void prefetch_next(const Scheduler& scheduler, CardContext& card) {
-    // With thousands of active QPs every turn begins with a context, and a WQE, that are in no near
-    // cache. They are fetched while other QPs have their turns: the QP first, then what it points
-    // to, then the WQE.
+    // With thousands of active QPs, each turn begins with a context and a WQE that are not in a
+    // near cache. They are prefetched during the turns of other QPs: first the QP, then the objects
+    // that it points to, then the WQE.
     constexpr std::size_t kQp = 2;
     constexpr std::size_t kTransport = 1;
     if (const QueuePair* const qp = scheduler.peek(kQp))
@@ -106,7 +104,7 @@ void Transport::sq_doorbell(QueuePair& qp, std::uint32_t producer) {
 }
 
 void Transport::rq_doorbell(QueuePair& qp, std::uint32_t producer) {
-    const bool shared = qp.rq.record != 0;  // the doorbell only says that there is more
+    const bool shared = qp.rq.record != 0;  // the doorbell only announces more entries
     if (qp.state == QpState::kReset || qp.srq || (!shared && !qp.rq.ring(producer))) {
         parts_->card.count(DINGO_CARD_DB_DROPPED);
         return;
@@ -186,7 +184,7 @@ void Transport::fire(QueuePair& qp) {
 Transport::Turn Transport::serve(QueuePair& qp, unsigned burst) {
     FrameWriter& frame = parts_->frame;
     const Turn did = turn(qp, burst);
-    // A QP that only found the wire full pays nothing: it keeps its turn.
+    // A QP that only found the wire full pays nothing and keeps its turn.
     const std::int64_t cost = did.used == 0 && frame.busy() ? 0 : std::max(did.cost, cost::kStep);
     parts_->scheduler.charge(qp, cost);
     if (!frame.busy()) {
@@ -217,9 +215,9 @@ Transport::Turn Transport::turn(QueuePair& qp, unsigned burst) {
         sends = stop == SendStop::kTurnOver || stop == SendStop::kFetching;
         used += sent;
     }
-    // When the wire is full a QP that could send nothing keeps its place. Otherwise chance decides
+    // If the wire is full, a QP that could send nothing keeps its place. Otherwise chance decides
     // which QP finds room, and some wait longer than their peers' timeouts. A QP without room at
-    // one address only waits for that address (room_waits.h).
+    // one address waits for that address only (room_waits.h).
     if (parts.frame.all_busy() && used == 0)
         parts.scheduler.add_first(qp);
     else if (parts.frame.all_busy() || (more && !parts.frame.busy()))

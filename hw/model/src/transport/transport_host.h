@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the transport needs of the host side.
+// The interface that the transport needs from the host side.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace dingo::model {
 class TransportHost {
   public:
     virtual ~TransportHost() = default;
-    /// The QP whose index and tag are those of `qpn`, or nullptr.
+    /// Returns the QP with this QPN, index and tag, or nullptr.
     virtual QueuePair* find_qp(std::uint32_t qpn) = 0;
-    /// Asynchronous event (enum ev) for the driver; `id` is the QPN or SRQN.
+    /// Raises an asynchronous event (enum ev) for the driver; `id`: the QPN or SRQN.
     virtual void async_event(std::uint8_t kind, std::uint32_t id) = 0;
 };
 

@@ -22,12 +22,12 @@ void UnreliableConnected::receive_unreliable(QueuePair& qp, const packet::Packet
         card_.count(DINGO_CARD_OUT_OF_SEQUENCE);
         qp.count(DINGO_QP_OUT_OF_SEQUENCE);
     } else if (qp.counters[DINGO_QP_OUT_OF_SEQUENCE] == 0) {
-        // Any packet sets the expected PSN: once there was a gap, being expected proves nothing.
+        // Any packet sets the expected PSN, so after a gap a match proves nothing.
         qp.transport->peer.requests = packet.udp_sport;
     }
     p.expected_psn = packet::psn_add(packet.bth.psn, 1);
     if (interrupts)
-        drop_unreliable(qp);  // the message before it has no end
+        drop_unreliable(qp);  // the message before has no end
     if (!op.first && !continues) {
         drop_unreliable(qp);
         return;

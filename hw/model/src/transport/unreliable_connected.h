@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UC responder: nothing is answered; a message with a hole is dropped as a whole and its receive
-// WQE waits for the next one. UC sends by requester.h.
+// UC responder: sends no responses; a message with a gap is dropped as a whole and its receive WQE
+// is used for the next one. The sending half of UC is in requester.h.
 #pragma once
 
 #include "../card_context.h"
@@ -24,14 +24,14 @@ class UnreliableConnected {
           errors_(errors),
           receives_(receives) {}
 
-    /// A packet for a UC QP in RTR or later.
+    /// Receives a packet for a UC QP in RTR or later.
     void receive_unreliable(QueuePair& qp, const packet::Packet& packet);
 
   private:
-    /// False: the packet does not fit, and the message is dropped.
+    /// Returns false if the packet does not fit; the message is dropped.
     bool unreliable_send(QueuePair& qp, const packet::Packet& packet);
     bool unreliable_write(QueuePair& qp, const packet::Packet& packet);
-    /// For a message that takes one. False: there is none, or it is bad and the QP is in ERR.
+    /// Takes a receive. Returns false if there is none, or if it is invalid and the QP is in ERR.
     bool take_receive(QueuePair& qp);
     void drop_unreliable(QueuePair& qp);
 

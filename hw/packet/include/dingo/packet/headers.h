@@ -160,8 +160,8 @@ struct UdpHeader {
 /// Base transport header: three words.
 struct Bth {
     static constexpr std::size_t kBytes = kBthBytes;
-    static constexpr std::size_t kResv8aOffset =
-        4;  ///< FECN, BECN and reserved: masked by the ICRC
+    /// FECN, BECN and reserved: masked by the ICRC
+    static constexpr std::size_t kResv8aOffset = 4;
     struct Word0 {
         using PKey = Bits<0, 16>;
         using TransportVersion = Bits<16, 4>;

@@ -43,8 +43,8 @@ struct Packet : NetworkPath, TransportHeaders {
     std::uint16_t l3_offset = 0;         ///< first byte of the IP header
     std::uint16_t bth_offset = 0;
     std::uint16_t payload_offset = 0;
-    std::uint16_t icrc_offset =
-        0;  ///< the ICRC's four bytes end the packet; Ethernet padding may follow
+    /// the ICRC's four bytes end the packet; Ethernet padding may follow
+    std::uint16_t icrc_offset = 0;
     /// number of packets: of a train (train.h) more than 1; parse() leaves it 1
     std::uint16_t packets = 1;
 
