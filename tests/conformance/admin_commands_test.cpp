@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The admin queue: every command checks every field, and says which one was wrong.
+// The admin queue: every command checks all its fields and names the first invalid one.
 #include "admin_samples.h"
 #include "conformance.h"
 
@@ -55,7 +55,7 @@ TEST_P(AdminCommands, EveryStrayByteBehindACommandIsNamed) {
 }
 
 TEST_P(AdminCommands, NoBitOfACommandIsIgnored) {
-    // With any bit flipped a create command is refused, or does something else that can be undone.
+    // With any bit flipped, a create command is refused, or has another effect that can be undone.
     Card card(engine());
     std::vector<Sample> list = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
     for (const Sample& s : list)
@@ -125,7 +125,7 @@ TEST_P(AdminCommands, ObjectsInUseAreBusy) {
 TEST_P(AdminCommands, BusErrorsAreReportedAndSurvived) {
     Card card(engine());
     dingo_cmd_query_device cmd{};
-    cmd.out_addr = 0x10;  // no memory there
+    cmd.out_addr = 0x10;  // not mapped
     cmd.out_len = 128;
     cmd.out_addr = 8;
     EXPECT_EQ(card.driver.execute(DINGO_OP_QUERY_DEVICE, cmd).status, DINGO_ST_BUS_ERROR);
@@ -133,7 +133,7 @@ TEST_P(AdminCommands, BusErrorsAreReportedAndSurvived) {
     cq.cqn = 3;
     cq.eqn = 1;
     cq.log_size = 9;
-    cq.ring.addr = 0x7000;  // a page list that cannot be read
+    cq.ring.addr = 0x7000;  // an unreadable page list
     cq.ring.levels = 1;
     cq.ring.page_shift = 12;
     EXPECT_EQ(card.driver.execute(DINGO_OP_CREATE_CQ, cq).status, DINGO_ST_BUS_ERROR);

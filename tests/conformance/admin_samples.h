@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Good admin commands, to be sent as they are or spoiled.
+// Valid admin commands, to be sent unchanged or with errors.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace dingo::conformance {
 
-/// A well-formed command, with the size of its structure.
+/// A valid command and the size of its structure.
 struct Sample {
     std::uint16_t opcode;
     std::size_t size;
     std::vector<std::byte> bytes;
 };
 
-/// One of each kind, in an order in which all of them succeed on a card after TestDriver::start();
-/// their memory is new memory of `host`. Only what a card with these capabilities (enum cap) takes.
+/// Returns one command of each kind that a card with these capabilities (enum cap) accepts, in an
+/// order in which all succeed after TestDriver::start(). They use new memory of `host`.
 std::vector<Sample> admin_samples(test::TestHost& host, std::uint64_t capabilities);
 
 }  // namespace dingo::conformance

@@ -17,7 +17,7 @@ std::uint32_t word_at(std::span<const std::byte> bytes, std::size_t at) {
     return word;
 }
 
-/// ln(max(x, 0) + 1) within the error that docs/reference/compute.md states.
+/// Checks ln(max(x, 0) + 1) within the error that docs/reference/compute.md states.
 bool is_log(std::uint32_t bits, std::int32_t x) {
     const double exact = std::log1p(static_cast<double>(std::max(x, 0)));
     const auto nearest = static_cast<float>(exact);
@@ -52,7 +52,6 @@ testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::
     return testing::AssertionSuccess();
 }
 
-/// Bytes with small, negative and large words.
 void expect_choice_by_state(Pair& pair, std::uint32_t direction, std::uint16_t in_rtr) {
     test::TestDriver& d = pair.driver(0);
     const test::TestQp& qp = pair.qp(0);

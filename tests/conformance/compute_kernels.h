@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the compute kernels must do to a message, in plain C++, whichever direction they are set
-// for.
+// Reference implementation of the compute kernels in plain C++, for both directions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ inline constexpr Kernel kAll[] = {kPass, kAddOne, kDlrm};
 
 inline constexpr std::uint32_t kRecordBytes = 192;
 
-/// Lengths of messages around words, records and packets of `mtu` bytes.
+/// Message lengths around words, records and packets of `mtu` bytes.
 inline std::vector<std::uint32_t> odd_lengths(std::uint32_t mtu) {
     return {0,
             1,
@@ -44,15 +43,15 @@ inline std::vector<std::uint32_t> odd_lengths(std::uint32_t mtu) {
             7 * mtu + 5};
 }
 
-/// `out` is the message `in` behind the kernel; tells the first wrong byte.
+/// Checks that `out` is the message `in` transformed by the kernel; names the first wrong byte.
 testing::AssertionResult transformed(const Kernel& kernel, std::span<const std::byte> in,
                                      std::span<const std::byte> out);
 
-/// A kernel of a direction is chosen in RESET and INIT, not in RTS and ERR; in RTR the answer is
-/// `in_rtr`. Leaves the first QP in RTR.
+/// Checks that a direction's kernel can be set in RESET and INIT and not in RTS and ERR, and that
+/// the status in RTR is `in_rtr`. Leaves the first QP in RTR.
 void expect_choice_by_state(Pair& pair, std::uint32_t direction, std::uint16_t in_rtr);
 
-/// Bytes with small, negative and large words.
+/// Fills `bytes` with small, negative and large words.
 void fill_mixed(std::span<std::byte> bytes, std::uint64_t seed);
 
 }  // namespace dingo::conformance

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute slot: each kernel does its arithmetic to what a QP sends, wherever packets are cut
-// and whatever the wire loses, and to nothing else.
+// The compute slot: each kernel transforms what a QP sends, whatever the packet boundaries and
+// losses, and nothing else.
 #include <cstring>
 
 #include "compute_kernels.h"
@@ -263,7 +263,7 @@ TEST_P(Compute, AnyModulusIsRight) {
         ComputePair pair(engine(), kernel);
         constexpr std::uint32_t kBytes = 16 * kRecordBytes;
         fill_mixed(pair.bytes(0, 0, kBytes), modulus);
-        for (std::uint32_t column = 16; column < 24; ++column) {  // around multiples
+        for (std::uint32_t column = 16; column < 24; ++column) {  // around multiples of the modulus
             const std::uint32_t value = modulus * (column - 15) - column % 3;
             std::memcpy(pair.bytes(0, 4ull * column, 4).data(), &value, sizeof value);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What every file of the conformance suite is built from.
+// Common to all files of the conformance suite.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,16 +17,16 @@
 
 namespace dingo::conformance {
 
-/// A test that is run with the name of each engine.
+/// A test that is run for each engine.
 class Conformance : public testing::TestWithParam<std::string> {
   protected:
     [[nodiscard]] const std::string& engine() const { return GetParam(); }
-    /// How often or how much: `few` for an engine that is simulated cycle by cycle.
+    /// Returns an iteration count: `few` for an engine that is simulated cycle by cycle.
     [[nodiscard]] unsigned effort(unsigned many, unsigned few) const {
         return engine() == "rtl" ? few : many;
     }
-    /// The same of what repeats with other random numbers: a third of `few`, unless DINGO_THOROUGH
-    /// is in the environment (suite rtl-thorough).
+    /// The same for loops over random numbers: a third of `few`, unless DINGO_THOROUGH is in the
+    /// environment (suite rtl-thorough).
     [[nodiscard]] unsigned repeats(unsigned many, unsigned few) const {
         return effort(many, thorough() ? few : (few + 2) / 3);
     }
@@ -35,7 +35,7 @@ class Conformance : public testing::TestWithParam<std::string> {
     }
 };
 
-/// True in builds with a sanitizer, where counts are smaller to keep the run short.
+/// True in sanitizer builds, where counts are smaller to keep the run short.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
@@ -43,19 +43,19 @@ inline constexpr bool kSanitized = false;
 #endif
 
 // NOLINTBEGIN(bugprone-macro-parentheses): names of classes and members
-/// Puts the test class `name` into the suite.
+/// Adds the test class `name` to the suite.
 #define CONFORMANCE_SUITE(name)                                                  \
     class name : public Conformance {};                                          \
     INSTANTIATE_TEST_SUITE_P(Conformance, name,                                  \
                              testing::ValuesIn(dingo::test::register_engines()), \
                              [](const auto& engine_of) { return engine_of.param; })
 
-/// Skips the test on an engine without the capability bit.
+/// Skips the test if the engine lacks the capability.
 #define NEEDS(driver, capability)                                        \
     if (((driver).read64(DINGO_REG_CAPS) & DINGO_CAP_##capability) == 0) \
     GTEST_SKIP() << "the engine has no capability " #capability
 
-/// The same where a test could not even begin without it.
+/// The same for tests that cannot create their cards without it.
 #define ENGINE_NEEDS(capability)          \
     test::OneCard capable_card(engine()); \
     NEEDS(capable_card.driver, capability)

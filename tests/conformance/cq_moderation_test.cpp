@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MODIFY_CQ: events that wait for more completions, or for the end of a period.
+// MODIFY_CQ: events delayed until more completions were written, or until a period has ended.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -10,7 +10,7 @@ CONFORMANCE_SUITE(CqModeration);
 namespace {
 
 constexpr Nanoseconds kMicrosecond = 1'000;
-constexpr std::uint16_t kLong = 60'000;  ///< microseconds: no test comes to its end
+constexpr std::uint16_t kLong = 60'000;  ///< microseconds, longer than any test
 
 dingo_admin_cpl moderate(test::TestDriver& driver, std::uint32_t cqn, std::uint16_t count,
                          std::uint16_t period) {
@@ -21,7 +21,7 @@ dingo_admin_cpl moderate(test::TestDriver& driver, std::uint32_t cqn, std::uint1
     return driver.execute(DINGO_OP_MODIFY_CQ, cmd);
 }
 
-/// CQs of completion events since the last call, in their order.
+/// Returns the CQs of completion events since the last call, in order.
 std::vector<std::uint32_t> told(test::TestDriver& driver) {
     std::vector<std::uint32_t> cqns;
     while (const auto event = driver.poll_eq(driver.comp_eq)) {
@@ -32,7 +32,7 @@ std::vector<std::uint32_t> told(test::TestDriver& driver) {
     return cqns;
 }
 
-/// Two cards; the CQ of `card` has moderation.
+/// Two cards; the CQ of card 0 has moderation.
 struct Moderated : Pair {
     Moderated(const std::string& engine, std::uint16_t count, std::uint16_t period,
               const PairOptions& options = {})
@@ -43,13 +43,13 @@ struct Moderated : Pair {
         EXPECT_EQ(moderate(driver(card), cq(card).cqn, count, period).status, DINGO_ST_OK);
     }
     void arm() { driver(0).arm_cq(cq(0)); }
-    /// So many completions, all polled.
+    /// Makes `count` completions, all polled.
     void writes(unsigned count) {
         for (unsigned i = 0; i < count; ++i)
             EXPECT_EQ(complete(write(0, 0, 8)).status, DINGO_WCS_SUCCESS);
     }
     void pass(unsigned microseconds) { cards.run_for(microseconds * kMicrosecond); }
-    /// Events of card 0.
+    /// Returns the number of events of card 0.
     std::size_t events() { return told(driver(0)).size(); }
 };
 

@@ -16,13 +16,12 @@
 namespace dingo::conformance {
 namespace {
 
-// Each operation has places of its own, so that no two of a batch touch the same byte.
+// Each operation has its own memory, so that no two of a batch touch the same byte.
 constexpr std::uint64_t kSlot = 16384;
-constexpr unsigned kSlots = 16;      // operations of a card in a batch
-constexpr std::uint64_t kLocal = 0;  // what requests read from, or READ into
-constexpr std::uint64_t kRemote =
-    kSlots * kSlot;                              // what the peer's requests write to and read from
-constexpr std::uint64_t kReceive = 2 * kRemote;  // what the peer's messages arrive in
+constexpr unsigned kSlots = 16;                    // operations of a card per batch
+constexpr std::uint64_t kLocal = 0;                // source of requests, destination of READs
+constexpr std::uint64_t kRemote = kSlots * kSlot;  // accessed by the peer's requests
+constexpr std::uint64_t kReceive = 2 * kRemote;    // receives of the peer's messages
 constexpr std::uint64_t kBytes = 3 * kRemote;
 
 #define COUNTER_NAME(index, name) std::string_view(name),
@@ -34,8 +33,8 @@ std::uint64_t hash(std::span<const std::byte> bytes) {
         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-/// The part of requests and READ responses that does not depend on when acknowledgements were sent:
-/// not the ACK request bit, not the AETH. For each PSN its first packet counts.
+/// Requests and READ responses without what depends on the time of acknowledgements: the ACK
+/// request bit and the AETH. Only the first packet with each PSN counts.
 class PacketLog {
   public:
     explicit PacketLog(test::TwoCards& cards) {
@@ -107,7 +106,7 @@ class Differential {
     PairOptions pair_options() {
         PairOptions o;
         o.bytes = kBytes;
-        // Enough retries never to run out: how many are left depends on timing.
+        // Enough retries never to run out, as the number left depends on timing.
         o.mtu(static_cast<std::uint8_t>(1 + random_() % 5)).timeout(10, 7);
         o.connect.qp.log_sq = 8;
         o.connect.log_cq = 10;
@@ -173,7 +172,7 @@ class Differential {
         return wr;
     }
 
-    /// Wrong in one way; the receive that it would take stays where it is, or is too short.
+    /// Makes the request invalid in one way, or the receive that it would use too short.
     void spoil(test::SendWr& wr, unsigned card) {
         const bool remote = wr.rkey != 0;
         switch (random_() % 4) {
@@ -275,7 +274,7 @@ class Differential {
         }
     }
 
-    /// How often an engine acknowledges is its own affair.
+    /// How often an engine acknowledges is up to the engine.
     static bool depends_on_time(std::string_view name) {
         constexpr std::array<std::string_view, 4> kFree = {"rdma_tx_packets", "rdma_tx_bytes",
                                                            "rdma_rx_packets", "rdma_rx_bytes"};

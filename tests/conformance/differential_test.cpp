@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every engine does with the same work what the model does: the same packets, completions, events,
-// counters and memory. A clocked card also with its ports waiting at random.
+// All engines handle the same work like the model: same packets, completions, events, counters and
+// memory. A clocked card also with its ports stalled at random.
 #include "differential.h"
 #include "conformance.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random scenarios look the same on every engine: frames, completions, events, counters, memory.
-// With one engine in the build it is compared with itself, which shows that nothing depends on
-// anything but its inputs.
+// Random scenarios give the same trace on every engine: frames, completions, events, counters,
+// memory. With one engine in the build it is compared with itself, which shows that the trace
+// depends on its inputs only.
 #include "conformance.h"
 #include "scenario.h"
 
@@ -10,7 +10,7 @@ namespace dingo::conformance {
 
 CONFORMANCE_SUITE(Equality);
 
-/// Scenarios with and without faults and mistakes, and those of each other test.
+/// Number of scenarios in the first test, and in each other test.
 constexpr unsigned kScenarios = kSanitized ? 40 : 90;
 constexpr unsigned kOthers = kSanitized ? 8 : 50;
 
@@ -24,7 +24,7 @@ TEST_P(Equality, SameScenarioSameTraceOnEveryEngine) {
         const Trace trace = run_scenario(engine(), options);
         ASSERT_FALSE(trace.frames.empty());
         for (const std::string& other : engines) {
-            // A clocked card acknowledges at other moments than one without a clock: it is compared
+            // A clocked card acknowledges at other times than one without a clock: compared only
             // with itself.
             if ((other == "rtl") != (engine() == "rtl"))
                 continue;

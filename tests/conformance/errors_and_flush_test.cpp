@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Errors end to end: right status on both sides, one completion for each request, nothing
-// afterwards.
+// Errors end to end: correct status on both sides, one completion per request, nothing afterwards.
 #include <algorithm>
 
 #include "conformance.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Capability ETH_OFFLOAD: checksums and segmentation of frames that leave, checks of those that
-// come.
+// Capability ETH_OFFLOAD: checksums and segmentation of sent frames, checksum verification of
+// received ones.
 #include "conformance.h"
 #include "tcp_frame.h"
 
@@ -44,12 +44,12 @@ class EthernetOffload : public Conformance {
         desc.arg = static_cast<std::uint16_t>(arg);
         return desc;
     }
-    /// `frame` in one piece.
+    /// Posts `frame` as one descriptor.
     void post(const FrameBytes& frame, std::uint8_t flags, std::size_t start, std::size_t arg) {
         d.post_eth(tx, descriptor(put(frame), frame.size(), kEopBit | flags, start, arg));
         card.settle();
     }
-    /// What was posted last came back in error, and nothing left.
+    /// Expects that the last post completed in error and nothing was sent.
     void expect_refused(const char* why) {
         card.settle();
         const auto entry = d.poll_cq(cq);
@@ -59,7 +59,7 @@ class EthernetOffload : public Conformance {
         EXPECT_TRUE(card.wire.sent.empty()) << why;
         EXPECT_EQ(d.card_stat(DINGO_CARD_ETH_TX_ERRORS), ++errors) << why;
     }
-    /// The segments on the wire are the frame `f` cut at `mss`, each right.
+    /// Expects that the segments on the wire are the frame `f` split at `mss`, each correct.
     void expect_segments(const FrameBytes& whole, const FrameOf& f, std::size_t mss) {
         const Places at(f);
         const std::size_t count = (f.payload + mss - 1) / mss;
@@ -95,9 +95,9 @@ class EthernetOffload : public Conformance {
         EXPECT_EQ(entry->byte_len, whole.size());
         EXPECT_FALSE(d.poll_cq(cq)) << "one completion a frame";
     }
-    /// The number of four-segment sends that may wait for a busy wire: the RTL has a buffer there.
+    /// Most segments that have left the ring although the wire is busy: the RTL has a buffer there.
     std::size_t most_on_their_way() { return engine() == "rtl" ? 3 : 0; }
-    /// The completion of `frame`, received.
+    /// Receives `frame` and returns its completion.
     dingo_cqe received(const FrameBytes& frame) {
         d.post_eth(rx, card.host.alloc(2048), 2048);
         card.receive(frame);
@@ -136,7 +136,7 @@ TEST_P(EthernetOffload, FillsInTheChecksumBehindThePseudoHeadersSum) {
                 ASSERT_EQ(card.wire.sent.size(), 1u);
                 FrameBytes sent = card.wire.sent[0];
                 if (engine() == "rtl" && sent.size() == 60) {
-                    sent.resize(std::min<std::size_t>(whole.size(), 60));  // filled up for the MAC
+                    sent.resize(std::min<std::size_t>(whole.size(), 60));  // padded by the MAC
                 }
                 EXPECT_EQ(sent, whole) << ipv6 << +protocol << ' ' << payload;
                 EXPECT_EQ(d.poll_cq(cq)->status, DINGO_WCS_SUCCESS);
@@ -152,7 +152,7 @@ TEST_P(EthernetOffload, AChecksumOfZeroIsSentAsAllOnes) {
     const Places at(f);
     FrameBytes frame = frame_of(f);
     put16(frame, at.checksum, 0);
-    // The payload brings the sum to all ones, whose complement is 0: "no checksum" in UDP.
+    // The payload makes the sum all ones, whose complement is 0: "no checksum" in UDP.
     put16(frame, at.payload, 0);
     put16(frame, at.payload,
           static_cast<std::uint16_t>(~sum_of(frame, f, at.l4, frame.size(), true)));
@@ -218,7 +218,7 @@ TEST_P(EthernetOffload, CutsALongFrame) {
             f.tcp_flags = 0x10 | kFinPushCwr;
             FrameBytes whole = frame_of(f);
             const Places at(f);
-            put16(whole, at.checksum, 0x1234);  // of no matter
+            put16(whole, at.checksum, 0x1234);  // ignored
             card.wire.sent.clear();
             post(whole, kTsoBit, at.l4, 1400);
             expect_segments(whole, f, 1400);
@@ -422,7 +422,7 @@ TEST_P(EthernetOffload, AUdpChecksumOfZeroIsNoneAlsoWhereTheSumIsRight) {
     put16(frame, at.checksum, 0);
     put16(frame, at.payload, 0xa55a);
     put16(frame, at.payload + 2, 0);
-    // The sum is all ones without a checksum, and with one of all ones, which is what is sent.
+    // The sum is all ones without a checksum and with one of all ones, which is what is sent.
     put16(frame, at.payload + 2,
           static_cast<std::uint16_t>(~sum_of(frame, f, at.l4, frame.size(), true)));
     EXPECT_FALSE(csum_ok(frame));
@@ -435,7 +435,7 @@ TEST_P(EthernetOffload, ZerosWhereOthersHaveAChecksumAreNone) {
     f.to = {0x02, 0x44, 0x49, 0, 0, 1};
     const Places at(f);
     FrameBytes frame = frame_of(f);
-    put16(frame, at.l4 + 6, 0);  // a part of TCP's sequence number
+    put16(frame, at.l4 + 6, 0);  // part of TCP's sequence number
     put16(frame, at.checksum, 0);
     put16(frame, at.checksum,
           static_cast<std::uint16_t>(~sum_of(frame, f, at.l4, frame.size(), true)));

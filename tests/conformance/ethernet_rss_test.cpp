@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Capability ETH_RSS: the ring of a received frame by a key and a table.
+// Capability ETH_RSS: the ring of a received frame is selected by a key and a table.
 #include "conformance.h"
 #include "tcp_frame.h"
 
@@ -34,7 +34,7 @@ class EthernetRss : public Conformance {
                 d.post_eth(rings[n], buffer, 2048);
             }
         }
-        card.settle();  // every doorbell is there before the first frame
+        card.settle();  // all doorbells are handled before the first frame
     }
     static dingo_cmd_set_rss command() {
         dingo_cmd_set_rss cmd{};

@@ -37,7 +37,7 @@ FrameBytes frame_to(const Octets& to, std::size_t size, std::uint16_t type = 0x8
     return frame;
 }
 
-/// IPv4 and UDP, no checksums: enough for the spreading over rings.
+/// IPv4 and UDP without checksums: sufficient for the distribution over rings.
 FrameBytes udp_to(const Octets& to, std::uint16_t source_port, std::uint16_t port) {
     FrameBytes frame = frame_to(to, 64, 0x0800);
     frame[14] = std::byte{0x45};
@@ -50,8 +50,8 @@ FrameBytes udp_to(const Octets& to, std::uint16_t source_port, std::uint16_t por
     return frame;
 }
 
-/// IPv6 of `protocol` (TCP, UDP, ICMPv6), `last` of the destination's bytes, ports or type and
-/// checksum.
+/// IPv6 with `protocol` (TCP, UDP, ICMPv6), `last` byte of the destination, and `l4`: ports, or
+/// type and checksum.
 FrameBytes ipv6_to(std::uint8_t protocol, std::uint8_t last, std::array<std::uint8_t, 4> l4) {
     FrameBytes frame = frame_to(kOwn, 80, 0x86dd);
     frame[14] = std::byte{0x60};
@@ -141,7 +141,7 @@ TEST_P(Ethernet, GathersAFrameAndCompletesItsLastDescriptorOnly) {
     d.post_eth(tx, addr, 14);
     d.post_eth(tx, addr + 14, 1);
     card.settle();
-    EXPECT_TRUE(card.wire.sent.empty());  // the end has not been posted
+    EXPECT_TRUE(card.wire.sent.empty());  // the last descriptor has not been posted
     d.post_eth(tx, addr + 15, 1499, kEop);
     card.settle();
     ASSERT_EQ(card.wire.sent.size(), 1u);
@@ -311,7 +311,7 @@ TEST_P(Ethernet, BusyWireKeepsTheFrameAndAsksToBeCalledAgain) {
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
     card.settle();
     EXPECT_FALSE(d.poll_cq(cq));
-    if (engine() != "rtl") {  // which waits at a handshake: no event to count
+    if (engine() != "rtl") {  // the RTL waits at a handshake: no event to count
         EXPECT_GE(stat(DINGO_CARD_WIRE_BUSY), 1u);
     }
     card.settle();
@@ -390,13 +390,13 @@ TEST_P(Ethernet, DropsWithoutBufferTooLongAndTooShortEachWithItsCounter) {
     card.receive(frame_to(kOwn, 64));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_NO_BUFFER), 1u);
     post_rx(100);
-    card.receive(frame_to(kOwn, 101));  // longer than the buffer, which stays
+    card.receive(frame_to(kOwn, 101));  // longer than the buffer, which is kept
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 1u);
     card.receive(frame_to(kOwn, 1515));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_LONG), 2u);
     card.receive(frame_to(kOwn, 13));
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_SHORT), 1u);
-    card.receive({});  // an AXI-Stream has no such frame
+    card.receive({});  // impossible on AXI-Stream
     EXPECT_EQ(stat(DINGO_CARD_ETH_RX_TOO_SHORT), engine() == "rtl" ? 1u : 2u);
     card.receive(frame_to(kOwn, 100));
     EXPECT_EQ(d.poll_cq(cq)->byte_len, 100u);
@@ -459,7 +459,7 @@ TEST_P(Ethernet, SpreadsFlowsOverRingsAndKeepsEachFlowOnOne) {
             d.post_eth(ring, buffer, 2048);
         }
     }
-    card.settle();  // every doorbell is there before the first frame
+    card.settle();  // all doorbells are handled before the first frame
     std::set<std::uint32_t> used;
     for (std::uint16_t flow = 0; flow < 16; ++flow) {
         std::set<std::uint32_t> of_flow;
@@ -491,13 +491,13 @@ class EthernetFlows : public Ethernet {
                 d.post_eth(ring, buffer, 2048);
             }
         }
-        card.settle();  // every doorbell is there before the first frame
+        card.settle();  // all doorbells are handled before the first frame
     }
     std::uint32_t ring_of(const FrameBytes& frame) {
         card.receive(frame);
         return cqe_qpn(*d.poll_cq(cq));
     }
-    /// The rings that frame_of(0) to frame_of(15) come to.
+    /// Returns the rings that frame_of(0) to frame_of(15) are delivered to.
     template <typename FrameOf>
     std::set<std::uint32_t> rings_of(FrameOf frame_of) {
         std::set<std::uint32_t> used;
@@ -595,7 +595,8 @@ TEST_P(Ethernet, MalformedRoceFramesToUsAreDroppedOthersGoToTheRing) {
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
     EXPECT_FALSE(d.poll_cq(cq));
     d.enable_port(1500, DINGO_CMD_SET_PORT_FLAGS_PROMISC_MASK);
-    card.receive(udp_to(kPeer, 0xC000, DINGO_ROCE_UDP_PORT));  // not ours: what tcpdump sees
+    // for another host: visible to tcpdump
+    card.receive(udp_to(kPeer, 0xC000, DINGO_ROCE_UDP_PORT));
     EXPECT_TRUE(d.poll_cq(cq));
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_MALFORMED), 1u);
 }
@@ -623,7 +624,7 @@ TEST_P(Ethernet, DoorbellsOfOtherPagesOrBeyondTheRingAreDropped) {
     d.doorbell(1, word0, 1);            // not the kernel's page
     d.doorbell(0, word0, 65);           // 64 entries
     d.doorbell(0, word0 | 3, 1);        // no such ring
-    d.doorbell(0, word0 | 1 << 30, 1);  // a bit that this type does not have
+    d.doorbell(0, word0 | 1 << 30, 1);  // a bit that this type does not use
     EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 4u);
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);
     d.post_eth(tx, put(frame_to(kPeer, 64)), 64, kEop);

@@ -7,7 +7,7 @@ namespace dingo::conformance {
 
 CONFORMANCE_SUITE(Events);
 
-/// Card 0 gets or loses its link, and notices.
+/// Connects or disconnects the link of card 0 and lets the card handle it.
 void set_link(Pair& pair, bool up) {
     pair.cards.card(0).engine->set_link(up);
     pair.cards.card(0).settle();
@@ -72,7 +72,7 @@ TEST_P(Events, ArmingAnEqWithWaitingEventsRaisesTheInterruptAtOnce) {
     set_link(pair, false);
     set_link(pair, true);
     pair.cards.host(0).take_msix(0);
-    driver.ring_eq(driver.async_eq);  // the consumer has seen neither of them
+    driver.ring_eq(driver.async_eq);  // the consumer index shows that neither event was seen
     pair.cards.card(0).settle();
     EXPECT_EQ(pair.cards.host(0).take_msix(0), 1u);
 }
@@ -84,8 +84,7 @@ TEST_P(Events, UnreadableAdminRingIsFatalUntilReset) {
     }
     const std::uint64_t ring = driver.read64(DINGO_REG_ASQ_BASE);
     pair.cards.host(0).break_range(ring, 4096);
-    // The index of the ring's producer is the driver's secret: any step forward makes the card
-    // read.
+    // The test does not know the driver's producer index: any step forward makes the card read.
     bool fatal = false;
     for (std::uint32_t index = 1; index < 64 && !fatal; ++index) {
         driver.write32(DINGO_REG_ASQ_DB, index);

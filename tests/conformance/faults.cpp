@@ -75,7 +75,7 @@ bool WireFaults::apply(Fault fault, test::Frame& frame, Nanoseconds delay) {
             frame.delay += delay;
             return true;
         case Fault::kCorrupt: {
-            // From the BTH on, so that the ICRC has to notice.
+            // After the headers below the BTH, so that the ICRC must detect it.
             constexpr std::size_t kIpVersion = 14;
             const bool ipv6 = std::to_integer<unsigned>(frame.bytes[kIpVersion]) >> 4 == 6;
             const std::size_t bth = kIpVersion + (ipv6 ? 40 : 20) + 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Faults on the wire between two cards: chosen frames, or random ones with a seed.
+// Faults on the wire between two cards: for selected frames, or random with a seed.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace dingo::conformance {
 
-/// Which frames a fault concerns; what is not set does not matter.
+/// The frames that a fault applies to; unset fields match any frame.
 struct Match {
     std::optional<unsigned> from{};  ///< sending card
     std::optional<packet::Opcode> opcode{};
     std::optional<std::uint32_t> psn{};
-    /// Any opcode that this says yes to.
+    /// Matches opcodes for which this returns true.
     std::function<bool(const packet::OpcodeTraits&)> kind{};
-    unsigned skip = 0;   ///< lets so many matching frames pass first
-    unsigned count = 1;  ///< then concerns so many
+    unsigned skip = 0;   ///< number of matching frames to let pass first
+    unsigned count = 1;  ///< number of frames to apply the fault to then
 };
 
 enum class Fault : std::uint8_t { kDrop, kDuplicate, kDelay, kCorrupt };
 
-/// Chances of each fault for every frame, both ways.
+/// Probabilities of each fault, for every frame in both directions.
 struct RandomFaults {
     double drop = 0;
     double duplicate = 0;
@@ -36,7 +36,7 @@ struct RandomFaults {
     std::uint64_t seed = 1;
 };
 
-/// Takes over the wire's hook for as long as it lives.
+/// Owns the wire's hook while it exists.
 class WireFaults {
   public:
     explicit WireFaults(test::TwoCards& cards);
@@ -44,7 +44,7 @@ class WireFaults {
     WireFaults(const WireFaults&) = delete;
     WireFaults& operator=(const WireFaults&) = delete;
 
-    /// `delay`: how much later a delayed or duplicated frame comes.
+    /// `delay`: additional delay of a delayed or duplicated frame.
     void add(Fault fault, Match match, Nanoseconds delay = 50'000);
     void add_random(const RandomFaults& faults);
     void clear() {
@@ -52,8 +52,8 @@ class WireFaults {
         random_.reset();
     }
 
-    std::uint64_t frames = 0;   ///< seen, RoCE or not
-    std::uint64_t injured = 0;  ///< that a fault was done to
+    std::uint64_t frames = 0;   ///< all frames, RoCE or not
+    std::uint64_t injured = 0;  ///< frames with a fault applied
 
   private:
     struct Rule {
@@ -71,12 +71,12 @@ class WireFaults {
     std::mt19937_64 generator_;
 };
 
-/// Frames of one direction as lines of text, for comparing what two runs put on the wire.
+/// Frames of both directions as lines of text, to compare what two runs put on the wire.
 class FrameLog {
   public:
     explicit FrameLog(test::TwoCards& cards);
     [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
-    /// Frames from a card with this opcode.
+    /// Returns the number of frames from a card with this opcode.
     [[nodiscard]] unsigned count(unsigned from, packet::Opcode opcode) const;
     void clear() {
         lines_.clear();

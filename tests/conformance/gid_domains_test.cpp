@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Domains: which GID table entries are there for which QPs.
+// GID domains: which GID table entries are visible to which QPs.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -14,10 +14,10 @@ using Octets = std::uint8_t[16];
 constexpr std::uint32_t kQkey = 0x11111111;
 constexpr std::uint16_t kOwn = 7;
 constexpr std::uint16_t kForeign = 8;
-/// Indexes of the GID table: for all; for QPs of kOwn; for those of kForeign.
+/// Indexes of the GID table: shared; for QPs of kOwn; for QPs of kForeign.
 enum Entry : std::uint16_t { kShared = 0, kOwnEntry = 2, kForeignEntry = 3 };
 
-/// 10.77.ENTRY.CARD; entry 0 is that of TwoCards.
+/// Sets 10.77.ENTRY.CARD; entry 0 is that of TwoCards.
 void gid_of(Octets& gid, unsigned card, unsigned entry) {
     const std::uint8_t made[] = {10, 77, static_cast<std::uint8_t>(entry),
                                  static_cast<std::uint8_t>(1 + card)};
@@ -26,7 +26,7 @@ void gid_of(Octets& gid, unsigned card, unsigned entry) {
     std::ranges::copy(made, gid + 12);
 }
 
-/// Two cards with UD QPs that have the entries above; their QPs belong to `domain[card]`.
+/// Two cards with UD QPs and the entries above; their QPs belong to `domain[card]`.
 struct Cards {
     Cards(const std::string& engine, std::array<std::uint16_t, 2> domain) : cards(engine, engine) {
         for (unsigned i = 0; i < 2; ++i) {
@@ -49,7 +49,7 @@ struct Cards {
         }
     }
     test::TestDriver& driver(unsigned i) { return cards.driver(i); }
-    /// From card 0 with the address of entry `from` to card 1's of entry `to`.
+    /// Sends from card 0 with the address of entry `from` to the address of entry `to` of card 1.
     dingo_cqe send(unsigned from, unsigned to) {
         test::SendWr wr;
         wr.sges = {mr[0].sge(0, 64)};
@@ -96,7 +96,7 @@ TEST_P(GidDomains, ADatagramWithAnAddressOfAnotherDomainIsAnError) {
     EXPECT_EQ(d.driver(0).card_stat(DINGO_CARD_RDMA_TX_PACKETS), sent);
     EXPECT_EQ(d.driver(0).card_stat(DINGO_CARD_GID_DENIED), 1U);
     EXPECT_EQ(d.driver(0).query_qp(d.qp[0].qpn).state, DINGO_QPS_SQE);
-    // As an entry that is not valid, but that is not counted here.
+    // The same status for an invalid entry, which is not counted here.
     d.driver(0).to_state(d.qp[0], DINGO_QPS_RTS);
     EXPECT_EQ(d.send(200, kShared).vendor_err, DINGO_VERR_GID);
     EXPECT_EQ(d.driver(0).card_stat(DINGO_CARD_GID_DENIED), 1U);

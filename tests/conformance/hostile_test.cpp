@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whatever a hostile driver, application or peer does, the card neither crashes nor hangs nor
-// touches memory that it was not given. Random, seeded, bounded; runs under the sanitizers with
-// smaller counts.
+// Whatever a hostile driver, application or peer does, the card does not crash, hang, or access
+// memory that it was not given. Random, seeded, bounded; with smaller counts under sanitizers.
 #include <random>
 
 #include "admin_samples.h"
@@ -12,7 +11,7 @@
 namespace dingo::conformance {
 namespace {
 
-/// A card with something of everything on it, and commands near those that made it.
+/// A card with objects of all kinds, and commands similar to those that created them.
 class Target : public test::OneCard {
   public:
     explicit Target(const std::string& name, std::uint64_t seed) : OneCard(name), random(seed) {
@@ -28,7 +27,7 @@ class Target : public test::OneCard {
         to_rts();
         mr = driver.create_mr(1u << 16, kAllAccess);
     }
-    /// The QP is in RTS again, whatever happened to it; a new card when the old one is beyond that.
+    /// Brings the QP back to RTS; recreates the objects if that is impossible.
     void revive() {
         try {
             if ((driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK) == 0) {
@@ -40,7 +39,7 @@ class Target : public test::OneCard {
                 to_rts();
                 return;
             }
-        } catch (const test::AdminError&) {  // the QP is gone
+        } catch (const test::AdminError&) {  // the QP was destroyed
         }
         prepare();
     }
@@ -61,7 +60,7 @@ class Target : public test::OneCard {
         }
         driver.ring_eq(driver.async_eq);
     }
-    /// The card still answers; throws when it does not.
+    /// Returns true if the card still answers; throws if it does not.
     bool alive() {
         if ((driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_READY_MASK) == 0)
             return false;
@@ -82,7 +81,7 @@ class Target : public test::OneCard {
     test::Mr mr;
 };
 
-/// A value that is sometimes small, sometimes an edge, sometimes anything.
+/// A value that is sometimes small, sometimes at a boundary, sometimes arbitrary.
 std::uint64_t odd_value(std::mt19937_64& random) {
     switch (random() % 4) {
         case 0:
@@ -101,7 +100,7 @@ std::uint64_t odd_value(std::mt19937_64& random) {
 CONFORMANCE_SUITE(Hostile);
 
 TEST_P(Hostile, RandomAdminCommands) {
-    // Half begin as good commands.
+    // Half of them start as valid commands.
     Target card(engine(), 1);
     std::vector<Sample> good = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
     std::array<unsigned, DINGO_ST_UNSUPPORTED + 1> seen{};
@@ -120,7 +119,7 @@ TEST_P(Hostile, RandomAdminCommands) {
             const std::size_t at = 8 + card.random() % 13 * 8 + card.random() % 8 / width * width;
             std::memcpy(bytes.data() + at, &value, std::min(width, bytes.size() - at));
         }
-        if (card.random() % 4 == 0) {  // another opcode: mostly a known one, they are below 0x80
+        if (card.random() % 4 == 0) {  // another opcode, usually a known one: those are below 0x80
             const auto opcode = static_cast<std::uint16_t>(
                 card.random() % (card.random() % 8 == 0 ? 0x10000 : 0x72));
             std::memcpy(bytes.data(), &opcode, sizeof opcode);
@@ -131,7 +130,7 @@ TEST_P(Hostile, RandomAdminCommands) {
         ++seen[completion.status];
         if (i % 64 == 0)
             card.breathe();
-        if (i % 1'000 == 999) {  // a fresh start: by now the numbers are taken or gone
+        if (i % 1'000 == 999) {  // start again: by now the numbers are used up or destroyed
             card.prepare();
             if (i % 100'000 == 99'999)
                 good = admin_samples(card.host, card.driver.read64(DINGO_REG_CAPS));
@@ -154,7 +153,7 @@ TEST_P(Hostile, MutatedGoodCommands) {
         modify.qpn = card.qp.qpn;
         modify.mask = static_cast<std::uint32_t>(card.random() & 0x1fffff);
         modify.next_state = card.random() % 8;
-        if (card.random() % 2 == 0) {  // else plain good transitions, with a few bits too many
+        if (card.random() % 2 == 0) {  // otherwise valid transitions with a few extra bits
             random_bytes(std::as_writable_bytes(std::span(&modify.attr, 1)), card.random());
         } else {
             modify.mask = DINGO_QPM_STATE | (card.random() % 4 == 0 ? 1u << card.random() % 21 : 0);
@@ -198,7 +197,7 @@ TEST_P(Hostile, RandomRegisterAccess) {
         offset = offset / size * size;
         if (card.random() % 4 == 0) {
             card.engine->mmio_read(bar, offset, size);
-        } else if (card.random() % 4 == 0) {  // an admin queue that could be one, somewhere
+        } else if (card.random() % 4 == 0) {  // a plausible admin queue at a random address
             const std::uint64_t base =
                 card.random() % 2 == 0 ? card.memory + 8192 : odd_value(card.random) << 12;
             card.driver.write64(card.random() % 2 == 0 ? DINGO_REG_ASQ_BASE : DINGO_REG_ACQ_BASE,
@@ -212,7 +211,7 @@ TEST_P(Hostile, RandomRegisterAccess) {
         }
         if (i % 32 == 0)
             card.breathe();
-        if (i % 100 == 99) {  // a card with its objects again
+        if (i % 100 == 99) {  // recreate the objects
             fatal += (card.driver.read32(DINGO_REG_STATUS) & DINGO_STATUS_FATAL_MASK) != 0;
             card.prepare();
         }
@@ -236,7 +235,7 @@ TEST_P(Hostile, RandomDoorbells) {
             object = static_cast<std::uint32_t>(card.random() & 0xffffff);
         const std::uint32_t extra =
             card.random() % 8 == 0 ? static_cast<std::uint32_t>(card.random() % 16) << 28 : 0;
-        // Mostly a step forward, sometimes any index.
+        // Usually a step forward, sometimes an arbitrary index.
         auto index = static_cast<std::uint32_t>(odd_value(card.random));
         if (card.random() % 3 != 0)
             index = type == DINGO_DB_SQ   ? card.qp.sq_producer += card.random() % 6
@@ -251,7 +250,7 @@ TEST_P(Hostile, RandomDoorbells) {
             card.drain();
             fill(card.qp.sq, 64 * DINGO_SQ_BLOCK);
             fill(card.qp.rq, 4096);
-            for (unsigned block = 0; block < 64; ++block) {  // opcodes and sizes that can be
+            for (unsigned block = 0; block < 64; ++block) {  // plausible opcodes and sizes
                 dingo_wqe_ctrl ctrl{};
                 ctrl.opcode = static_cast<std::uint8_t>(card.random() % 12);
                 ctrl.flags = static_cast<std::uint8_t>(card.random() % 16);
@@ -273,7 +272,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
     const unsigned rounds = repeats(100'000, 2'000);
     Pair pair(engine(), PairOptions().timeout(1, 1));
     std::mt19937_64 random(5);
-    // Everything outside rings and regions is watched.
+    // Watches all memory outside rings and regions.
     std::array<bool, 2> stray{};
     for (unsigned c = 0; c < 2; ++c) {
         pair.cards.host(c).pointers = false;
@@ -285,7 +284,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
     std::array<unsigned, 256> statuses{};
     for (unsigned i = 0; i < rounds; ++i) {
         const unsigned c = random() % 2;
-        if (pair.state(c) != DINGO_QPS_RTS) {  // both sides anew
+        if (pair.state(c) != DINGO_QPS_RTS) {  // reset both sides
             for (unsigned k = 0; k < 2; ++k) {
                 pair.driver(k).to_state(pair.qp(k), DINGO_QPS_RESET);
                 pair.qp(k).sq_producer = pair.qp(k).rq_producer = 0;
@@ -296,7 +295,7 @@ TEST_P(Hostile, RandomWorkRequestsTouchOnlyTheirRegions) {
                 pair.driver(k).bring_up(pair.qp(k), path);
             }
         }
-        // A good request with a few bytes changed, or plain noise.
+        // A valid request with a few bytes changed, or random bytes.
         test::SendWr wr = pair.write(random() % 1000, random() % 1000, random() % 2000);
         wr.opcode = random() % 12;
         std::vector<std::byte> blocks = test::encode(wr, false);
@@ -337,7 +336,7 @@ TEST_P(Hostile, RandomFrames) {
     Target card(engine(), 6);
     const std::vector<std::byte> before(card.host.bytes(card.memory, 4096).begin(),
                                         card.host.bytes(card.memory, 4096).end());
-    // Good frames of each opcode with odd fields; a third of them damaged, most of these by the
+    // Valid frames of each opcode with random fields; a third of them damaged, most of these in the
     // ICRC.
     std::uint32_t expected = 0;
     for (unsigned i = 0; i < effort(300'000, 6'000); ++i) {
@@ -356,7 +355,7 @@ TEST_P(Hostile, RandomFrames) {
         text.bth.ack_req = card.random() % 2 == 0;
         text.reth = {odd_value(card.random), card.random() % 2 == 0 ? card.mr.key : 7,
                      static_cast<std::uint32_t>(odd_value(card.random))};
-        if (card.random() % 2 == 0) {  // a request that fits its region
+        if (card.random() % 2 == 0) {  // a request inside its region
             text.reth = {card.mr.iova + card.random() % 1024, card.mr.key, 0};
             text.atomic_eth.va = card.mr.iova;
         }

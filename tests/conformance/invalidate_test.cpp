@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// SEND with invalidate: the key is dead before the receiver sees the completion.
+// SEND with invalidate: the key is invalid before the receiver sees the completion.
 #include "conformance.h"
 
 namespace dingo::conformance {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// As many objects as the card says, not one more, and again after all are gone.
+// As many objects as the card reports, not one more, and again after all were destroyed.
 #include "conformance.h"
 
 namespace dingo::conformance {

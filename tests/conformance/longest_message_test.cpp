@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Messages of 2^31 bytes, moved to their end. The regions are long and their memory is not: all
-// pages of the page list but the last are the same one.
+// Complete messages of 2^31 bytes. The regions are long, but not their memory: all entries of the
+// page list except the last are the same page.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -11,12 +11,12 @@ constexpr std::uint32_t kLength = 1u << 31;
 constexpr unsigned kPageShift = 21;
 constexpr std::uint64_t kPage = 1u << kPageShift;
 constexpr std::size_t kPages = kLength >> kPageShift;
-/// A simulated engine would need too much real time: half a million packets.
+/// Skip reason: half a million packets take a simulated engine too long.
 const char* const kOnlyFast = "half a million packets: on the model only";
 
 struct LongRegion {
     test::Mr mr;
-    std::uint64_t body = 0;  ///< bus address of the page that is repeated
+    std::uint64_t body = 0;  ///< bus address of the repeated page
     std::uint64_t last = 0;
 
     LongRegion(test::TestDriver& driver, std::uint64_t seed) {
@@ -60,7 +60,7 @@ class LongestMessage : public Conformance {
         for (const auto& [a, b] : {std::pair(local.body, remote.body), {local.last, remote.last}})
             EXPECT_TRUE(std::ranges::equal(pair.cards.host(0).bytes(a, kPage),
                                            pair.cards.host(1).bytes(b, kPage)));
-        // The next message finds both ends where they should be.
+        // The next message shows that both ends have the expected state.
         pair.fill(0, 0, 5000, 3);
         EXPECT_EQ(pair.complete(pair.write(0, 0, 5000)).status, DINGO_WCS_SUCCESS);
         EXPECT_TRUE(pair.same(0, 0, 5000));

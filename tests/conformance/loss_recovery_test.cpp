@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Lost, repeated, late and damaged frames: the data arrives all the same, once, with little noise.
+// Lost, duplicated, late and damaged frames: the data still arrive, once, with few retransmissions.
 #include "conformance.h"
 #include "dingo/packet/aeth.h"
 #include "faults.h"
@@ -10,7 +10,8 @@ namespace {
 
 using packet::Opcode;
 
-/// A mix of every RC operation in both directions; checks every byte. Gives the bytes moved.
+/// Runs a mix of all RC operations in both directions and checks every byte. Returns the bytes
+/// moved.
 std::uint64_t run_mix(Pair& pair, unsigned rounds, std::uint32_t bytes, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::uint64_t moved = 0;
@@ -108,7 +109,7 @@ TEST_P(LossRecovery, LostReadRequestAndEachLostResponse) {
 }
 
 TEST_P(LossRecovery, EveryFrameOfAMixLostOnce) {
-    // First a run without faults to learn how many frames there are, then one run per frame.
+    // First a run without faults to count the frames, then one run per frame.
     std::uint64_t frames = 0;
     {
         Pair pair(engine());
@@ -176,7 +177,7 @@ TEST_P(LossRecovery, RandomLossAtThreeRates) {
 }
 
 TEST_P(LossRecovery, ThirtyPercentLossArrivesIntactOrFailsCleanly) {
-    // Eight tries are not always enough at this rate: then the QP fails, and says so on its side.
+    // Eight attempts are not always enough at this rate: then the QP fails and reports it.
     unsigned arrived = 0;
     unsigned failed = 0;
     for (unsigned seed = 1; seed <= (kSanitized ? 20u : repeats(100, 40)); ++seed) {

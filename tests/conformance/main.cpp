@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The suite runs once for each engine of this build: tests/support/engines.cpp names them.
+// Runs the suite for each engine of this build: tests/support/engines.cpp lists them.
 #include <gtest/gtest.h>
 
 #include "engines.h"

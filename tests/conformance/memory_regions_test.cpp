@@ -17,7 +17,7 @@ TEST_P(MemoryRegions, PageListsOfBothLevelsAndOddOffsets) {
             const dingo_mem mem = pair.driver(1).page_list(pages, levels, 12, offset);
             constexpr std::uint64_t kIova = 0x7000'0000'0123;
             const test::Mr mr = pair.driver(1).create_mr(mem, kIova, length, kAllAccess);
-            // Across the boundary of the two leaves where there are two.
+            // With two leaves, across their boundary.
             const std::uint64_t at = levels == 1 ? 4000 : 511 * 4096 + 1000;
             test::SendWr wr = pair.write(0, 0, 9000);
             wr.raddr = kIova + at;

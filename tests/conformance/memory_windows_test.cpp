@@ -6,7 +6,7 @@
 namespace dingo::conformance {
 namespace {
 
-/// Binds a window on card 1 over [offset, offset + length) of its region; gives the completion.
+/// Binds a window on card 1 to [offset, offset + length) of its region; returns the completion.
 dingo_cqe bind(Pair& pair, test::Mr& window, std::uint64_t offset, std::uint64_t length,
                std::uint32_t access, std::uint32_t key_step = 1) {
     test::SendWr wr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MODIFY_QP: every pair of states with the right mask, a bit too few and a bit too many. The
-// expectations are the transition table of the InfiniBand specification as ib_modify_qp_is_ok() of
-// the kernel applies it.
+// MODIFY_QP: every pair of states with the right mask, one bit too few and one too many. Expected
+// is the transition table of the InfiniBand specification as implemented by ib_modify_qp_is_ok() of
+// the kernel.
 #include <algorithm>
 
 #include "conformance.h"
@@ -79,7 +79,7 @@ std::vector<Rule> table(std::uint8_t kind) {
     return rules;
 }
 
-/// A QP brought to a state, and commands on it.
+/// A QP in a given state, and commands on it.
 class Subject {
   public:
     Subject(const std::string& engine, std::uint8_t kind) : cards_(engine, engine) {
@@ -105,7 +105,7 @@ class Subject {
         if (state == DINGO_QPS_SQD)
             driver().to_state(qp_, state);
     }
-    /// MODIFY_QP with attributes that are all valid and differ from what bring_to() gave.
+    /// MODIFY_QP with attributes that are all valid and differ from those set by bring_to().
     std::uint32_t modify(std::uint8_t from, std::uint8_t to, std::uint32_t mask) {
         const auto path = cards_.path_to(1, 0x4321);
         dingo_cmd_modify_qp cmd{};
@@ -178,7 +178,7 @@ void check_pair(Subject& subject, const std::vector<Rule>& rules, std::uint8_t f
     }
     for (std::uint32_t mask : {rule->required, rule->required | rule->optional}) {
         subject.bring_to(from);
-        // CUR_STATE names only states that a QP can leave by itself.
+        // CUR_STATE may name only states that a QP can leave on its own.
         if (from == DINGO_QPS_RESET || from == DINGO_QPS_INIT || from == DINGO_QPS_ERR)
             mask &= ~std::uint32_t{DINGO_QPM_CUR_STATE};
         EXPECT_EQ(subject.modify(from, to, mask), DINGO_ST_OK) << what << ", mask " << mask;

@@ -48,7 +48,7 @@ TEST_P(MtuAndLength, LongestMessageIsStarted) {
     FrameLog log(pair.cards);
     test::SendWr wr = pair.read(0, 0, 0);
     wr.sges = {pair.mr[0].sge(0, 1u << 30), pair.mr[0].sge(0, 1u << 30)};
-    wr.rkey ^= 0x4000;  // the peer refuses it, so that 2 GiB need not be moved
+    wr.rkey ^= 0x4000;  // refused by the peer, so that 2 GiB need not be moved
     EXPECT_EQ(pair.complete(wr).status, DINGO_WCS_REM_ACCESS_ERR);
     ASSERT_FALSE(log.lines().empty());
     EXPECT_NE(log.lines()[0].find("len=2147483648"), std::string::npos) << log.lines()[0];

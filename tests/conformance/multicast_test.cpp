@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Datagrams to multicast groups: which QPs get a copy, and what losing one means for the others.
+// Datagrams to multicast groups: which QPs get a copy, and the effect of losing one on the others.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -13,7 +13,7 @@ constexpr std::uint32_t kGrh = 40;
 constexpr GidBytes kGroup4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3};
 constexpr GidBytes kGroup6 = {0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4};
 
-/// Two cards, some UD QPs on each; member(card, n) is the n-th.
+/// Two cards with some UD QPs each.
 struct Groups {
     static constexpr unsigned kQps = 3;
 
@@ -45,7 +45,7 @@ struct Groups {
         driver(i).post_recv(qp[i][n], n, {mr[i].sge(at(n), bytes)});
     }
     static std::uint64_t at(unsigned n) { return (n + 1) * std::uint64_t{8192}; }
-    /// From QP 0 of card 0.
+    /// Sends from QP 0 of card 0.
     void send(std::uint32_t length, std::uint32_t qkey = kQkey) {
         test::SendWr wr;
         wr.sges = {mr[0].sge(0, length)};
@@ -59,7 +59,7 @@ struct Groups {
         std::ranges::copy(mac, wr.ud.dmac);
         driver(0).post_send(qp[0][0], wr);
     }
-    /// What came of a send: the next completion that is not of a send.
+    /// Returns the next completion of a receive, if any.
     std::optional<dingo_cqe> received(unsigned i, unsigned n) {
         cards.settle();
         while (auto cqe = driver(i).poll_cq(cq[i][n]))
@@ -92,7 +92,7 @@ TEST_P(Multicast, EveryAttachedQpGetsACopyWithTheNetworkHeader) {
             ASSERT_EQ(g.attach(1, n), DINGO_ST_OK);
             g.receive(1, n);
         }
-        g.receive(1, 2);  // of no group
+        g.receive(1, 2);  // not in the group
         g.send(1000);
         for (const unsigned n : {0u, 1u}) {
             const auto cqe = g.received(1, n);
@@ -312,7 +312,7 @@ TEST_P(Multicast, ACardWithoutTheCapabilityDropsAndCounts) {
         g.send(64);
         EXPECT_FALSE(g.received(1, 0));
         EXPECT_EQ(g.stat(1, DINGO_CARD_ETH_RX_FILTERED), 1u) << "nobody's MAC address";
-        dingo_cmd_set_mac mac{};  // as the stack does when it joins
+        dingo_cmd_set_mac mac{};  // as the network stack does when it joins
         mac.index = 5;
         mac.valid = 1;
         std::memcpy(mac.mac, gid == 0 ? "\x01\x00\x5e" : "\x33\x33", gid == 0 ? 3 : 2);
@@ -327,7 +327,7 @@ TEST_P(Multicast, ACardWithoutTheCapabilityDropsAndCounts) {
 }
 
 TEST_P(Multicast, ACardWithoutTheCapabilityRefuses) {
-    // RTL has none; the model is told so.
+    // The RTL lacks it; the model is configured without it.
     EngineConfig config;
     config.withheld = DINGO_CAP_MCAST;
     test::OneCard card(engine(), config);

@@ -7,8 +7,8 @@
 
 namespace dingo::conformance {
 
-// Compiled without optimization, as tests are: eight bytes a step, and no function of a library for
-// each.
+// Compiled without optimization, like all tests: so eight bytes per step, and no library function
+// for each.
 void random_bytes(std::span<std::byte> out, std::uint64_t seed) {
     std::uint64_t state = seed;
     for (std::size_t i = 0; i < out.size(); i += sizeof state) {

@@ -38,7 +38,7 @@ struct PairOptions {
     }
 };
 
-/// Card 0 is the requester of most tests, card 1 the responder.
+/// Card 0 is the requester in most tests, card 1 the responder.
 class Pair {
   public:
     explicit Pair(const std::string& engine, const PairOptions& options = {});
@@ -46,16 +46,16 @@ class Pair {
     test::TestDriver& driver(unsigned card) { return cards.driver(card); }
     test::TestQp& qp(unsigned card) { return link.qp[card]; }
     test::Cq& cq(unsigned card) { return link.cq[card]; }
-    /// Bytes of the card's region.
+    /// Returns bytes of the card's region.
     std::span<std::byte> bytes(unsigned card, std::uint64_t offset, std::uint64_t length) {
         return cards.host(card).bytes(mr[card].bus + offset, length);
     }
-    /// Writes pseudo-random bytes that depend on `seed`.
+    /// Fills with pseudo-random bytes that depend on `seed`.
     void fill(unsigned card, std::uint64_t offset, std::uint64_t length, std::uint64_t seed);
-    /// The two ranges hold the same bytes.
+    /// Returns true if the two ranges have equal content.
     bool same(std::uint64_t offset0, std::uint64_t offset1, std::uint64_t length);
 
-    /// Work requests of card 0 on its region and the region of card 1.
+    /// Work requests of card 0 from its region to the region of card 1.
     test::SendWr rdma(std::uint8_t opcode, std::uint64_t local, std::uint64_t remote,
                       std::uint32_t length) const;
     test::SendWr write(std::uint64_t local, std::uint64_t remote, std::uint32_t length) const {
@@ -69,11 +69,11 @@ class Pair {
 
     /// Posts on card 0.
     std::uint32_t post(const test::SendWr& wr) { return driver(0).post_send(qp(0), wr); }
-    /// Receive entry on card 1.
+    /// Posts a receive on card 1.
     void post_recv(std::uint32_t tag, std::uint64_t offset, std::uint32_t length) {
         driver(1).post_recv(qp(1), tag, {mr[1].sge(offset, length)});
     }
-    /// The next completion of a card; throws when none comes.
+    /// Returns the next completion of a card; throws if none arrives.
     dingo_cqe wait(unsigned card = 0) { return cards.wait_cq(card, cq(card)); }
     /// Posts on card 0 and waits for its completion.
     dingo_cqe complete(const test::SendWr& wr) {
@@ -84,9 +84,9 @@ class Pair {
         return driver(card).card_stat(counter);
     }
     std::uint8_t state(unsigned card) { return driver(card).query_qp(qp(card).qpn).state; }
-    /// The next asynchronous event of a card, or 0.
+    /// Returns the next asynchronous event of a card, or 0.
     std::uint8_t event(unsigned card);
-    /// Whether a completion is waiting on the card.
+    /// Returns true if no completion is queued on the card.
     bool idle(unsigned card) { return !driver(card).poll_cq(cq(card)).has_value(); }
 
     test::TwoCards cards;
@@ -94,14 +94,14 @@ class Pair {
     std::array<test::Mr, 2> mr;
 };
 
-/// PAUSE_MR; returns as soon as the completion is there: a card that is simulated cycle by cycle is
-/// then in the middle of whatever it does. Not a moment later may it touch the region.
+/// PAUSE_MR; returns as soon as it has completed: a card simulated cycle by cycle is then in the
+/// middle of other work. From that moment it must not access the region.
 dingo_admin_cpl pause_at_once(test::TwoCards& cards, unsigned card, std::uint32_t key);
 
-/// Pseudo-random bytes: byte i of stream `seed`.
+/// Fills with pseudo-random bytes: byte i of stream `seed`.
 void random_bytes(std::span<std::byte> out, std::uint64_t seed);
 bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other);
-/// Each of them is `value`.
+/// Returns true if all bytes are `value`.
 bool all_bytes(std::span<const std::byte> bytes, std::byte value);
 
 }  // namespace dingo::conformance

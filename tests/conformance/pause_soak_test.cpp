@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random requests of several QPs both ways, while the regions of both cards are paused and moved at
-// any moment and the wire loses frames: everything completes, and every byte is right.
+// Random requests of several QPs in both directions while the regions of both cards are paused and
+// moved at any time and the wire loses frames: everything completes, and every byte is correct.
 #include "conformance.h"
 #include "faults.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned kQps = 3;
 constexpr std::uint32_t kSlot = 8192;
-constexpr unsigned kSlots = 16;  ///< of a QP: requests of a round
+constexpr unsigned kSlots = 16;  ///< requests per QP and round
 constexpr std::uint32_t kRegion = kQps * kSlots * kSlot;
 constexpr std::uint64_t kAdd = 0x0102030405060708;
 
@@ -30,7 +30,7 @@ class Soak {
             faults_.add_random({.drop = drop, .seed = seed});
     }
 
-    /// False: something is wrong, and has been told.
+    /// Returns false after a failure, which is reported.
     bool round() {
         for (unsigned card = 0; card < 2; ++card)
             random_bytes(bytes(card, 0, kRegion), random_());
@@ -41,7 +41,7 @@ class Soak {
         while (done_ < requests_.size()) {
             std::uint64_t steps = roll(roll(8) == 0 ? 60 : 5);
             cards_.run_until([&] { return take() || steps-- == 0; }, 3'000'000);
-            cards_.step();  // commands find the cards at the present time
+            cards_.step();  // so that commands find the cards at the current time
             const unsigned card = static_cast<unsigned>(roll(2));
             if (paused_[card])
                 move(card);
@@ -67,7 +67,7 @@ class Soak {
         std::uint8_t opcode;
         unsigned from;  ///< card
         std::uint32_t length;
-        std::uint64_t word;  ///< of an atomic, before
+        std::uint64_t word;  ///< expected old value of an atomic
     };
 
     std::span<std::byte> bytes(unsigned card, std::uint64_t offset, std::uint64_t length) {
@@ -107,7 +107,8 @@ class Soak {
         slots_.push_back(slot);
     }
 
-    /// True when all requests have completed; a failure is told and counts as one.
+    /// Returns true when all requests have completed; a failure is reported and counts as
+    /// completed.
     bool take() {
         for (unsigned card = 0; card < 2; ++card)
             for (auto& link : links_)
@@ -163,7 +164,7 @@ class Soak {
     std::array<test::TwoCards::Connection, kQps> links_;
     std::array<test::Mr, 2> mr_;
     std::array<bool, 2> paused_{};
-    std::array<std::array<std::uint64_t, 2>, 2> places_{};  ///< memory that a region was moved to
+    std::array<std::array<std::uint64_t, 2>, 2> places_{};  ///< memory that a region is moved to
     std::array<std::vector<std::byte>, 2> content_;
     std::vector<Request> requests_;
     std::vector<unsigned> slots_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// PAUSE_MR in the middle of traffic: from its completion on nobody reads or writes the region's
-// memory; what needs it waits, goes on in the new place after REREG_MR, or is flushed. Other QPs
-// and regions see nothing of it.
+// PAUSE_MR during traffic: after its completion the card neither reads nor writes the region's
+// memory; requests that need it wait, continue in the new memory after REREG_MR, or are flushed.
+// Other QPs and regions are not affected.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -14,37 +14,37 @@ constexpr Nanoseconds kLong = 20'000'000;
 /// A connection whose regions can be paused and moved.
 struct Moving : Pair {
     explicit Moving(const std::string& engine, const PairOptions& options) : Pair(engine, options) {
-        cards.budget = {1, 1};  // else a card would be through with all of it before it is paused
+        cards.budget = {1, 1};  // otherwise a card would finish before the pause
     }
 
-    /// From now on the region's memory is nobody's: it has other content, `content` has the old.
+    /// Pauses the region and overwrites its memory; `content` keeps the old content.
     void pause(unsigned card) {
         ASSERT_EQ(pause_at_once(cards, card, mr[card].key).status, DINGO_ST_OK);
         const auto old = bytes(card, 0, mr[card].length);
         content.assign(old.begin(), old.end());
         std::ranges::fill(old, std::byte{kScribble});
     }
-    /// Whether nobody has written the memory meanwhile.
+    /// Returns true if the memory was not written since.
     bool untouched(unsigned card) {
         return std::ranges::all_of(bytes(card, 0, mr[card].length),
                                    [](std::byte b) { return b == std::byte{kScribble}; });
     }
-    /// The region goes on in other memory, with the content that it had.
+    /// Moves the region to other memory, with its old content.
     void move(unsigned card) {
         EXPECT_TRUE(untouched(card)) << "written through a paused region";
-        cards.step();  // the command finds the card at the present time
+        cards.step();  // so that the command finds the card at the current time
         mr[card].bus = cards.host(card).alloc(mr[card].length);
         std::ranges::copy(content, bytes(card, 0, mr[card].length).begin());
         driver(card).move_mr(mr[card], mr[card].bus, kAllAccess);
     }
-    /// Runs until the n-th frame from now on has been sent by the card.
+    /// Runs until the card has sent `n` more frames.
     void run_until_sent(unsigned card, unsigned n) {
         unsigned seen = 0;
         cards.link.tap = [&](const test::Frame& frame) { seen += frame.from == card ? 1 : 0; };
         EXPECT_TRUE(cards.run_until([&] { return seen >= n; }));
         cards.link.tap = nullptr;
     }
-    /// Nothing completes in a long time.
+    /// Expects that nothing completes for a long time.
     void expect_waiting() {
         cards.run_for(kLong);
         EXPECT_TRUE(idle(0));
@@ -128,7 +128,7 @@ TEST_P(PauseMr, WriteIsStoppedHalfwayAndGoesOnInTheNewPlace) {
 
 TEST_P(PauseMr, ReadResponseIsStoppedHalfwayAndGoesOnInTheNewPlace) {
     PairOptions options = small_region();
-    options.timeout(18);  // nobody asks again meanwhile
+    options.timeout(18);  // no retransmission meanwhile
     Moving pair(engine(), options);
     NEEDS(pair.driver(1), PAUSE_MR);
     pair.fill(1, 0, kBytes, 2);
@@ -331,7 +331,7 @@ TEST_P(PauseMr, WindowsArePausedWithTheirRegion) {
     EXPECT_TRUE(pair.untouched(1));
     ASSERT_EQ(pair.driver(1).destroy(DINGO_OP_DESTROY_MR, window.key + 1).status, DINGO_ST_OK);
     EXPECT_EQ(pair.wait().status, DINGO_WCS_REM_ACCESS_ERR);
-    pair.move(1);  // no window is in the way
+    pair.move(1);  // no window prevents it
 }
 
 TEST_P(PauseMr, RegionThatIsPausedAgainAndAgainLosesNothing) {

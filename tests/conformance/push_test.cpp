@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Push pages: send WQEs that reach the card before their doorbell.
+// Push pages: send WQEs that are written to the card with their doorbell.
 #include <random>
 
 #include "conformance.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Blocks = std::vector<std::byte>;
 
-/// Two cards; card 0 posts by its push page.
+/// Two cards; card 0 posts via its push page.
 struct Pusher : Pair {
     explicit Pusher(const std::string& engine, const PairOptions& options = {})
         : Pair(engine, options) {}
@@ -31,7 +31,7 @@ struct Pusher : Pair {
     bool arrived(std::uint64_t remote, const test::SendWr& wr) {
         return std::ranges::equal(bytes(1, remote, wr.inline_data.size()), wr.inline_data);
     }
-    /// Puts into the ring, at the producer, `blocks` blocks that no card takes for a WQE.
+    /// Writes `blocks` blocks that are no valid WQE into the ring at the producer.
     void post_garbage(std::size_t blocks) {
         driver(0).post_blocks(qp(0), Blocks(blocks * DINGO_SQ_BLOCK, std::byte{0xee}), false);
     }

@@ -140,7 +140,7 @@ TEST_P(Queues, OverflowOfACqIsFatalForItsQpsOnly) {
     EXPECT_EQ(pair.stat(0, DINGO_CARD_CQ_OVERFLOW), 1u);
     pair.driver(0).post_send(other.qp[0], pair.write(0, 0, 64));
     EXPECT_EQ(pair.cards.wait_cq(0, other.cq[0]).status, DINGO_WCS_SUCCESS);
-    // The four entries that fitted are there and were not overwritten.
+    // The four entries that fitted exist and were not overwritten.
     for (unsigned i = 0; i < 4; ++i) {
         const auto cqe = pair.driver(0).poll_cq(pair.cq(0));
         ASSERT_TRUE(cqe);
@@ -154,7 +154,7 @@ TEST_P(Queues, LocalOperationsEndWithTheCqThatOverflows) {
     options.connect.log_cq = 0;
     Pair pair(engine(), options);
     NEEDS(pair.driver(0), MW);
-    for (unsigned i = 0; i < 2; ++i) {  // the second finds no room
+    for (unsigned i = 0; i < 2; ++i) {  // the second one does not fit
         const test::Mr window = pair.driver(0).create_key(DINGO_MRT_MW1);
         test::SendWr wr;
         wr.opcode = DINGO_WR_BIND_MW;
@@ -205,7 +205,7 @@ TEST_P(Queues, DoorbellsFromForeignPagesAndForUnknownObjectsAreDropped) {
     pair.driver(0).post_send(pair.qp(0), pair.write(0, 0, 8), false);
     const std::uint32_t sq = DINGO_PREP(DINGO_DOORBELL_WORD0_TYPE_MASK, DINGO_DB_SQ);
     const std::uint64_t before = pair.stat(0, DINGO_CARD_DB_DROPPED);
-    pair.driver(0).doorbell(2, sq | pair.qp(0).qpn, 1);              // another context's page
+    pair.driver(0).doorbell(2, sq | pair.qp(0).qpn, 1);              // page of another context
     pair.driver(0).doorbell(1, sq | (pair.qp(0).qpn ^ 0x10000), 1);  // another tag
     pair.driver(0).doorbell(1, sq | 0xabcdef, 1);                    // no such QP
     pair.driver(0).doorbell(1, 0xf0000000 | pair.qp(0).qpn, 1);      // no such type

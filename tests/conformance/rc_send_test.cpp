@@ -93,7 +93,7 @@ TEST_P(RcSend, MessageTooLongForTheReceiveFailsBothSides) {
 }
 
 TEST_P(RcSend, ToAQpOfTheSameCard) {
-    // The frames may be looped back by the card or leave it and come back.
+    // The frames may loop back inside the card, or leave it and return.
     test::OneCard card(engine());
     test::TestDriver& driver = card.driver;
     driver.start();
@@ -137,7 +137,7 @@ TEST_P(RcSend, ReceiverThatLeavesAtOnceHasAcknowledged) {
         Pair pair(engine(), PairOptions().timeout(8, 1));
         pair.post_recv(5, 0, 4096);
         pair.post(pair.send(0, 100));
-        // The receiver sees its completion and leaves before the card does anything else.
+        // The receiver sees its completion and closes before the card does anything else.
         std::optional<dingo_cqe> received;
         ASSERT_TRUE(pair.cards.run_until([&] {
             received = pair.driver(1).poll_cq(pair.cq(1));

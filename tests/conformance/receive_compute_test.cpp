@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The compute slot on the receive side: payload is transformed once, on its way to memory, whatever
-// the wire repeats; the sender's memory, READ data and atomics stay as they are.
+// The compute slot on the receive side: payload is transformed exactly once on its way to memory,
+// despite retransmissions; the sender's memory, READ data and atomics are not changed.
 #include <cstring>
 
 #include "compute_kernels.h"
@@ -34,8 +34,8 @@ class ReceivePair : public Pair {
         };
         return cards.connect(options.connect);
     }
-    /// Fills the source, sends `wr`, waits for its end; the target is the source behind the kernel
-    /// and the source is what it was.
+    /// Fills the source, sends `wr` and waits for its completion; checks that the target is the
+    /// transformed source and the source is unchanged.
     void check(const Kernel& kernel, const test::SendWr& wr, std::uint64_t from, std::uint64_t to,
                std::uint32_t length) {
         fill_mixed(bytes(0, from, length), ++seed_);
@@ -103,7 +103,7 @@ TEST_P(ReceiveCompute, ReceivesOfManyEntriesAreOneMessage) {
         ReceivePair pair(engine(), kernel, PairOptions().mtu(1));
         constexpr std::uint32_t kBytes = 1900;
         fill_mixed(pair.bytes(0, 0, kBytes), kernel.id);
-        std::vector<dingo_sge> entries;  // that end within a word
+        std::vector<dingo_sge> entries;  // ending within words
         std::uint32_t left = kBytes;
         for (const std::uint32_t part : {1u, 201u, 1000u, 698u}) {
             entries.push_back(pair.mr[1].sge(8192ull * entries.size() + 3, part));
@@ -151,7 +151,7 @@ TEST_P(ReceiveCompute, ALateDuplicateTouchesNoMemory) {
         faults.add(Fault::kDuplicate, {.from = 0, .opcode = opcode}, 5'000'000);
         const std::uint32_t size = opcode == Opcode::kRcWriteOnly ? 200 : 1000;
         pair.check(kAddOne, pair.write(0, 0, size), 0, 0, size);
-        pair.fill(1, 0, size, 99);  // the application has its data and uses the buffer again
+        pair.fill(1, 0, size, 99);  // the application has its data and reuses the buffer
         const std::vector<std::byte> mine = copy_of(pair.bytes(1, 0, size));
         pair.cards.settle();
         EXPECT_EQ(faults.injured, 1u);
@@ -270,14 +270,14 @@ TEST_P(ReceiveCompute, UnreliableMessagesAreWholeAndTransformedOnce) {
         pair.cards.settle();
         EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, size), pair.bytes(1, 4096, size)));
     }
-    // The whole message twice: the second writes the same words, not transformed ones again.
+    // The whole message twice: the second copy is transformed from the sent words again, not twice.
     WireFaults faults(pair.cards);
     faults.add(Fault::kDuplicate, {.from = 0, .opcode = packet::Opcode::kUcWriteOnly});
     EXPECT_EQ(pair.complete(pair.write(0, 4096, 200)).status, DINGO_WCS_SUCCESS);
     pair.cards.settle();
     EXPECT_EQ(faults.injured, 1u);
     EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, 200), pair.bytes(1, 4096, 200)));
-    // A message with a gap does not count, and the next one begins at its own offset 0.
+    // A message with a gap is dropped, and the next one starts at its own offset 0.
     faults.clear();
     faults.add(Fault::kDrop, {.from = 0, .opcode = packet::Opcode::kUcSendMiddle});
     pair.post_recv(77, 0, 2000);

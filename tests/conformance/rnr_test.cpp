@@ -89,7 +89,7 @@ TEST_P(Rnr, PauseOfARegionIsARetryNotAnError) {
     pair.cards.run_for(5'000'000);
     EXPECT_TRUE(pair.idle(0));
     EXPECT_FALSE(pair.same(0, 0, 3000)) << "written through a paused region";
-    // The region moves to other memory, as a DMABuf exporter would.
+    // The region moves to other memory, as a DMA-BUF exporter would do.
     const std::uint64_t moved = pair.cards.host(1).alloc(pair.mr[1].length);
     pair.driver(1).move_mr(pair.mr[1], moved, kAllAccess);
     EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);

@@ -59,7 +59,7 @@ class Scenario {
         o.connect.gid_index = random_() % 2;
         o.connect.path.max_rd_atomic = static_cast<std::uint8_t>(1 + random_() % 16);
         o.connect.path.min_rnr_timer = static_cast<std::uint8_t>(1 + random_() % 14);
-        // Not infinite: after a mistake the missing receive may never be posted.
+        // Finite: after a mistake the missing receive may never be posted.
         o.connect.path.rnr_retry = options_.mistakes ? static_cast<std::uint8_t>(random_() % 7) : 7;
         if (options_.random_psns)
             o.connect.start_psn = {static_cast<std::uint32_t>(random_() & 0xffffff),
@@ -74,7 +74,7 @@ class Scenario {
         const std::uint64_t local = random_() % kArea;
         const auto length =
             static_cast<std::uint32_t>(random_() % 4 == 0 ? random_() % 60'000 : random_() % 700);
-        // The peer has a receive for every message, unless mistakes are wanted.
+        // The peer has a receive for every message, unless mistakes are enabled.
         const unsigned peer = 1 - card;
         if ((random_() % 3 == 0 || !options_.mistakes) && room_for_receives(peer)) {
             const dingo_sge sge = pair_.mr[peer].sge(kArea + random_() % 1000, 60'000);

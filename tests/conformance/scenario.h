@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random traffic between two cards, and everything of it that can be seen from outside.
+// Random traffic between two cards, with a trace of all that is visible from outside.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct ScenarioOptions {
     unsigned operations = 40;
     bool faults = true;    ///< drop, duplicate, delay, corrupt
     bool mistakes = true;  ///< wrong keys and lengths, too few receives
-    bool pointers = true;  ///< whether the host gives direct memory pointers
+    bool pointers = true;  ///< the host provides direct memory pointers
     bool random_psns = true;
 };
 
-/// What happened: frames on the wire, completions, events, counters, final memory.
+/// Trace: frames on the wire, completions, events, counters, final memory.
 struct Trace {
     std::vector<std::string> frames;
     std::vector<std::string> completions;
@@ -32,7 +32,7 @@ struct Trace {
 /// Runs one scenario on two cards of an engine.
 Trace run_scenario(const std::string& engine, const ScenarioOptions& options);
 
-/// The first difference as text; empty when there is none.
+/// Returns the first difference as text, or "".
 std::string difference(const Trace& a, const Trace& b);
 
 }  // namespace dingo::conformance

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// SHARE_INDEXES: indexes of a QP's queues in host memory, where somebody else takes receives, too.
+// SHARE_INDEXES: a QP's queue indexes are in host memory, where another consumer takes receives,
+// too.
 #include "conformance.h"
 
 namespace dingo::conformance {
@@ -9,7 +10,7 @@ CONFORMANCE_SUITE(ShareIndexes);
 
 namespace {
 
-/// Two cards; card 1, the responder of card 0, shares the indexes of its QP.
+/// Two cards; card 1, the responder, shares the indexes of its QP.
 struct Shared : Pair {
     explicit Shared(const std::string& engine, const PairOptions& options = {})
         : Pair(engine, options), addr(cards.host(1).alloc(sizeof(dingo_queue_indexes))) {}
@@ -25,7 +26,7 @@ struct Shared : Pair {
         return *reinterpret_cast<dingo_queue_indexes*>(
             cards.host(1).bytes(addr, sizeof(dingo_queue_indexes)).data());
     }
-    /// A receive that only the indexes tell of.
+    /// Posts a receive that is announced by the indexes only.
     void post_quietly(std::uint32_t tag, std::uint64_t offset) {
         post_recv(tag, offset, 64);
         ++indexes().rq_producer;
@@ -139,7 +140,7 @@ TEST_P(ShareIndexes, InErrorWhatTheOtherConsumerHasNotTakenIsFlushed) {
     pair.cards.run_for(100'000);
     EXPECT_TRUE(pair.idle(1));
     EXPECT_EQ(pair.indexes().rq_consumer, 3U);
-    // In ERR a doorbell tells of more.
+    // In ERR a doorbell announces more.
     ++pair.indexes().rq_producer;
     pair.post_recv(3, 0, 64);
     EXPECT_EQ(pair.wait(1).wqe_index, 3U);

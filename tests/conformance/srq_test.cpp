@@ -45,7 +45,7 @@ struct Shared {
             [&] {
                 do
                     eqe = driver.poll_eq(driver.async_eq);
-                while (eqe && eqe->kind == DINGO_EV_PORT_UP);  // of the start
+                while (eqe && eqe->kind == DINGO_EV_PORT_UP);  // raised at the start
                 return eqe.has_value();
             },
             100'000'000);
@@ -80,7 +80,7 @@ TEST_P(SharedReceive, EveryMessageGetsOneEntryAndItsData) {
         ASSERT_LT(cqe.wqe_index, 64u);
         ASSERT_FALSE(used[cqe.wqe_index]) << "an entry was used twice";
         used[cqe.wqe_index] = true;
-        // The length tells which message it was.
+        // The length identifies the message.
         const std::uint32_t message = (cqe.byte_len - 1) / 63;
         EXPECT_EQ(test::cqe_qpn(cqe), shared.receiver[message % 8].qpn);
         EXPECT_TRUE(std::ranges::equal(
@@ -122,8 +122,8 @@ TEST_P(SharedReceive, BusyWhileAQpUsesIt) {
     EXPECT_EQ(driver.destroy(DINGO_OP_DESTROY_SRQ, shared.srq.srqn).status, DINGO_ST_OK);
 }
 
-/// As the provider posts: never more outstanding than the ring has entries. Slots of messages that
-/// have begun are then written anew, because those of others complete before them.
+/// Posts like the provider: never more outstanding than the ring has entries. Slots of messages in
+/// progress are then overwritten, because messages of other QPs complete first.
 TEST_P(SharedReceive, SlotsOfMessagesInProgressArePostedAnew) {
     test::TwoCards probe(engine(), engine());
     NEEDS(probe.driver(0), SRQ);
@@ -180,7 +180,7 @@ TEST_P(SharedReceive, RingThatCannotBeReadStopsIt) {
     EXPECT_EQ(shared.event(shared.srq.srqn), DINGO_EV_SRQ_ERR);
     EXPECT_EQ(shared.event(shared.receiver[0].qpn), DINGO_EV_QP_LAST_WQE);
     shared.cards.host(1).break_range(shared.srq.ring, 4096, false);
-    // Neither what was posted before nor what is posted now comes.
+    // Entries posted before or after are not delivered.
     EXPECT_EQ(shared.available(), 1u);
     const std::uint64_t dropped = shared.doorbells_dropped();
     driver.post_recv(shared.srq, 9, {shared.mr[1].sge(0, 64)});
@@ -289,7 +289,7 @@ TEST_P(SharedReceive, NewOneOfTheSameNumberHasNothingOfTheOld) {
     for (const test::TestQp& qp : shared.receiver)
         EXPECT_EQ(driver.destroy(DINGO_OP_DESTROY_QP, qp.qpn).status, DINGO_ST_OK);
     EXPECT_EQ(driver.destroy(DINGO_OP_DESTROY_SRQ, shared.srq.srqn).status, DINGO_ST_OK);
-    // Where the old ring was, too: entries that the card may have read before.
+    // Also where the old ring was: entries that the card may have read before.
     dingo_cmd_create_srq create{};
     create.srqn = shared.srq.srqn;
     create.pdn = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// TCP and UDP frames with checksums of this suite's own making.
+// TCP and UDP frames with checksums computed by this suite.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct FrameOf {
     std::uint16_t destination_port = 1766;
 };
 
-/// Where the parts of such a frame are.
+/// Offsets of the parts of such a frame.
 struct Places {
     explicit Places(const FrameOf& f)
         : l3(f.tagged ? 18 : 14),
@@ -36,13 +36,13 @@ std::uint16_t get16(const test::FrameBytes& frame, std::size_t at);
 std::uint32_t get32(const test::FrameBytes& frame, std::size_t at);
 void put16(test::FrameBytes& frame, std::size_t at, std::uint16_t value);
 
-/// With all checksums right. The addresses are those of the published examples of the Toeplitz
-/// hash: 66.9.149.187 to 161.142.100.80, 3ffe:2501:200:1fff::7 to 3ffe:2501:200:3::1.
+/// Builds a frame with correct checksums. The addresses are those of the published examples of the
+/// Toeplitz hash: 66.9.149.187 to 161.142.100.80, 3ffe:2501:200:1fff::7 to 3ffe:2501:200:3::1.
 test::FrameBytes frame_of(const FrameOf& f);
-/// One's complement sum over [from, to) and, when `pseudo`, the pseudo-header of `f`; folded.
+/// One's complement sum over [from, to) and, with `pseudo`, the pseudo-header of `f`; folded.
 std::uint16_t sum_of(const test::FrameBytes& frame, const FrameOf& f, std::size_t from,
                      std::size_t to, bool pseudo);
-/// The checksums of IPv4 and of TCP or UDP are right, of a frame that is as long as it says.
+/// Checks the checksums of IPv4 and of TCP or UDP of a frame whose lengths are correct.
 bool is_right(const test::FrameBytes& frame, const FrameOf& f);
 
 }  // namespace dingo::conformance

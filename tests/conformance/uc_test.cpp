@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Unreliable connected, end to end.
+// Unreliable connected QPs end to end.
 #include "conformance.h"
 #include "faults.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Datagrams between two cards, QP1 among them.
+// Datagrams between two cards, including QP1.
 #include "conformance.h"
 
 namespace dingo::conformance {

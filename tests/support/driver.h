@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A small driver for tests. It talks to any engine through registers, the admin queue, rings and
-// doorbells only, as docs/reference/contract.md says.
+// A small driver for tests. Uses any engine only through registers, the admin queue, rings and
+// doorbells, as docs/reference/contract.md specifies.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Cq {
     unsigned log_size = 0;
     std::uint32_t db_page = 0;
     std::uint32_t consumer = 0;
-    std::uint32_t rung = 0;  ///< consumer index that the card knows
+    std::uint32_t rung = 0;  ///< consumer index last reported to the card
     unsigned arm_sn = 0;
 };
 
@@ -46,7 +46,7 @@ struct Mr {
     std::uint32_t key = 0;
     std::uint64_t iova = 0;
     std::uint64_t length = 0;
-    std::uint64_t bus = 0;  ///< first byte, when contiguous
+    std::uint64_t bus = 0;  ///< bus address of the first byte if contiguous
 
     [[nodiscard]] dingo_sge sge(std::uint64_t offset, std::uint32_t bytes) const {
         dingo_sge s{};
@@ -104,7 +104,7 @@ struct QpOptions {
 
 class TestDriver {
   public:
-    /// `clock`: the time that the engine is run with; advanced by its owner.
+    /// `clock`: the time passed to the engine; its owner advances it.
     TestDriver(Engine& engine, TestHost& host, const Nanoseconds& clock)
         : engine_(engine), host_(host), clock_(clock) {}
 
@@ -118,24 +118,24 @@ class TestDriver {
     void write64(std::uint32_t reg, std::uint64_t value);
     void doorbell(std::uint32_t page, std::uint32_t word0, std::uint32_t index);
 
-    // --- life
-    /// Reset, admin queue, asynchronous EQ (eqn 0, vector 0), completion EQ (eqn 1, vector 1), both
-    /// armed.
+    // --- start and reset
+    /// Resets the card, starts the admin queue, an asynchronous EQ (eqn 0, vector 0) and a
+    /// completion EQ (eqn 1, vector 1), and arms both EQs.
     void start(unsigned log_depth = 4);
-    /// CTRL.RESET and waiting for READY; forgets the rings.
+    /// Sets CTRL.RESET and waits for READY; the driver's rings are dropped.
     void reset();
     void start_admin(unsigned log_depth);
     void start_eqs();
     /// SET_PORT with ENABLE.
     void enable_port(std::uint32_t mtu = 9000, std::uint32_t flags = 0);
-    /// SET_GID with an IPv4 address or an IPv6 one; the MAC is the factory one.
+    /// SET_GID with an IPv4 or IPv6 address and the factory MAC.
     void set_gid(std::uint32_t index, const std::uint8_t (&gid)[16],
                  std::uint16_t vlan = DINGO_VLAN_NONE, std::uint16_t domain = 0);
     void set_ipv4(std::uint32_t index, std::uint32_t address);
 
     // --- admin queue
-    /// Sends one command of any content (padded with zeros) and runs the engine until it completes.
-    /// Throws std::runtime_error when nothing comes back.
+    /// Executes one command with any content (padded with zeros) and runs the engine until it
+    /// completes. Throws std::runtime_error if no completion arrives.
     dingo_admin_cpl execute_raw(std::span<const std::byte> command);
     /// The same, with opcode and command id filled in.
     template <typename Command>
@@ -153,11 +153,12 @@ class TestDriver {
         }
         return completion;
     }
-    /// Several commands outstanding: submit writes the ring (ring the doorbell with ring_admin()).
+    /// Several commands outstanding: submit_raw() only writes the ring, ring_admin() rings the
+    /// doorbell.
     void submit_raw(std::span<const std::byte> command);
     void ring_admin();
     std::optional<dingo_admin_cpl> poll_admin();
-    /// Producer index of the admin ring, as submitted.
+    /// Producer index of the admin ring, including commands not rung yet.
     [[nodiscard]] std::uint32_t admin_producer() const { return asq_producer_; }
     dingo_admin_cpl destroy(std::uint16_t opcode, std::uint32_t id);
 
@@ -168,17 +169,17 @@ class TestDriver {
     std::vector<std::uint64_t> qp_stats(std::uint32_t qpn);
     Eq create_eq(std::uint32_t eqn, unsigned vector, unsigned log_size, std::uint8_t flags = 0);
     Cq create_cq(unsigned log_size = 8, std::uint32_t eqn = 1, std::uint32_t db_page = 1);
-    /// A region over new contiguous memory; iova is the bus address unless given.
+    /// Creates a region over new contiguous memory; iova is the bus address unless given.
     Mr create_mr(std::uint64_t bytes, std::uint32_t access, std::uint32_t pdn = 1,
                  std::optional<std::uint64_t> iova = std::nullopt);
-    /// A region over given memory.
+    /// Creates a region over the given memory.
     Mr create_mr(const dingo_mem& mem, std::uint64_t iova, std::uint64_t length,
                  std::uint32_t access, std::uint32_t pdn = 1);
-    /// REREG_MR: the region keeps its key, address and length, and lies in one piece at `bus`.
+    /// REREG_MR: the region keeps its key, address and length, and is contiguous at `bus` now.
     void move_mr(const Mr& mr, std::uint64_t bus, std::uint32_t access, std::uint32_t pdn = 1);
-    /// FRWR region or window (enum mrt).
+    /// Creates an FRWR region or a window (enum mrt).
     Mr create_key(std::uint8_t kind, std::uint64_t length = 0, std::uint32_t pdn = 1);
-    /// A key with a free index and some tag; adding up to 128 to it changes the low 8 bits only.
+    /// Returns a key with a free index and some tag; adding up to 128 changes its low 8 bits only.
     std::uint32_t next_key() {
         const std::uint32_t index = next_mr_++;
         return index << DINGO_MR_INDEX_SHIFT | ((0xA5C3 ^ (index * 7 & 0xFFFF)) & 0xFF7F);
@@ -189,13 +190,13 @@ class TestDriver {
     EthRing create_eth(std::uint8_t kind, std::uint8_t number, const Cq& cq, unsigned log_size = 6);
     void modify(const TestQp& qp, std::uint32_t mask, const dingo_cmd_modify_qp& command);
     dingo_qp_info query_qp(std::uint32_t qpn);
-    /// ATTACH_MCAST or DETACH_MCAST; not checked.
+    /// ATTACH_MCAST or DETACH_MCAST; the status is not checked.
     dingo_admin_cpl multicast(std::uint16_t opcode, std::uint32_t qpn,
                               const std::array<std::uint8_t, 16>& gid);
-    /// SET_COMPUTE; not checked.
+    /// SET_COMPUTE; the status is not checked.
     dingo_admin_cpl set_compute(std::uint32_t qpn, std::uint32_t kernel, std::uint32_t param = 0,
                                 std::uint32_t direction = DINGO_COMPUTE_SEND);
-    /// Page list (levels 1 or 2) over `pages`, in new host memory.
+    /// Creates a page list (levels 1 or 2) over `pages` in new host memory.
     dingo_mem page_list(const std::vector<std::uint64_t>& pages, unsigned levels,
                         unsigned page_shift, std::uint32_t offset = 0);
 
@@ -225,20 +226,20 @@ class TestDriver {
     void to_init(const TestQp& qp, const PathOptions& path);
     void to_rtr(const TestQp& qp, const PathOptions& path);
     void to_rts(const TestQp& qp, const PathOptions& path);
-    /// From RESET to RTS.
+    /// Moves the QP from RESET to RTS.
     void bring_up(const TestQp& qp, const PathOptions& path);
     void to_state(const TestQp& qp, std::uint8_t state);
 
     // --- work
-    /// Writes the request into the ring; rings the doorbell unless told otherwise. Gives its
-    /// wqe_index, i.e. the free-running index of its first block.
+    /// Writes the request into the ring and, by default, rings the doorbell. Returns its wqe_index,
+    /// the free-running index of its first block.
     std::uint32_t post_send(TestQp& qp, const SendWr& wr, bool ring = true);
     void ring_sq(const TestQp& qp);
-    /// Stores blocks to the push page of a doorbell page, 8 bytes at a time.
+    /// Writes blocks to the push page of a doorbell page, 8 bytes at a time.
     void store_push(std::uint32_t page, std::span<const std::byte> blocks);
-    /// post_send() by ring, push page and doorbell; at most PUSH_BLOCKS blocks.
+    /// Posts via ring, push page and doorbell; at most PUSH_BLOCKS blocks.
     std::uint32_t post_pushed(TestQp& qp, const SendWr& wr);
-    /// Rings with the number of blocks that lie in the push page.
+    /// Rings with the number of blocks in the push page.
     void ring_pushed(const TestQp& qp, std::uint32_t blocks);
     /// Raw blocks, for malformed requests.
     std::uint32_t post_blocks(TestQp& qp, std::span<const std::byte> blocks, bool ring = true);
@@ -248,8 +249,8 @@ class TestDriver {
                   bool doorbell = true);
     void post_eth(EthRing& ring, const dingo_eth_desc& descriptor, bool doorbell = true);
     void ring_eth(const EthRing& ring);
-    /// Next completion, if there is one; the card learns of it by ring_cq() (done here at half a
-    /// ring).
+    /// Returns the next completion, if any; the card learns the consumer index by ring_cq(), called
+    /// here every half ring.
     std::optional<dingo_cqe> poll_cq(Cq& cq);
     void ring_cq(Cq& cq);
     void arm_cq(Cq& cq, bool solicited_only = false);
@@ -265,7 +266,7 @@ class TestDriver {
     const Nanoseconds& clock_;
     std::uint64_t asq_ = 0;
     std::uint64_t acq_ = 0;
-    std::uint64_t scratch_ = 0;  // what QUERY commands write
+    std::uint64_t scratch_ = 0;  // destination of QUERY commands
     unsigned log_depth_ = 0;
     std::uint32_t asq_producer_ = 0;
     std::uint32_t db_pages_ = 0;  // register DB_PAGES; 0: not read yet
@@ -277,7 +278,7 @@ class TestDriver {
     std::uint32_t next_srq_ = 0;
 };
 
-/// Opcode (enum wr or wc) and QPN of a completion.
+/// Opcode (enum wr or wc) of a completion.
 inline std::uint8_t cqe_opcode(const dingo_cqe& e) {
     return static_cast<std::uint8_t>(DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, e.qpn_op));
 }

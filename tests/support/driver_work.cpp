@@ -43,7 +43,7 @@ void TestDriver::ring_sq(const TestQp& qp) {
 }
 
 void TestDriver::store_push(std::uint32_t page, std::span<const std::byte> blocks) {
-    // A read would let the card run on.
+    // Read once: a read would let the card run.
     if (db_pages_ == 0)
         db_pages_ = read32(DINGO_REG_DB_PAGES);
     const std::uint64_t first = (std::uint64_t{db_pages_} + page) * DINGO_DB_PAGE_SIZE;

@@ -6,8 +6,8 @@
 
 namespace dingo::test {
 
-/// Registers every engine of this build (once) and gives their names: what a conformance suite
-/// is parametrised with.
+/// Registers all engines of this build (once) and returns their names: the parameters of a
+/// conformance suite.
 std::vector<std::string> register_engines();
 
 }  // namespace dingo::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Far memory of a TestHost: accesses are made when the test says so.
+// Far memory of a TestHost: accesses complete when the test says so.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@ class FakeFarMemory final : public FarMemory {
     explicit FakeFarMemory(TestHost& host) : host_(host) { host.far = this; }
     ~FakeFarMemory() override { host_.far = nullptr; }
 
-    /// What is far; asked when a region is made, and of a far one at each access.
+    /// Decides what is far; called when a region is created, and for a far one at each access.
     std::function<bool(std::uint64_t addr, std::uint64_t len)> far = [](auto, auto) {
         return false;
     };
-    /// Accesses that each moved() makes; 0: only make() does.
+    /// Number of accesses that each moved() completes; 0: only make() completes some.
     unsigned pace = 0;
-    /// wait() makes an access.
+    /// wait() completes an access.
     bool waits = true;
-    /// write() and atomic() have no room.
+    /// write() and atomic() return kLater.
     bool full = false;
-    /// write() and atomic() meet a bus error at once.
+    /// write() and atomic() return kError.
     bool broken = false;
-    /// What was fetched need not be copied.
+    /// refer() succeeds for fetched data.
     bool refers = false;
-    /// What was fetched may be lent.
+    /// Fetched data may be lent.
     bool lent = true;
-    /// Takes so many prefetch(); `prefetched` has their messages and addresses, `began` the message
-    /// and address of each first read().
+    /// Number of prefetch() calls to accept; `prefetched` lists their messages and addresses,
+    /// `began` the message and address of each first read().
     unsigned prefetches = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> prefetched;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> began;
-    unsigned referred = 0;     ///< so often it was not
+    unsigned referred = 0;     ///< number of refer() calls that succeeded
     unsigned held_writes = 0;  ///< calls of write_held()
 
     void make_room() {
         full = false;
         moved_ = true;
     }
-    /// Makes the `count` oldest accesses that wait.
+    /// Completes the `count` oldest waiting accesses.
     void make(std::size_t count = SIZE_MAX);
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
     [[nodiscard]] std::size_t streams() const { return streams_.size(); }

@@ -48,7 +48,7 @@ void deliver(Engine& to, std::span<const std::byte> frame) {
         packet::icrc_check(frame, packet)) {
         FrameBytes bare(frame.begin(), frame.end());
         std::fill_n(bare.begin() + packet.icrc_offset, packet::kIcrcBytes, std::byte{0});
-        // The payload is elsewhere, so an engine that takes it from the frame is found out.
+        // The payload is elsewhere, so that an engine that reads it from the frame is detected.
         FrameBytes payload(packet.payload.begin(), packet.payload.end());
         std::fill_n(bare.begin() + packet.payload_offset, payload.size(), std::byte{0x5a});
         if (to.receive_without_icrc(bare, {payload.empty() ? nullptr : payload.data(), nullptr}))

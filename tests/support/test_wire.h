@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire between cards under test: collects frames, and carries them with explicit time.
+// The wire between cards under test: collects frames and delivers them in simulated time.
 //
-// With DINGO_TEST_NO_ICRC in the environment engines need not make ICRCs, as between the cards of
-// one host, and frames with a right one are received without it.
+// With DINGO_TEST_NO_ICRC in the environment engines need not compute ICRCs, as between the cards
+// of one host, and frames with a correct one are delivered without it.
 #pragma once
 
 #include <array>
@@ -21,27 +21,27 @@ namespace dingo::test {
 
 using FrameBytes = std::vector<std::byte>;
 
-/// What the environment says.
+/// Returns true if DINGO_TEST_NO_ICRC is set.
 bool without_icrc();
 
-/// Packets of a frame that a TestWire with `trains` has sent.
+/// Returns the number of packets of a frame that a TestWire with `trains` has sent.
 unsigned packets_of_train(std::span<const std::byte> frame);
-/// Calls fn(frame) for each of them.
+/// Calls fn(frame) for each packet of the train.
 void cut_train(std::span<const std::byte> frame,
                const std::function<void(std::span<const std::byte>)>& fn);
 
-/// An engine receives a frame.
+/// Delivers a frame to an engine.
 void deliver(Engine& to, std::span<const std::byte> frame);
 
 /// The transmit side of one card.
 class TestWire final : public WirePort {
   public:
-    /// Takes each finished frame; without one, frames are kept in `sent`.
+    /// Called for each finished frame; if empty, frames are kept in `sent`.
     std::function<void(std::span<const std::byte>)> sink;
     std::deque<FrameBytes> sent;
-    /// The wire takes nothing.
+    /// The wire is full.
     bool busy = false;
-    /// It takes nothing to these MAC addresses; `refusals`: how often it was asked.
+    /// It is full for these MAC addresses; `refusals`: how often it refused.
     std::set<std::uint64_t> full;
     std::uint64_t refusals = 0;
     bool full_by_address() const override { return !busy; }
@@ -51,24 +51,24 @@ class TestWire final : public WirePort {
     std::span<std::byte> begin_frame_to(std::size_t max_len, std::uint64_t to) override;
     void end_frame(std::size_t len) override;
     bool needs_icrc() const override { return icrc; }
-    /// The frame is given on with its ICRC.
+    /// Passes the frame on with its ICRC.
     void end_frame_without_icrc(std::size_t len) override;
-    /// Engines make the ICRC.
+    /// Engines must compute the ICRC.
     bool icrc = !without_icrc();
     std::uint64_t frames_without_icrc = 0;
     bool takes_references() const override { return !icrc; }
-    /// Where engines need not make ICRCs: trains are taken if this says so, with their number of
-    /// packets in a byte behind the frame; deliver() and cut_train() know it.
+    /// Only without ICRC: trains are accepted while this returns true, with the number of packets
+    /// in a byte after the frame, which deliver() and cut_train() understand.
     std::function<bool()> trains;
     std::uint64_t trains_sent = 0;
     bool takes_trains() const override { return !icrc && trains && trains(); }
     std::optional<std::span<std::byte>> begin_train(std::size_t max_len, unsigned packets,
                                                     std::uint64_t to) override;
-    /// The payload is taken at once.
+    /// Copies the payload at once.
     void end_frame_referring(std::size_t len, std::size_t offset,
                              std::span<const std::byte> payload, const Held& held) override;
     void gather() override { ++gathers; }
-    /// Answers of holds_enough() and has_let_go().
+    /// Results of holds_enough() and has_let_go().
     bool enough = false;
     bool let_go = false;
     bool holds_enough() override { return enough; }
@@ -91,33 +91,33 @@ class TestWire final : public WirePort {
     unsigned packets_ = 1;
 };
 
-/// One frame under way.
+/// A frame in flight.
 struct Frame {
     FrameBytes bytes;
     unsigned from = 0;          ///< sending card: 0 or 1
-    Nanoseconds delay = 1'000;  ///< until the other side has it
+    Nanoseconds delay = 1'000;  ///< until it is delivered
 };
 
-/// Two directions. Each frame passes the hook, which may change it, delay it, or drop it.
+/// Both directions. Each frame passes the hook, which may change, delay or drop it.
 class TestLink {
   public:
-    /// False: the frame is dropped.
+    /// Returns false to drop the frame.
     using Hook = std::function<bool(Frame&)>;
 
-    /// Replaces the hook; an empty one lets everything pass.
+    /// If empty, all frames pass.
     Hook hook;
-    /// Sees every frame as it was sent, before the hook (for captures and checks).
+    /// Called for every frame as sent, before the hook (for captures and checks).
     std::function<void(const Frame&)> tap;
     Nanoseconds latency = 1'000;
 
-    /// A card sent a frame.
+    /// Sends a frame of a card.
     void send(unsigned from, std::span<const std::byte> bytes, Nanoseconds now);
-    /// Puts a frame on the wire behind the hook (duplicates, forged frames).
+    /// Puts a frame on the wire after the hook (duplicates, forged frames).
     void inject(Frame frame, Nanoseconds now);
-    /// Gives every frame that is due to `deliver`; true when there was one.
+    /// Passes all frames that are due to `deliver`; returns true if there was one.
     bool deliver(Nanoseconds now,
                  const std::function<void(unsigned to, std::span<const std::byte>)>& deliver);
-    /// When the next frame arrives; kNever when the wire is empty.
+    /// Arrival time of the next frame; kNever if none is in flight.
     [[nodiscard]] Nanoseconds next_arrival() const;
 
   private:

@@ -8,7 +8,7 @@ namespace dingo::test {
 namespace {
 
 constexpr unsigned kBudget = 64;
-constexpr int kMaxSteps = 10'000'000;  // an engine that never comes to rest is a bug
+constexpr int kMaxSteps = 10'000'000;  // more steps: the engine never comes to rest, a bug
 
 std::unique_ptr<Engine> make(const std::string& name, const EngineConfig& config, TestHost& host,
                              TestWire& wire) {
@@ -43,7 +43,7 @@ TwoCards::TwoCards(const std::string& engine0, const std::string& engine1, Engin
     const std::string names[2] = {engine0, engine1};
     for (unsigned i = 0; i < 2; ++i) {
         cards_[i] = std::make_unique<OneCard>(names[i], config_of(config, i));
-        // A test that looks at the link wants packets.
+        // Tests that watch the link expect single packets.
         cards_[i]->wire.trains = [this] { return !link.hook && !link.tap; };
         cards_[i]->wire.sink = [this, i](std::span<const std::byte> frame) {
             link.send(i, frame, now_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One card alone, and two cards joined by a wire; time is explicit.
+// One card alone, and two cards connected by a wire, in simulated time.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace dingo::test {
 struct OneCard {
     explicit OneCard(const std::string& engine_name = "model", EngineConfig config = {});
 
-    /// Runs the engine until it has nothing more to do now.
+    /// Runs the engine until it has nothing more to do at the current time.
     void settle();
     void receive(std::span<const std::byte> frame) {
         deliver(*engine, frame);
@@ -44,44 +44,45 @@ class TwoCards {
     TestDriver& driver(unsigned i) { return cards_[i]->driver; }
     TestHost& host(unsigned i) { return cards_[i]->host; }
     TestLink link;
-    std::array<unsigned, 2> budget{64, 64};  ///< of each run(); 0: the card gets no turn
+    std::array<unsigned, 2> budget{64, 64};  ///< budget of each run(); 0: the card is not run
 
     [[nodiscard]] Nanoseconds now() const { return now_; }
-    /// Delivers what is due and runs both engines once; true when something is left for now.
+    /// Delivers due frames and runs both engines once; returns true if something is left for now.
     bool step();
-    /// Runs, and lets time pass from one deadline or arrival to the next, until `done` says so.
-    /// False: `limit` of simulated time passed, or nothing will ever happen again.
+    /// Runs, advancing time from one deadline or arrival to the next, until `done` returns true.
+    /// Returns false after `limit` of simulated time, or if nothing more will happen.
     bool run_until(const std::function<bool()>& done, Nanoseconds limit = 60'000'000'000);
-    /// Lets `time` pass.
+    /// Advances time by `time`.
     void run_for(Nanoseconds time);
-    /// Runs until nothing happens any more, not even a timer within `limit`.
+    /// Runs until nothing more happens, not even a timer within `limit`.
     void settle(Nanoseconds limit = 10'000'000'000);
 
-    /// Address of a card's QP as the other side needs it.
+    /// Path to a card's QP, as its peer needs it.
     TestDriver::PathOptions path_to(unsigned card, std::uint32_t qpn, unsigned gid_index = 0) const;
-    /// UD address vector.
+    /// Address vector for a UD send.
     dingo_wqe_ud ud_to(unsigned card, std::uint32_t qpn, std::uint32_t qkey,
                        unsigned gid_index = 0) const;
 
-    /// A connection: one QP and one CQ for everything on each card, in RTS.
+    /// A connection in RTS: on each card one QP, and one CQ for all its completions.
     struct Connection {
         std::array<Cq, 2> cq;
         std::array<TestQp, 2> qp;
     };
     struct ConnectOptions {
         QpOptions qp;
-        TestDriver::PathOptions path;  ///< addresses and PSNs are filled in
+        TestDriver::PathOptions path;  ///< addresses and PSNs are set by connect()
         unsigned gid_index = 0;
         unsigned log_cq = 8;
-        std::array<std::uint32_t, 2> start_psn = {0x100, 0x200};  ///< of what each card sends
-        /// Called in state RESET.
+        /// first PSN that each card sends
+        std::array<std::uint32_t, 2> start_psn = {0x100, 0x200};
+        /// Called while the QP is in state RESET.
         std::function<void(unsigned card, TestDriver& driver, const TestQp& qp)> created;
     };
     Connection connect(const ConnectOptions& options);
     Connection connect() { return connect(ConnectOptions{}); }
-    /// Both QPs to RESET and back to RTS.
+    /// Moves both QPs to RESET and back to RTS.
     void reconnect(Connection& connection, const ConnectOptions& options);
-    /// Waits for the next completion; throws std::runtime_error when none comes within `limit`.
+    /// Waits for the next completion; throws std::runtime_error after `limit`.
     dingo_cqe wait_cq(unsigned card, Cq& cq, Nanoseconds limit = 60'000'000'000);
 
   private:

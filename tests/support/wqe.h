@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Work requests as tests write them, and their blocks as the contract lays them out.
+// Work requests as tests write them, and their encoding by the contract.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace dingo::test {
 struct SendWr {
     std::uint8_t opcode = DINGO_WR_SEND;
     std::uint8_t flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
-    std::uint32_t imm = 0;  ///< host order number for *_IMM; the key for SEND_INV and LOCAL_INV
+    std::uint32_t imm = 0;  ///< host order for *_IMM; the key for SEND_INV and LOCAL_INV
     std::uint64_t raddr = 0;
     std::uint32_t rkey = 0;
     std::vector<dingo_sge> sges;
-    std::vector<std::byte> inline_data;  ///< sets INLINE when not empty, or when force_inline
+    std::vector<std::byte> inline_data;  ///< sets INLINE if not empty; see force_inline
     bool force_inline = false;
     std::uint64_t swap_add = 0;
     std::uint64_t compare = 0;
@@ -28,14 +28,14 @@ struct SendWr {
     dingo_wqe_ud ud{};      ///< UD and GSI QPs
 };
 
-/// The blocks of a work request: a multiple of 64 bytes. `datagram`: UD or GSI layout.
+/// Encodes a work request as blocks, a multiple of 64 bytes. `datagram`: UD or GSI layout.
 std::vector<std::byte> encode(const SendWr& wr, bool datagram);
 
-/// A receive entry of 1 << log_stride bytes.
+/// Encodes a receive entry of 1 << log_stride bytes.
 std::vector<std::byte> encode_receive(std::uint32_t tag, const std::vector<dingo_sge>& sges,
                                       unsigned log_stride);
 
-/// "WR_FLUSH_ERR" and such, for messages.
+/// Returns "WR_FLUSH_ERR" etc., for messages.
 const char* status_name(std::uint8_t wcs);
 
 }  // namespace dingo::test
