@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every command refuses every wrong field, names its offset, and changes nothing.
+// Every command rejects every invalid field, reports its offset, and changes nothing.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace dingo::test {
 namespace {
 
-/// One command that would succeed, and ways to spoil it.
+/// Commands that would succeed, and helpers that make one field invalid.
 class BadFields : public testing::Test {
   protected:
     BadFields() {
@@ -22,8 +22,8 @@ class BadFields : public testing::Test {
         cq = d.create_cq();
     }
 
-    /// Writes `value` of `size` bytes at `offset` of `command` and expects BAD_FIELD there (or at
-    /// `detail`).
+    /// Writes `value` of `size` bytes at `offset` of `command` and expects BAD_FIELD with that
+    /// offset (or `detail`).
     template <typename Command>
     void expect_bad(std::uint16_t opcode, Command command, std::size_t offset, std::size_t size,
                     std::uint64_t value, std::optional<std::size_t> detail = std::nullopt) {
@@ -34,7 +34,7 @@ class BadFields : public testing::Test {
         EXPECT_EQ(completion.detail, detail.value_or(offset))
             << "opcode " << opcode << " offset " << offset << " value " << value;
     }
-    /// Each byte of a reserved range.
+    /// Checks each byte of a reserved range.
     template <typename Command>
     void expect_reserved(std::uint16_t opcode, const Command& command, std::size_t offset,
                          std::size_t size) {
@@ -42,7 +42,7 @@ class BadFields : public testing::Test {
             expect_bad(opcode, command, offset + i, 1, 1, offset);
         }
     }
-    /// All that can be wrong with a ring's struct mem.
+    /// Checks all fields of a ring's struct mem.
     template <typename Command>
     void expect_ring(std::uint16_t opcode, const Command& command, std::size_t at) {
         expect_bad(opcode, command, at + offsetof(dingo_mem, addr), 8,
@@ -66,12 +66,12 @@ class BadFields : public testing::Test {
                        static_cast<std::uint64_t>(shift));
         }
         mem.page_shift = 12;
-        card.host.store<std::uint64_t>(mem.addr, 0x1001);  // a page that is not aligned
+        card.host.store<std::uint64_t>(mem.addr, 0x1001);  // a misaligned page
         std::memcpy(reinterpret_cast<std::byte*>(&listed) + at, &mem, sizeof mem);
         auto completion = d.execute(opcode, listed);
         EXPECT_EQ(completion.status, DINGO_ST_BAD_FIELD + 0u);
         EXPECT_EQ(completion.detail, at);
-        mem.addr = 0x10000;  // a list that is not there
+        mem.addr = 0x10000;  // an unmapped list
         std::memcpy(reinterpret_cast<std::byte*>(&listed) + at, &mem, sizeof mem);
         EXPECT_EQ(d.execute(opcode, listed).status, DINGO_ST_BUS_ERROR + 0u);
     }
@@ -159,7 +159,8 @@ TEST_F(BadFields, SetMac) {
     expect_bad(DINGO_OP_SET_MAC, cmd, 14, 6, 0);
     expect_reserved(DINGO_OP_SET_MAC, cmd, 20, 4);
     cmd.index = 0;
-    expect_bad(DINGO_OP_SET_MAC, cmd, 14, 1, 1);  // the port's own address is no group
+    // the port's own address must not be a group address
+    expect_bad(DINGO_OP_SET_MAC, cmd, 14, 1, 1);
 }
 
 TEST_F(BadFields, SetGid) {
@@ -194,7 +195,7 @@ TEST_F(BadFields, CreateEq) {
     expect_ring(DINGO_OP_CREATE_EQ, cmd, 16);
     expect_reserved(DINGO_OP_CREATE_EQ, cmd, 32, 8);
     cmd.flags = DINGO_CMD_CREATE_EQ_FLAGS_ASYNC_MASK;
-    EXPECT_EQ(status(DINGO_OP_CREATE_EQ, cmd), DINGO_ST_IN_USE + 0u);  // there is one already
+    EXPECT_EQ(status(DINGO_OP_CREATE_EQ, cmd), DINGO_ST_IN_USE + 0u);  // one exists already
     cmd.flags = 0;
     EXPECT_EQ(status(DINGO_OP_CREATE_EQ, cmd), DINGO_ST_OK + 0u);
     EXPECT_EQ(status(DINGO_OP_CREATE_EQ, cmd), DINGO_ST_IN_USE + 0u);
@@ -353,7 +354,7 @@ TEST_F(BadFields, CreateQp) {
     cmd.sq.addr = card.host.alloc(4096);
     cmd.rq.addr = card.host.alloc(4096);
     expect_bad(DINGO_OP_CREATE_QP, cmd, 8, 4, 0);            // index 0
-    expect_bad(DINGO_OP_CREATE_QP, cmd, 8, 4, 1);            // GSI's number, RC's type
+    expect_bad(DINGO_OP_CREATE_QP, cmd, 8, 4, 1);            // GSI's number with type RC
     expect_bad(DINGO_OP_CREATE_QP, cmd, 8, 4, 0x0100'0009);  // 25 bits
     expect_bad(DINGO_OP_CREATE_QP, cmd, 8, 4, EngineConfig{}.max_qp + 2);
     expect_bad(DINGO_OP_CREATE_QP, cmd, 12, 4, d.query_limits().max_pd);
@@ -431,7 +432,7 @@ TEST_F(BadFields, Srq) {
     expect_ring(DINGO_OP_CREATE_SRQ, cmd, 24);
     const std::uint64_t bytes = std::uint64_t{1} << (cmd.log_size + cmd.log_stride);
     expect_bad(DINGO_OP_CREATE_SRQ, cmd, 24, 8, 0 - bytes + 64);
-    auto last = cmd;  // it may end with the last byte of the address space
+    auto last = cmd;  // may end with the last byte of the address space
     last.srqn = 8;
     last.ring.addr = 0 - bytes;
     EXPECT_EQ(status(DINGO_OP_CREATE_SRQ, last), DINGO_ST_OK + 0u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CQs, driven by the Ethernet function: a good frame is an ordinary completion, a bad one an error
-// completion, which is a solicited one for arming.
+// CQs, driven by the Ethernet function: a valid frame gives an ordinary completion, an invalid one
+// an error completion, which counts as solicited for arming.
 #include <gtest/gtest.h>
 
 #include "two_cards.h"
@@ -86,8 +86,8 @@ TEST_F(Completions, SolicitedArmingWaitsForErrorsOrSolicitedEntries) {
     drain();
     d.arm_cq(cq, true);
     complete(1);
-    EXPECT_EQ(events(), 0u);  // nothing solicited is waiting
-    d.arm_cq(cq, false);      // arming for any takes precedence and the entry is there
+    EXPECT_EQ(events(), 0u);  // no solicited entry is queued
+    d.arm_cq(cq, false);      // arming for any takes precedence, and an entry is queued
     EXPECT_EQ(events(), 1u);
 }
 
@@ -173,7 +173,7 @@ TEST_F(Completions, FailedResizeChangesNothing) {
 }
 
 TEST_F(Completions, DestroyedQueueMakesNoEventAnyMore) {
-    // An EQ of one entry, full, so that the event of the CQ has to wait in the card.
+    // An EQ of one entry, full, so that the CQ's event is queued in the card.
     Eq eq = d.create_eq(20, 3, 0);
     dingo_cmd_create_cq cmd{};
     std::uint32_t cqns[2] = {500, 501};

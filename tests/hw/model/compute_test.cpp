@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernels themselves: error of the logarithm, remainders, independence of how a message is cut.
+// The kernels themselves: error of the logarithm, remainders, independence of packet boundaries.
 #include "compute/kernels.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace dingo::model::compute {
 namespace {
 
-/// Error of the logarithm of value + 1, in units in the last place of a single.
+/// Returns the error of the logarithm of value + 1, in units in the last place of a single.
 double log_error(std::int32_t value) {
     const double exact = std::log1p(static_cast<double>(value));
     const auto nearest = static_cast<float>(exact);

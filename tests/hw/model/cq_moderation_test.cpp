@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Events of a CQ that wait, to the nanosecond: completions of the Ethernet function.
+// Moderated events of a CQ with exact times, driven by the Ethernet function.
 #include <gtest/gtest.h>
 
 #include "two_cards.h"
@@ -87,7 +87,7 @@ TEST_F(ModeratedCq, FrameThatArrivesBetweenTwoRunsComesNow) {
     d.post_eth(rx, card.host.alloc(4096), 2048);
     d.arm_cq(rx_cq);
     card.settle();
-    card.now += 50 * kPeriod;  // which the engine does not know yet
+    card.now += 50 * kPeriod;  // not yet known to the engine
     std::vector<std::byte> broadcast(64, std::byte{0xFF});
     deliver(*card.engine, broadcast);
     EXPECT_LE(deadline(), card.now) << "it wants to know";

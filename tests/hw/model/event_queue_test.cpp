@@ -6,7 +6,7 @@
 namespace dingo::test {
 namespace {
 
-/// The wire's plug makes asynchronous events; Ethernet frames make completions.
+/// Link changes raise asynchronous events; Ethernet frames give completions.
 class Events : public testing::Test {
   protected:
     Events() {
@@ -23,7 +23,7 @@ class Events : public testing::Test {
         card.engine->set_link(up);
         card.settle();
     }
-    /// A second asynchronous EQ in place of the first, with few entries, on vector 5.
+    /// Replaces the asynchronous EQ by one with few entries, on vector 5.
     Eq small_async_eq(unsigned log_size) {
         EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_EQ, 0).status, DINGO_ST_OK + 0u);
         return d.create_eq(7, 5, log_size, DINGO_CMD_CREATE_EQ_FLAGS_ASYNC_MASK);
@@ -70,7 +70,7 @@ TEST_F(Events, OneInterruptPerArming) {
     plug(false);
     EXPECT_EQ(card.host.take_msix(0), 0u);  // not armed since
     ASSERT_TRUE(d.poll_eq(d.async_eq));
-    d.ring_eq(d.async_eq);  // two more are waiting
+    d.ring_eq(d.async_eq);  // two more are queued
     EXPECT_EQ(card.host.take_msix(0), 1u);
     ASSERT_TRUE(d.poll_eq(d.async_eq));
     ASSERT_TRUE(d.poll_eq(d.async_eq));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Rings full of anything, of every kind, and wild doorbells: the sanitizers are the judges. What
-// holds for every engine is in tests/conformance/hostile_test.cpp. And limits of what can exist.
+// Random content in rings of every kind and random doorbells, checked by the sanitizers; tests for
+// all engines are in tests/conformance/hostile_test.cpp. Also limits of the number of objects.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,13 +12,13 @@
 namespace dingo::test {
 namespace {
 
-/// DINGO_TEST_EFFORT multiplies the rounds.
+/// Returns `base` multiplied by DINGO_TEST_EFFORT.
 int rounds(int base) {
     const char* effort = std::getenv("DINGO_TEST_EFFORT");
     return base * (effort == nullptr ? 1 : std::max(1, std::atoi(effort)));
 }
 
-/// Random numbers that like the edges.
+/// Random numbers with a bias towards boundary values.
 class Chaos {
   public:
     explicit Chaos(std::uint64_t seed) : random_(seed) {}
@@ -85,7 +85,7 @@ TEST_P(Hostile, RandomDoorbellsOnLiveObjectsWithGarbageInTheirRings) {
     for (int round = 0; round < rounds(300); ++round) {
         for (const TestQp& qp : qps) {
             garbage(qp.sq, 64u << qp.log_sq);
-            for (int block = 0; block < 16; ++block) {  // opcode and size that could be right
+            for (int block = 0; block < 16; ++block) {  // plausible opcode and size
                 card.host.store<std::uint8_t>(qp.sq + 64 * block,
                                               static_cast<std::uint8_t>(chaos.below(14)));
                 card.host.store<std::uint8_t>(qp.sq + 64 * block + 2,
@@ -110,7 +110,7 @@ TEST_P(Hostile, RandomDoorbellsOnLiveObjectsWithGarbageInTheirRings) {
             card.engine->run(card.now += 10'000, 32);
             card.wire.sent.clear();
         }
-        for (TestQp& qp : qps) {  // back to life
+        for (TestQp& qp : qps) {  // reset and reconnect
             d.to_state(qp, DINGO_QPS_RESET);
             TestDriver::PathOptions path;
             path.dgid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 2};
@@ -148,7 +148,7 @@ TEST(Bounds, RingsShareABudgetOfPageAddresses) {
     EXPECT_GE(created, 256u);
     EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_CQ, 0).status, DINGO_ST_OK + 0u);
     EXPECT_EQ(d.execute(DINGO_OP_CREATE_CQ, cmd).status, DINGO_ST_OK + 0u);
-    d.start();  // a reset gives everything back
+    d.start();  // a reset releases everything
     cmd.cqn = 1;
     EXPECT_EQ(d.execute(DINGO_OP_CREATE_CQ, cmd).status, DINGO_ST_OK + 0u);
 }

@@ -28,7 +28,7 @@ class NoIcrc : public testing::Test {
             EXPECT_TRUE(cards_.host(i).dma_write(mr_[i].bus, data_[i]));
         }
     }
-    /// Completes a WRITE or READ of `bytes`, a length that leaves pad bytes.
+    /// Posts a WRITE or READ of `bytes`, a length that needs pad bytes.
     void post(std::uint8_t opcode, std::uint32_t bytes) {
         SendWr wr;
         wr.opcode = opcode;
@@ -37,7 +37,7 @@ class NoIcrc : public testing::Test {
         wr.sges = {mr_[0].sge(0, bytes)};
         cards_.driver(0).post_send(link_.qp[0], wr);
     }
-    /// Until it is complete.
+    /// Posts and waits for the completion.
     void move(std::uint8_t opcode, std::uint32_t bytes) {
         post(opcode, bytes);
         EXPECT_EQ(cards_.wait_cq(0, link_.cq[0]).status, DINGO_WCS_SUCCESS);
@@ -69,7 +69,7 @@ TEST_F(NoIcrc, IsLeftOutOfEveryFrameAndTheDataArrives) {
     for (unsigned i = 0; i < 2; ++i) {
         EXPECT_GT(cards_.card(i).wire.frames, 0U);
         EXPECT_EQ(cards_.card(i).wire.frames_without_icrc, cards_.card(i).wire.frames);
-        // Payloads of WRITEs and of READ responses stay where they are.
+        // Payloads of WRITEs and of READ responses stay in memory.
         EXPECT_GT(cards_.card(i).wire.frames_referring, 0U);
         EXPECT_GT(cards_.card(i).wire.trains_sent, 0U);
         EXPECT_EQ(cards_.driver(i).card_stat(DINGO_CARD_RX_ICRC_ENCAPSULATED), 0U);

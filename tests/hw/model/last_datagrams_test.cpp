@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A UD QP that is destroyed right behind the last doorbell: what was posted leaves.
+// A UD QP that is destroyed right after the last doorbell: the posted datagrams are still sent.
 #include <gtest/gtest.h>
 
 #include "two_cards.h"

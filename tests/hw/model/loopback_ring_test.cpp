@@ -81,7 +81,8 @@ TEST_F(LoopbackRing, FramesForOthersAndGroupsGoToTheWire) {
     EXPECT_TRUE(put(1, 2));
     EXPECT_TRUE(loopback.empty());
     ASSERT_EQ(wire.sent.size(), 1u);
-    port.macs[1] = MacEntry{true, 0x333300000001};  // a group of ours is still everybody's
+    // one of the card's groups, which is not only for the card
+    port.macs[1] = MacEntry{true, 0x333300000001};
     port.addresses_changed();
     const auto room = loopback.begin_frame(64);
     const std::uint8_t mac[] = {0x33, 0x33, 0, 0, 0, 1};

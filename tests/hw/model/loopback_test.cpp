@@ -61,7 +61,7 @@ TEST_F(Loopback, AWriteToOurselvesArrivesAndTheWireSeesNothing) {
 }
 
 TEST_F(Loopback, BothDirectionsAtOnceWithMoreFramesThanItHoldsFinish) {
-    constexpr std::uint32_t kBytes = 600'000;  // 586 packets each way, loopback holds 256
+    constexpr std::uint32_t kBytes = 600'000;  // 586 packets each way; loopback holds 64 frames
     constexpr std::uint32_t kAll =
         DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
     const Mr memory = driver().create_mr(4 * kBytes, kAll);
@@ -155,7 +155,8 @@ TEST_F(LoopbackPayload, ArrivesWhereHostMemoryHasNoPointers) {
 TEST_F(LoopbackPayload, IsTakenAlongWhenTheCallIntoTheEngineEnds) {
     connect(DINGO_QPT_RC, 5);
     driver().post_send(qp_[0], transfer(DINGO_WR_WRITE));
-    cards_.card(0).engine->run(cards_.now(), 1);  // a turn of two trains, of which one is received
+    // a turn sends two trains; one of them is received
+    cards_.card(0).engine->run(cards_.now(), 1);
     EXPECT_TRUE(arrived(0, 32 * 1024));
     EXPECT_FALSE(arrived(0, 64 * 1024));
     std::ranges::fill(host().bytes(from_.bus, 64 * 1024), std::byte{0xEE});
@@ -174,7 +175,7 @@ TEST_F(LoopbackPayload, OfASendThatCompletesAtOnceMayChangeAtOnce) {
         bool completed = false;
         host().on_write = [&](std::uint64_t addr, std::span<const std::byte> /*data*/) {
             if (!completed && addr - cq_.ring < std::uint64_t{DINGO_CQE_SIZE} << cq_.log_size) {
-                completed = true;  // the program sees its completion and uses the buffer again
+                completed = true;  // the program sees its completion and reuses the buffer
                 std::ranges::fill(host().bytes(from_.bus, kMessage), std::byte{0xEE});
             }
         };

@@ -182,7 +182,7 @@ TEST_P(PageListTest, EveryPieceLandsOnItsPage) {
 
     const auto data = pattern(cmd.length);
     ASSERT_EQ(check(cmd.key, cmd.iova, cmd.length), KeyVerdict::kOk);
-    for (std::size_t at = 0; at < data.size();) {  // odd pieces that cross pages
+    for (std::size_t at = 0; at < data.size();) {  // pieces of an odd size that cross pages
         const std::size_t piece = std::min<std::size_t>(4099, data.size() - at);
         ASSERT_TRUE(table.write(range, at, std::span(data).subspan(at, piece)));
         at += piece;
@@ -195,7 +195,7 @@ TEST_P(PageListTest, EveryPieceLandsOnItsPage) {
                                        std::span(data).subspan(begin, length)))
             << "page " << i;
     }
-    // Nothing before the offset or behind the end was touched.
+    // Nothing before the offset or after the end was changed.
     EXPECT_TRUE(std::ranges::all_of(host.bytes(pages[0], offset),
                                     [](std::byte b) { return b == std::byte{0}; }));
     EXPECT_TRUE(std::ranges::all_of(host.bytes(pages.back() + page - 3, 3),
@@ -252,7 +252,7 @@ TEST_F(MemoryTableTest, BadPageListIsABusErrorNotAWildAccess) {
     table.impl().create(cmd);
     ASSERT_EQ(check(cmd.key, cmd.iova, 1), KeyVerdict::kOk);
     EXPECT_FALSE(table.write(range, 0, std::span(&b, 1)));
-    host.store<std::uint64_t>(cmd.mem.addr, 0x5000);  // leaf that is not there
+    host.store<std::uint64_t>(cmd.mem.addr, 0x5000);  // an unmapped leaf
     EXPECT_FALSE(table.write(range, 0, std::span(&b, 1)));
     EXPECT_EQ(host.dma_writes, 0u);
 }
@@ -312,7 +312,7 @@ TEST_F(MemoryTableTest, PausedRegionMakesEverybodyWait) {
     const auto mr = create(4096);
     table.impl().find(mr.key)->state = MemoryRegion::State::kPaused;
     EXPECT_EQ(check(mr.key, mr.iova, 8), KeyVerdict::kPaused);
-    EXPECT_EQ(check(mr.key, mr.iova, 8192), KeyVerdict::kBounds);  // wrong stays wrong
+    EXPECT_EQ(check(mr.key, mr.iova, 8192), KeyVerdict::kBounds);  // other errors take precedence
     table.impl().reregister(*table.impl().find(mr.key), mr);
     EXPECT_EQ(check(mr.key, mr.iova, 8), KeyVerdict::kOk);
 }
@@ -362,13 +362,13 @@ TEST_F(WindowTest, GrantsItsRangeAndRightsOnly) {
         EXPECT_EQ(check(window, mr.iova + 1024, 1), KeyVerdict::kState);
         const auto bind = request(window, mr);
         ASSERT_EQ(table.bind(qp, bind), KeyVerdict::kOk);
-        EXPECT_EQ(check(window, mr.iova + 1024, 1), KeyVerdict::kNoKey);  // the old key is dead
+        EXPECT_EQ(check(window, mr.iova + 1024, 1), KeyVerdict::kNoKey);  // the old key is invalid
         EXPECT_EQ(check(bind.new_key, mr.iova + 1024, 2048), KeyVerdict::kOk);
         EXPECT_EQ(check(bind.new_key, mr.iova + 1023, 2), KeyVerdict::kBounds);
         EXPECT_EQ(check(bind.new_key, mr.iova + 3071, 2), KeyVerdict::kBounds);
         EXPECT_EQ(check(bind.new_key, mr.iova + 1024, 8, DINGO_ACC_REMOTE_ATOMIC),
                   KeyVerdict::kNoAccess);
-        // A window is no local key, and its region's own key grants no remote access.
+        // A window is no local key; the region's own key grants no remote access.
         EXPECT_EQ(check(bind.new_key, mr.iova + 1024, 8, 0), KeyVerdict::kNoAccess);
         EXPECT_EQ(check(mr.key, mr.iova + 1024, 8), KeyVerdict::kNoAccess);
         const auto data = pattern(64);
@@ -432,14 +432,14 @@ TEST_F(WindowTest, BindRefusesWhatTheRegionDoesNotAllow) {
     bind.access |= DINGO_ACC_LOCAL_WRITE;
     EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoAccess);
     bind = request(mw1, mr);
-    for (int bit = 8; bit < 32; ++bit) {  // the driver destroys by these bits
+    for (int bit = 8; bit < 32; ++bit) {  // the driver destroys keys by these bits
         bind.new_key = mw1 ^ 1u << bit;
         EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey) << bit;
     }
-    EXPECT_EQ(table.bind(qp, request(mr.key, mr)), KeyVerdict::kNoKey);  // no window
+    EXPECT_EQ(table.bind(qp, request(mr.key, mr)), KeyVerdict::kNoKey);  // not a window
     bind = request(mw1, mr);
     for (const std::uint32_t key : {mr.key ^ 1, mw2, create_kind(DINGO_MRT_FRWR, 4096)}) {
-        bind.mr_key = key;  // nothing, a window, a region without memory
+        bind.mr_key = key;  // unknown, a window, a region without memory
         EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey) << key;
     }
     EXPECT_EQ(table.bind(qp, request(mw1, create(4096, DINGO_ACC_LOCAL_WRITE))),
@@ -477,7 +477,7 @@ TEST_F(WindowTest, EndOfAQueuePairUnbindsItsTypeTwoWindows) {
     table.impl().destroy(*table.impl().find(mw3 ^ 1));
     table.impl().destroy(*table.impl().find(mw1 ^ 1));
     EXPECT_EQ(table.impl().find(mr.key)->windows, 0u);
-    table.unbind_windows_of(other);  // nothing left to do
+    table.unbind_windows_of(other);  // no windows are left
 }
 
 TEST_F(WindowTest, PausedRegionPausesItsWindows) {
@@ -556,7 +556,7 @@ TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndF
     bad.access = DINGO_ACC_REMOTE_WRITE;
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kNoAccess);
     bad = reg;
-    bad.length = 4 * 4096;  // with the offset: five pages
+    bad.length = 4 * 4096;  // five pages with the offset
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
     bad.length = 0;
     EXPECT_EQ(table.fast_register(qp, bad), KeyVerdict::kBounds);
@@ -591,7 +591,7 @@ TEST_F(MemoryTableTest, FastRegistrationNeedsAFreeRegionAPrivilegedQueuePairAndF
     ASSERT_EQ(table.invalidate(qp, reg.key), KeyVerdict::kOk);
     EXPECT_EQ(check(reg.key, reg.iova, 1), KeyVerdict::kState);
     reg.key ^= 1;
-    host.store(reg.pbl_addr, pages[4]);  // a new list in the same place is read anew
+    host.store(reg.pbl_addr, pages[4]);  // a new list at the same address is reread
     ASSERT_EQ(table.fast_register(qp, reg), KeyVerdict::kOk);
     ASSERT_EQ(check(reg.key, reg.iova, 4), KeyVerdict::kOk);
     ASSERT_TRUE(table.write(range, 0, std::span(data).first(4)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The wire is told which groups the card takes: once for each, however many QPs are in it.
+// The wire is told to join and leave the card's groups, once each, however many QPs a group has.
 #include <gtest/gtest.h>
 
 #include <set>

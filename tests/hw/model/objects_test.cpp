@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// QPs and SRQs as objects: doorbells, limits, what is left when they are gone.
+// QPs and SRQs as objects: doorbells, limits, and what remains after they are destroyed.
 #include <gtest/gtest.h>
 
 #include "two_cards.h"
@@ -124,7 +124,7 @@ TEST_F(Objects, DoorbellsNeedTheirPageTheTagAndAnExistingObject) {
     refused(1, word0(15, 0), "type 15");
     refused(1, word0(DINGO_DB_RQ, qp.qpn) | 1u << 28, "a bit that RQ does not have");
     refused(1, word0(DINGO_DB_CQ, cq.cqn) | 1u << 31, "bit 31");
-    for (const std::uint64_t offset : {0ull, 8ull, 64ull, 120ull}) {  // lines of the card itself
+    for (const std::uint64_t offset : {0ull, 8ull, 64ull, 120ull}) {  // slots reserved for the card
         card.engine->mmio_write(Bar::kDoorbells, DINGO_DB_PAGE_SIZE + offset,
                                 1ull << 32 | word0(DINGO_DB_RQ, qp.qpn), 8);
         EXPECT_EQ(dropped(), ++expected) << offset;
@@ -147,7 +147,7 @@ TEST_F(Objects, AdminDoorbellBackwardsIsDropped) {
         d.submit_raw(std::as_bytes(std::span(&header, 1)));
     }
     d.ring_admin();
-    // Four commands of start() and so on have gone before; one less than rung is backwards.
+    // Commands were executed before, by start() and others; one less than rung is backwards.
     const std::uint64_t before = card.host.dma_reads;
     const std::uint32_t rung = d.admin_producer();
     d.write32(DINGO_REG_ASQ_DB, rung - 1);
@@ -194,7 +194,7 @@ TEST_F(Objects, EventsThatWaitForRoomDieWithTheirQueuePair) {
     const TestQp first = ready_qp();
     const TestQp second = ready_qp();
     const TestQp third = ready_qp();
-    drain_event(first);  // takes the one entry
+    drain_event(first);  // takes the only entry
     drain_event(second);
     drain_event(third);
     ASSERT_EQ(d.destroy(DINGO_OP_DESTROY_QP, second.qpn).status, DINGO_ST_OK + 0u);
@@ -235,7 +235,7 @@ TEST_F(Objects, RegionWithBoundWindowsIsBusy) {
         cmd.mem.addr = mr.bus;
         cmd.length = 4096;
         EXPECT_EQ(d.execute(DINGO_OP_REREG_MR, cmd).status, DINGO_ST_BUSY + 0u);
-        // The driver knows the key that it made: the low 8 bits are not compared, all others are.
+        // The driver knows its key: the low 8 bits are not compared, all others are.
         EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_MR, window.key ^ 1 << 8).status, DINGO_ST_BAD_ID + 0u);
         EXPECT_EQ(d.destroy(DINGO_OP_DESTROY_MR, window.key).status, DINGO_ST_OK + 0u);
     }

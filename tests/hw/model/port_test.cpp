@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which frames are the port's: addresses, sizes, GIDs.
+// Which frames the port accepts: addresses, sizes, GIDs.
 #include "port.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST_F(PortTest, GivesValidGidsOfItsTableOnly) {
     EXPECT_EQ(port.gid(8), nullptr);
     port.gids.back() = port.gids[7];
     EXPECT_EQ(port.gid(Port::kGidEntries - 1), &port.gids.back());
-    port.gids.pop_back();  // a valid one lies behind the end now
+    port.gids.pop_back();  // a valid entry is beyond the end now
     EXPECT_EQ(port.gid(Port::kGidEntries - 1), nullptr);
     EXPECT_EQ(port.gid(~0u), nullptr);
 }
@@ -96,7 +96,7 @@ TEST_F(PortTest, TakesDatagramsToGroupsThatItHas) {
     packet.dgid = packet::Gid::from_ipv4(0x0a4d0001);
     EXPECT_FALSE(takes());
     packet.dgid = packet::Gid::from_ipv4(0xef010203);
-    // A promiscuous port gets the frames that no QP takes.
+    // A promiscuous port receives the frames that no QP takes.
     for (bool* all : {&port.promiscuous, &port.all_multicast}) {
         *all = true;
         EXPECT_FALSE(takes());

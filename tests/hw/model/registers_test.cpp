@@ -182,7 +182,7 @@ TEST(Registers, ResetForgetsEverythingButTheNumberOfResets) {
     EXPECT_EQ(d.read32(DINGO_REG_STATUS), DINGO_STATUS_READY_MASK + 0u);
     EXPECT_EQ(d.read32(DINGO_REG_AQ_CTRL), 0u);
     EXPECT_EQ(d.read64(DINGO_REG_ASQ_BASE), 0u);
-    d.start();  // the EQ numbers are free again
+    d.start();  // the EQ numbers are unused again
     EXPECT_EQ(d.card_stat(DINGO_CARD_ADMIN_ERRORS), 0u);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of a ring: what crosses its pages arrives whole, nothing beyond its end is touched.
+// Memory of a ring: accesses across pages are complete, and nothing beyond the end is accessed.
 #include "ring_memory.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,7 @@ TEST_F(RingMemoryTest, NothingBehindTheEndIsTouched) {
 TEST_F(RingMemoryTest, TheRingsOfACardHoldNoMorePagesThan64GiBHave) {
     constexpr std::uint64_t kMost = (std::uint64_t{64} << 30) / kPage;
     const dingo_mem mem = list(host.alloc_pages(3), 1);
-    card.ring_pages = kMost - 3;  // what others hold
+    card.ring_pages = kMost - 3;  // used by others
     ASSERT_EQ(ring.attach(card, mem, 2 * kPage + 1), Result::kOk);
     EXPECT_EQ(card.ring_pages, kMost);
     RingMemory other_ring;
@@ -126,7 +126,7 @@ TEST_F(RingMemoryTest, ARingThatCouldNotBeTakenHasNothing) {
 TEST_F(RingMemoryTest, AListThatFillsItsLeafNeedsNoSecondOne) {
     const auto pages = host.alloc_pages(DINGO_PBL_LEAF_ENTRIES);
     const dingo_mem mem = list(pages, 2);
-    host.store<std::uint64_t>(mem.addr + 8, 1);  // no leaf
+    host.store<std::uint64_t>(mem.addr + 8, 1);  // an invalid leaf
     EXPECT_EQ(ring.attach(card, mem, DINGO_PBL_LEAF_ENTRIES * kPage), Result::kOk);
 }
 

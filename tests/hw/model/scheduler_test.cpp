@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The scheduler on its own: places are kept while the queue grows and when QPs go, and contexts
-// share the card whatever they have.
+// The scheduler alone: order is kept while the queue grows and when QPs are removed, and contexts
+// share the card whatever the number of their QPs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 class SchedulerTest : public testing::Test {
   protected:
-    static constexpr std::size_t kRing = 64;  // the first ring holds as many
+    static constexpr std::size_t kRing = 64;  // initial capacity of a ring
     static constexpr std::int64_t kQuantum = Scheduler::kQuantum;
 
     SchedulerTest() {
@@ -35,7 +35,7 @@ class SchedulerTest : public testing::Test {
 
 TEST_F(SchedulerTest, OneInFrontOfAFullRingComesFirstAndNobodyIsLost) {
     scheduler.add(qps[kRing]);
-    EXPECT_EQ(scheduler.take(), &qps[kRing]);  // so that the ring does not begin at its start
+    EXPECT_EQ(scheduler.take(), &qps[kRing]);  // so that the ring does not begin at index 0
     for (std::size_t i = 0; i < kRing; ++i)
         scheduler.add(qps[i]);
     scheduler.add_first(qps[kRing]);
@@ -47,7 +47,7 @@ TEST_F(SchedulerTest, OneInFrontOfAFullRingComesFirstAndNobodyIsLost) {
 
 TEST_F(SchedulerTest, OneBehindAFullRingComesLast) {
     scheduler.add(qps[kRing]);
-    for (std::size_t i = 0; i < kRing; ++i) {  // the ring begins anywhere
+    for (std::size_t i = 0; i < kRing; ++i) {  // the ring begins at any index
         scheduler.add(qps[i]);
         EXPECT_EQ(scheduler.take(), &qps[i == 0 ? kRing : i - 1]);
     }
@@ -83,7 +83,7 @@ TEST_F(SchedulerTest, WhoIsRemovedHasNoTurnWhereverItStood) {
     EXPECT_EQ(scheduler.take(), &qps[0]);
 }
 
-/// What each of the QPs spends while all are always ready.
+/// Returns the cost of each of the QPs while all are always ready.
 std::vector<std::int64_t> shares(Scheduler& scheduler, std::span<QueuePair> qps, unsigned turns,
                                  const std::function<std::int64_t(const QueuePair&)>& cost_of) {
     std::vector<std::int64_t> spent(qps.size());
@@ -105,7 +105,7 @@ double ratio(std::int64_t a, std::int64_t b) {
 
 constexpr std::int64_t kTurn = 16 * cost::of_frame(4160);
 
-// A client with one QP beside one with 64 has half of the card.
+// A client with one QP next to one with 64 gets half of the card.
 TEST_F(SchedulerTest, AContextWithOneQpHasAsMuchAsOneWithMany) {
     for (std::size_t i = 0; i < kRing; ++i)
         qps[i].share = 1;
@@ -136,7 +136,7 @@ TEST_F(SchedulerTest, WorkOutsideOfTurnsIsOfTheShareToo) {
     EXPECT_NEAR(ratio(spent[1], spent[0]), 0.25, 0.01);
 }
 
-// A context that sends as much as it receives has half of its share for sending.
+// A context that receives as much as it sends gets half of its share for sending.
 TEST_F(SchedulerTest, WhatIsReceivedIsOfTheShare) {
     qps[1].share = 1;
     const auto spent = shares(scheduler, std::span(qps).first(2), 10'000, [&](const QueuePair& qp) {
@@ -215,14 +215,14 @@ TEST_F(SchedulerTest, NothingIsSavedUp) {
     scheduler.add(qps[1]);
     use_quantum(qps[0]);
     ASSERT_EQ(scheduler.take(), &qps[1]);
-    scheduler.charge(qps[1], 100);  // the rest is gone
+    scheduler.charge(qps[1], 100);  // the rest is lost
     scheduler.add(qps[1]);
     use_quantum(qps[0]);
     use_quantum(qps[1]);
     use_quantum(qps[0]);
 }
 
-// A client that sends a little beside one that sends without end waits for one turn, not for two.
+// A client that sends a little next to busy ones waits for one turn, not for two.
 TEST_F(SchedulerTest, WhoComesWaitsForOneTurnOfEachOther) {
     for (std::size_t i = 0; i < 4; ++i)
         qps[i].share = static_cast<std::uint32_t>(i);

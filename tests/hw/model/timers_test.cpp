@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The heap of the QPs' timers, on its own: order is kept whatever leaves it.
+// The heap of the QPs' timers alone: it stays ordered whatever is removed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MODIFY_QP through the admin queue: every value, and what names the wrong one; a refused command
-// changes nothing. Pairs of states: tests/conformance/modify_qp_test.cpp.
+// MODIFY_QP through the admin queue: every value, and the offset reported for a wrong one; a
+// refused command changes nothing. Pairs of states: tests/conformance/modify_qp_test.cpp.
 #include <gtest/gtest.h>
 
 #include "two_cards.h"
@@ -42,7 +42,7 @@ class Transitions : public testing::TestWithParam<int> {
         a.hop_limit = 9;
         return cmd;
     }
-    /// A QP in one of the states RESET to RTS.
+    /// Returns a QP in one of the states RESET to RTS.
     TestQp qp_in(int state) {
         QpOptions options;
         options.kind = static_cast<std::uint8_t>(GetParam());
@@ -141,7 +141,7 @@ TEST_P(ModifyValues, EachWrongValueIsNamedAndChangesNothing) {
     bad(init, to_rtr, rtr, offsetof(A, pkey_index), 2, 1);
     bad(init, to_rtr, rtr, offsetof(A, rsvd0), 1, 1);
     bad(init, to_rtr, rtr, offsetof(A, sgid_index), 2, 77);    // not valid
-    bad(init, to_rtr, rtr, offsetof(A, sgid_index), 2, 9999);  // not there
+    bad(init, to_rtr, rtr, offsetof(A, sgid_index), 2, 9999);  // beyond the table
     bad(init, to_rtr, rtr, offsetof(A, sgid_index), 2, 1,
         24 + offsetof(A, dgid));                      // IPv6 source, IPv4 destination
     bad(init, to_rtr, rtr, offsetof(A, dmac), 1, 1);  // a group

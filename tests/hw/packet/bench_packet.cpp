@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Time per packet of parse + ICRC check and of build + ICRC, IPv4 RC WRITE ONLY.
+// Time per packet of parsing with ICRC check and of building with ICRC, IPv4 RC WRITE ONLY.
 #include <benchmark/benchmark.h>
 
 #include <vector>

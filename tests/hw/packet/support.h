@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random packets and an ICRC made from the text of annex A17 with zlib, byte offsets counted by
-// hand: it shares nothing with the code under test.
+// Random packets, and an ICRC implemented from the text of annex A17 with zlib and literal offsets:
+// shares nothing with the code under test.
 #pragma once
 
 #include <zlib.h>
@@ -52,7 +52,7 @@ T random_value(Random& random) {
     return static_cast<T>(random());
 }
 
-/// A path with every field random but the group bits of the addresses.
+/// Returns a path with random fields, except the group bits of the MAC addresses.
 inline NetworkPath random_path(Random& random, L3Kind l3, bool vlan) {
     NetworkPath path;
     path.dmac = Mac::from_u64(random() & 0xfeff'ffff'ffff);
@@ -76,7 +76,8 @@ inline NetworkPath random_path(Random& random, L3Kind l3, bool vlan) {
     return path;
 }
 
-/// Headers with every field random that the opcode has, the others zero, and the right pad.
+/// Returns headers with random values in all fields that the opcode has, zero in others, and the
+/// right pad count.
 inline TransportHeaders random_headers(Random& random, Opcode opcode, std::size_t payload_bytes) {
     TransportHeaders h;
     h.bth.opcode = opcode;
@@ -110,7 +111,8 @@ inline TransportHeaders random_headers(Random& random, Opcode opcode, std::size_
     return h;
 }
 
-/// A complete frame in a buffer of exactly its size, so that AddressSanitizer sees every overrun.
+/// Returns a complete frame in a buffer of exactly its size, so that AddressSanitizer detects
+/// overruns.
 inline std::vector<std::byte> make_frame(const NetworkPath& path, const TransportHeaders& headers,
                                          std::span<const std::byte> payload,
                                          std::uint16_t ip_id = 0) {
@@ -131,7 +133,7 @@ inline std::vector<std::byte> random_bytes(Random& random, std::size_t n) {
     return bytes;
 }
 
-/// Computes the IPv4 header checksum anew, from its definition.
+/// Recomputes the IPv4 header checksum from its definition.
 inline void refresh_ipv4_checksum(std::byte* ip) {
     ip[10] = ip[11] = std::byte{0};
     std::uint32_t sum = 0;
@@ -143,7 +145,7 @@ inline void refresh_ipv4_checksum(std::byte* ip) {
     store_be16(ip + 10, static_cast<std::uint16_t>(~sum));
 }
 
-/// Runs `check(l3, vlan)` for the four kinds of path.
+/// Calls `check(l3, vlan)` for the four kinds of path.
 template <typename Check>
 void for_each_path_kind(Check check) {
     for (L3Kind l3 : {L3Kind::kIpv4, L3Kind::kIpv6})

@@ -17,7 +17,7 @@ TEST(Aeth, RnrTimerHasTheKnownValues) {
 }
 
 TEST(Aeth, RnrTimerGrowsInStepsOfOneAndAHalfAndFourThirds) {
-    // From code 5 on, the values alternate between 1.5 and 4/3 times the one before.
+    // From code 5 on, the values are alternately 1.5 and 4/3 times the one before.
     for (std::uint8_t code = 6; code < 32; ++code) {
         const std::uint64_t before = rnr_timer_ns(code - 1);
         EXPECT_EQ(rnr_timer_ns(code), code % 2 == 0 ? before * 4 / 3 : before * 3 / 2)

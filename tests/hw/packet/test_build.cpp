@@ -124,7 +124,7 @@ TEST(Build, Ipv4ChecksumFitsForEveryIdAndLength) {
                                   static_cast<std::uint16_t>(id), buffer));
         ASSERT_EQ(ipv4_header_sum(buffer.data() + kEthernetBytes), 0xffff);
     }
-    // One of these addresses makes a sum whose carry carries once more.
+    // With one of these addresses, adding the carry of the sum produces another carry.
     for (std::uint32_t address = 0; address <= 0xffff; ++address) {
         NetworkPath path;
         path.sgid = Gid::from_ipv4(address);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two decoders that we did not write read our frames: tshark every field, scapy the BTH and the
-// ICRC. Skipped where they are not installed.
+// Two independent decoders read our frames: tshark all fields, scapy the BTH and the ICRC. Skipped
+// if they are not installed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ struct Sample {
     std::vector<std::byte> frame;
 };
 
-/// One frame of each opcode over each kind of path.
+/// One frame of each opcode on each kind of path.
 std::vector<Sample> samples() {
     test::Random random(1);
     std::vector<Sample> all;
@@ -41,7 +41,7 @@ std::vector<Sample> samples() {
     return all;
 }
 
-/// A file in the temporary directory that goes away with the object.
+/// A temporary file, removed by the destructor.
 class Capture {
   public:
     explicit Capture(const std::vector<Sample>& frames)
@@ -74,7 +74,7 @@ class Capture {
     std::string path_;
 };
 
-/// Standard output of a shell command by lines, and its exit status.
+/// Returns the output lines of a shell command, and its exit status.
 std::vector<std::string> run(const std::string& command, int& status) {
     std::FILE* const pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) {
@@ -104,7 +104,7 @@ std::vector<std::string> split(const std::string& line, char separator) {
     return parts;
 }
 
-/// The number in a tshark field, decimal, hexadecimal or True/False.
+/// Parses the number in a tshark field: decimal, hexadecimal or True/False.
 std::uint64_t number(const std::string& text) {
     if (text == "True" || text == "False")
         return text == "True";
@@ -125,7 +125,7 @@ TEST(Decoders, TsharkFindsNothingMalformed) {
     const auto roce = run("tshark -r " + capture.path() + " -Y infiniband.bth 2>/dev/null", status);
     EXPECT_EQ(status, 0);
     EXPECT_EQ(roce.size(), all.size());
-    // RoCE v2 leaves the UDP checksum zero over IPv6 too, which tshark notes as an error of UDP.
+    // RoCE v2 leaves the UDP checksum zero, over IPv6 too, which tshark reports as an error of UDP.
     const auto bad = run("tshark -r " + capture.path() +
                              " -o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.short || "
                              "(_ws.expert.severity == error && !udp.checksum.zero)' 2>/dev/null",
@@ -196,7 +196,7 @@ TEST(Decoders, TsharkReadsTheFieldsThatWeWrote) {
 TEST(Decoders, ScapyReadsTheBthAndComputesOurIcrc) {
     const auto all = samples();
     const Capture capture(all);
-    // Debian's packages belong to Debian's interpreter, which need not be the first in the path.
+    // Debian's packages need Debian's interpreter, which may not be the first in PATH.
     int status = 77;
     std::vector<std::string> lines;
     for (const char* python : {"/usr/bin/python3", "python3"}) {

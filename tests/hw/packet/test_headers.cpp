@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Each header against bytes written by hand, and store(load(x)) == x.
+// Each header compared with hand-written bytes, and store(load(x)) == x.
 #include <gtest/gtest.h>
 
 #include "dingo/packet/headers.h"
@@ -89,7 +89,7 @@ TEST(Headers, StoreInvertsLoad) {
     store_inverts_load<AtomicEth>(random);
 }
 
-/// Every bit of these means something, so each comes back.
+/// Headers without reserved bits: every bit must survive.
 template <typename Header>
 void every_bit_is_kept(test::Random& random) {
     for (int i = 0; i < 100; ++i) {

@@ -23,8 +23,7 @@ std::vector<std::byte> from_hex(std::string_view hex) {
 }
 
 TEST(Icrc, UcSendOnlyOfScapysTestSuite) {
-    // Frame bytes of the packet described in scapy's test/contrib/roce.uts; ICRC 0x78f353f3 as
-    // read.
+    // The packet described in scapy's test/contrib/roce.uts; ICRC 0x78f353f3 as read.
     const auto frame = from_hex(
         "248a07a8fa22248a07a8fa220800"
         "45010040047840004011b4d5c0a80007c0a80007"
@@ -65,7 +64,7 @@ TEST(Icrc, RandomPacketsEqualZlibAndAreAccepted) {
     FrameBuilder builder;
     for (int i = 0; i < test::kManyPackets; ++i) {
         const Opcode op = opcodes[random() % opcodes.size()];
-        // Mostly short ones, where the code has more cases.
+        // Mostly short packets, for which the code has more cases.
         const std::size_t limit = i % 8 == 0 ? kMaxPmtu : 300;
         const std::size_t n = traits(op).carries_payload ? random() % (limit + 1) : 0;
         const auto l3 = random() % 2 ? L3Kind::kIpv4 : L3Kind::kIpv6;
@@ -117,7 +116,7 @@ TEST(Icrc, EveryLengthAndAlignmentEqualsZlib) {
         }
 }
 
-/// True when the byte at `offset` (from the IP header) belongs to a field that the ICRC masks.
+/// Returns true if this bit of the byte at `offset` (from the IP header) is masked by the ICRC.
 bool byte_is_masked(std::size_t offset, L3Kind l3, unsigned bit) {
     if (l3 == L3Kind::kIpv4)
         return offset == 26 || offset == 27 || offset == 32;  // UDP checksum, resv8a

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What parse() refuses and why, and that hostile bytes never lead it outside the frame.
+// What parse() rejects and why; hostile bytes never make it read outside the frame.
 #include "dingo/packet/parse.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ ParseResult verdict(const std::vector<std::byte>& frame) {
     return parse(frame, packet);
 }
 
-/// Cuts a good IPv4 frame to `bytes` behind the UDP header and makes all lengths fit.
+/// Cuts a valid IPv4 frame to `bytes` after the UDP header and adjusts all lengths.
 std::vector<std::byte> with_udp_payload(std::vector<std::byte> frame, std::size_t bytes) {
     frame.resize(kBthV4 + bytes);
     store_be16(frame.data() + kIp + 2, static_cast<std::uint16_t>(frame.size() - kIp));
@@ -204,7 +204,7 @@ TEST(Parse, EveryTruncationIsRefusedWithoutReadingBeyondIt) {
         for (Opcode op : test::all_opcodes()) {
             const auto frame = good(l3, op, traits(op).carries_payload ? 7 : 0, vlan);
             for (std::size_t n = 0; n < frame.size(); ++n) {
-                // A heap block of exactly n bytes: AddressSanitizer watches its end.
+                // A heap block of exactly n bytes, so that AddressSanitizer detects overreads.
                 const std::vector<std::byte> cut(frame.begin(),
                                                  frame.begin() + static_cast<std::ptrdiff_t>(n));
                 const ParseResult result = verdict(cut);

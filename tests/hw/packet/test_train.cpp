@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packet trains are cut into the packets that a sender without trains would have sent.
+// Packet trains are split into the packets that a sender without trains would have sent.
 #include <gtest/gtest.h>
 
 #include "dingo/packet/icrc.h"

@@ -167,7 +167,7 @@ TEST_F(Datagram, TheLargestFlowLabelIsSent) {
     EXPECT_EQ(packet::Ipv6Header::load(memory(1, 0, kGrh).data()).flow_label, 0xFFFFFU);
 }
 
-// Only a datagram to the groups' QPN and a group's address reaches a group.
+// Only a datagram to the multicast QPN and a group's address reaches a group.
 TEST_F(Datagram, ToOneQueuePairAtAGroupsAddressIsNoneOfTheGroup) {
     start();
     const std::array<std::uint8_t, 16> group = {0, 0, 0,    0,    0,   0, 0, 0,
@@ -197,7 +197,7 @@ TEST_F(Datagram, AGroupThatNobodyIsInIsCountedOnceWhateverElseIsWrong) {
     another[15] ^= 1;
     ASSERT_EQ(driver(1).multicast(DINGO_OP_ATTACH_MCAST, qp(1).qpn, another).status, DINGO_ST_OK);
     const std::uint8_t on_vlan[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, 1};
-    driver(0).set_gid(0, on_vlan, 42);  // the receiving card has no address there
+    driver(0).set_gid(0, on_vlan, 42);  // the receiving card has no GID on this VLAN
     run(wr);
     cards.settle();
     EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_MCAST), 1U);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Errors of every origin, seen from both ends of a connection: statuses, events, states, and the
-// flush.
+// Errors of every origin, seen from both ends of a connection: statuses, events, states, flush.
 #include <array>
 #include <set>
 
@@ -27,7 +26,7 @@ class ErrorFlow : public Connected {
             kinds.insert(entry->kind);
         return kinds;
     }
-    /// Both QPs are new and connected again.
+    /// Resets and reconnects both QPs.
     void reconnect() {
         cards.settle();
         for (unsigned i = 0; i < 2; ++i) {
@@ -96,7 +95,7 @@ TEST_F(ErrorFlow, LocalFaultsHaveTheirReason) {
         wr.flags &= static_cast<std::uint8_t>(~DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK);
         const auto frames = cards.card(0).wire.frames;
         expect_error(wr, c.status, c.vendor_err);
-        EXPECT_EQ(cards.card(0).wire.frames, frames);  // nothing of it was sent
+        EXPECT_EQ(cards.card(0).wire.frames, frames);  // nothing was sent
         EXPECT_EQ(state(0), DINGO_QPS_ERR);
         reconnect();
     }
@@ -214,7 +213,7 @@ TEST_F(ErrorFlow, AFlushUsesTheBudgetOfItsRun) {
     options.log_cq = 12;
     connect(options);
     driver(0).to_state(qp(0), DINGO_QPS_SQD);
-    for (std::uint32_t i = 0; i < kTurn / 2; ++i)  // both kinds in one turn
+    for (std::uint32_t i = 0; i < kTurn / 2; ++i)  // sends and receives in one turn
         driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 8));
     for (std::uint32_t i = 0; i < kPosted; ++i)
         driver(0).post_recv(qp(0), i, {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a peer is told while data are on their way to far memory.
+// What a peer is told while data are in flight to far memory.
 #include "far_fixture.h"
 
 namespace dingo::test {
@@ -23,7 +23,7 @@ TEST_F(Far, AcknowledgementDoesNotCountMessagesWhoseDataAreMissing) {
     EXPECT_EQ(msns.back(), 3U);
 }
 
-// The first was told when the second had not come.
+// The reply was made before the second message arrived.
 TEST_F(Far, AcknowledgementThatTheWireDelaysDoesNotCountThemEither) {
     connect_far({1});
     note_msns();
@@ -51,7 +51,7 @@ TEST_F(Far, NakDoesNotCountTheMessageThatFailed) {
     EXPECT_EQ(msns.back(), 1U);
 }
 
-// With no timeout a NAK that its receiver drops would never be missed.
+// Without a timeout, a NAK that its receiver drops would never be noticed.
 TEST_F(Far, FailureBehindAReadThatWasAnsweredIsHeardOf) {
     for (const bool answered : {true, false}) {
         TwoCards::ConnectOptions options;
@@ -105,8 +105,8 @@ TEST_F(Far, FailureComesBehindAllReadsBeforeIt) {
     }
 }
 
-// What has left of the READ counts the message before it, and so does the NAK behind that: its
-// receiver would drop one that counts less.
+// The part of the READ that was sent counts the message before it, and so must the following NAK:
+// its receiver would drop one that counts less.
 TEST_F(Far, FailureBehindAReadThatWasAnsweredInPartIsHeardOf) {
     connect_far({1});
     constexpr std::uint64_t kBad = 8'192;
@@ -129,7 +129,7 @@ TEST_F(Far, FailureBehindAReadThatWasAnsweredInPartIsHeardOf) {
     far[1].make(1);
     cards.run_until([&] { return cards.card(1).wire.busy; });
     ASSERT_TRUE(asked);
-    cards.link.inject(*asked, cards.now());  // it comes behind the WRITE that will fail
+    cards.link.inject(*asked, cards.now());  // it arrives after the WRITE that will fail
     cards.run_for(10'000);
     finish(1);
     cards.run_for(10'000);

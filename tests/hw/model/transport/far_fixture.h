@@ -15,7 +15,7 @@ class Far : public Connected {
   protected:
     static constexpr std::uint64_t kNear = 64 << 10;
 
-    /// Regions of size kRegion on these cards are far.
+    /// Makes regions of size kRegion far on these cards.
     void connect_far(std::initializer_list<unsigned> cards_that_are, std::uint8_t timeout = 0,
                      unsigned log_sq = 6) {
         for (const unsigned i : cards_that_are)
@@ -33,12 +33,12 @@ class Far : public Connected {
         };
     }
     void run_a_little() { cards.run_for(400'000'000); }
-    /// Lets everything be made.
+    /// Completes all accesses, from now on, too.
     void finish(unsigned i) {
         far[i].make();
         far[i].pace = 1;
     }
-    /// The frames of card `i`, whose memory is far, name where the data is that was fetched.
+    /// Expects that the frames of card `i`, whose memory is far, refer to fetched data.
     void expect_referred(unsigned i, std::uint8_t opcode) {
         connect_far({i});
         cards.card(i).wire.icrc = false;
@@ -51,7 +51,7 @@ class Far : public Connected {
         EXPECT_GT(far[i].referred, 0U);
         EXPECT_EQ(cards.card(i).wire.frames_referring, far[i].referred);
     }
-    /// Card `i`, whose memory is far, sends nothing of it while the wire says that it holds enough.
+    /// Expects that card `i`, whose memory is far, sends nothing while the wire holds enough.
     void expect_held_back(unsigned i, std::uint8_t opcode) {
         connect_far({i});
         TestWire& wire = cards.card(i).wire;
@@ -78,13 +78,13 @@ class Far : public Connected {
         wr.rkey = near[1].key;
         return wr;
     }
-    /// A WRITE that touches no far memory.
+    /// A WRITE that accesses no far memory.
     SendWr small_write() {
         SendWr wr = to_near(0, 0, 8);
         wr.sges = {near[0].sge(0, 8)};
         return wr;
     }
-    /// MSNs of what card 1 answers from now on.
+    /// Records the MSNs of all responses of card 1.
     void note_msns() {
         cards.link.tap = [this](const Frame& frame) {
             const auto packet = parse_frame(frame);

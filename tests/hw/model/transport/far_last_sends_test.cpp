@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Engine::send_posted(): what leaves before a QP goes to ERR, and what is not worth to wait for.
+// Engine::send_posted(): what is sent before a QP moves to ERR, and what is not waited for.
 #include "far_fixture.h"
 
 namespace dingo::test {
@@ -9,7 +9,7 @@ namespace {
 class LastSends : public Far {
   protected:
     bool send_posted() { return cards.card(0).engine->send_posted(qp(0).qpn); }
-    /// SENDs of `bytes` bytes, which the card has no time for.
+    /// Posts SENDs of `bytes` bytes without running the card.
     void post(unsigned count, std::uint32_t bytes = 64) {
         for (unsigned n = 0; n < count; ++n) {
             driver(1).post_recv(qp(1), n, {near[1].sge(0, bytes)});
@@ -25,7 +25,7 @@ class LastSends : public Far {
             count += cqe->status == DINGO_WCS_SUCCESS ? 1 : 0;
         return count;
     }
-    /// Turns of send_posted() until it says that no more would leave.
+    /// Calls send_posted() until it returns false; returns the number of turns.
     unsigned turns() {
         unsigned count = 0;
         while (send_posted() && count < 1'000)
@@ -50,13 +50,13 @@ TEST_F(LastSends, AreFetchedBeforeTheQpGoes) {
     EXPECT_EQ(received(), 2U);
 }
 
-/// A look at a QP that has no place among those that are ready, with a wire that is full at that
-/// moment: its turn is not lost.
+/// send_posted() for a QP that is not in the scheduler, while the wire is full: its turn is not
+/// lost.
 TEST_F(LastSends, AFullWireDuringALookDoesNotKeepTheQpFromItsTurns) {
     connect_far({0});
     driver(1).post_recv(qp(1), 0, {near[1].sge(0, 64)});
     driver(0).post_send(qp(0), send_wr(0, 64));
-    run_a_little();  // its turn ends with the fetch, which does not come
+    run_a_little();  // its turn ends with a fetch that does not complete
     cards.card(0).wire.busy = true;
     EXPECT_TRUE(send_posted());
     cards.card(0).wire.busy = false;
@@ -92,7 +92,7 @@ TEST_F(LastSends, DatagramsAreFetchedToo) {
     EXPECT_EQ(qp_stat(0, DINGO_QP_TX_PACKETS), 1U);
 }
 
-// As a guest's driver has it, which only gives the command.
+// As for a guest, whose driver only sends the command.
 TEST_F(LastSends, ManySmallOnesLeaveBeforeTheCommand) {
     connect_far({}, 0, 9);
     post(64);
@@ -132,7 +132,7 @@ TEST_F(LastSends, AreNotWaitedForWhenThePeerHasTooMuchToAcknowledge) {
 TEST_F(LastSends, AreNotWaitedForWhenTheQpMayNotSend) {
     connect_far({0});
     EXPECT_FALSE(cards.card(0).engine->send_posted(qp(0).qpn + 1)) << "no QP";
-    // Behind the fence is a READ that is not answered.
+    // After the fence is a READ without response.
     cards.link.hook = [](Frame&) { return false; };
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
     SendWr fenced = rdma(DINGO_WR_WRITE, 0, 1 << 20, 64);
@@ -157,7 +157,7 @@ TEST_F(LastSends, AreNotWaitedForWhileThePeerHasNoReceive) {
     EXPECT_FALSE(send_posted());
 }
 
-// Its responses have turns of their own.
+// The QP's responses get turns of their own.
 TEST_F(LastSends, AreNotWaitedForWhileThePeerReads) {
     connect_far({0});
     driver(1).post_send(qp(1), [this] {

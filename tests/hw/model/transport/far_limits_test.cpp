@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What waits for far memory is bounded, whatever the owner of the memory and its peer do.
+// What waits for far memory is bounded, whatever the owner of the memory and the peer do.
 #include "far_fixture.h"
 
 namespace dingo::test {
 namespace {
 
-// Reposts before completions come, as only a hostile client does.
+// Reposts before completions arrive, as only a hostile client does.
 TEST_F(Far, CompletionsThatWaitAreNoMoreThanTheSendQueueHolds) {
     connect_far({0});
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
@@ -29,7 +29,7 @@ TEST_F(Far, FlushedCompletionsThatWaitAreNoMoreThanTheQueuesHold) {
     connect_far({0, 1});
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 64));
     run_a_little();
-    far[1].make();  // what is read
+    far[1].make();  // the data of the READ
     run_a_little();
     SendWr back;
     back.opcode = DINGO_WR_WRITE;
@@ -82,7 +82,7 @@ TEST_F(Far, ReceivesThatWaitAreNoMoreThanTheirQueueHolds) {
         ASSERT_EQ(wait(1).status, DINGO_WCS_SUCCESS) << i;
 }
 
-// Behind that event nothing comes any more.
+// After that event nothing may follow.
 TEST_F(Far, LastWqeEventComesBehindTheCompletionsThatWait) {
     const Srq srqs[2] = {driver(0).create_srq(), driver(1).create_srq()};
     Srq srq = srqs[1];
@@ -110,7 +110,7 @@ TEST_F(Far, LastWqeEventComesBehindTheCompletionsThatWait) {
     EXPECT_TRUE(came());
 }
 
-// A peer whose packets are small does not fill our memory with what it is owed.
+// A peer with small packets cannot fill the card's memory with owed replies.
 TEST_F(Far, RepliesThatWaitAreNotOneForEachPacket) {
     connect_far({1}, 0, 8);
     note_msns();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Payload in far memory: nothing is told before its data are where they belong, and nobody else
-// waits.
+// Payload in far memory: nothing is reported before its data are in place, and nothing else waits.
 #include <array>
 #include <numeric>
 
@@ -36,7 +35,7 @@ TEST_F(Far, WhatWasFetchedForAReadNeedNotBeCopiedEither) {
     expect_referred(1, DINGO_WR_READ);
 }
 
-// What a card has fetched and not got back has a bound.
+// Data that a card has fetched and not released are bounded.
 TEST_F(Far, MessageWaitsWhileTheWireHoldsEnough) {
     expect_held_back(0, DINGO_WR_WRITE);
 }
@@ -59,7 +58,7 @@ TEST_F(Far, WhatCannotBeLentIsSentThough) {
     EXPECT_TRUE(same(0, 0, 100'000));
 }
 
-// It waits for an answer, and would have its thread look for one without end.
+// The wire waits for an answer, and would otherwise make its thread poll without end.
 TEST_F(Far, TheWireIsAskedWhatItLetGoOfThoughNobodyWaits) {
     connect_far({0});
     run_a_little();
@@ -132,7 +131,7 @@ TEST_F(Far, PayloadThatIsHeldIsWrittenFromWhereItIs) {
     EXPECT_TRUE(same(0, 0, 1'000));
 }
 
-// It goes the way of the far ones before it, a piece for each page.
+// It follows the far data before it, in one piece per page.
 TEST_F(Far, APacketForTwoPagesOfNearMemoryArrivesWholeBehindFarData) {
     constexpr std::uint64_t kPage = 4'096, kFrom = kPage - 300;
     constexpr std::uint32_t kBytes = 1'000;
@@ -155,7 +154,7 @@ TEST_F(Far, APacketForTwoPagesOfNearMemoryArrivesWholeBehindFarData) {
     EXPECT_TRUE(std::ranges::equal(cards.host(1).bytes(pages[1], 700), memory(0, 300, 700)));
 }
 
-// A region whose last page is not whole is far there alone.
+// A region of which only one part is far.
 TEST_F(Far, RestOfARegionThatIsFarInPartWaitsForNothing) {
     connect_far({0, 1});
     constexpr std::uint64_t kHalf = kRegion / 2;
@@ -227,7 +226,7 @@ TEST_F(Far, ReceiveCompletesWhenItsDataAreThere) {
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
 }
 
-// As NCCL's: data to a GPU, then a flag to the host.
+// Like NCCL: data to a GPU, then a flag in host memory.
 TEST_F(Far, FlagInNearMemoryDoesNotPassTheData) {
     connect_far({1});
     fill(0, 0, 5'000);
@@ -331,7 +330,7 @@ TEST_F(Far, SendWaitsForItsDataAndForNoTimer) {
     driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 50'000));
     run_a_little();
     EXPECT_EQ(qp_stat(0, DINGO_QP_TX_BYTES), 0U);
-    fill(0, 0, 50'000, 4);  // what memory holds when it is read
+    fill(0, 0, 50'000, 4);  // content of the memory when it is read
     finish(0);
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
     EXPECT_TRUE(same(0, 0, 50'000));
@@ -389,7 +388,7 @@ TEST_F(Far, AnswerToAReadWaitsForItsDataAndForNoTimer) {
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 20'000));
     run_a_little();
     EXPECT_EQ(qp_stat(1, DINGO_QP_TX_PACKETS), 0U);
-    fill(1, 0, 20'000, 4);  // what memory holds when it is read
+    fill(1, 0, 20'000, 4);  // content of the memory when it is read
     finish(1);
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
     EXPECT_TRUE(same(0, 0, 20'000));
@@ -418,7 +417,7 @@ TEST_F(Far, AtomicsReturnTheirOwnValuesAndRepeatThem) {
 }
 
 TEST_F(Far, ImpatientPeerGetsNoAcknowledgementBeforeTheData) {
-    connect_far({1}, 8);  // about a millisecond
+    connect_far({1}, 8);  // about one millisecond
     fill(0, 0, 20'000);
     driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 20'000));
     cards.run_for(3'000'000);
@@ -488,8 +487,8 @@ TEST_F(Far, ReadIntoABusErrorFails) {
     EXPECT_EQ(state(0), DINGO_QPS_ERR);
 }
 
-// The completion says it all: there is no event, the peer hears nothing, and what is behind the
-// READ did not fail.
+// The completion is sufficient: no event, nothing to the peer, and what follows the READ did not
+// fail.
 TEST_F(Far, ReadIntoABusErrorIsToldOnce) {
     for (const bool outstanding : {false, true}) {
         SCOPED_TRACE(outstanding);
@@ -558,7 +557,7 @@ TEST_F(Far, QpThatGoesTellsNothingAndLeavesNothing) {
     EXPECT_FALSE(poll(1));
 }
 
-// A program that posts datagrams and leaves.
+// A program that posts datagrams and exits.
 TEST_F(Far, LastDatagramsOfAQpLeaveBeforeIt) {
     for (const bool comes : {true, false}) {
         TwoCards two;
@@ -608,7 +607,7 @@ TEST_F(Far, ResetForgetsWhatWaits) {
     cards.run_for(1'000'000);
 }
 
-// A NAK for a packet says that those before it are there, and nothing of the packet itself.
+// A NAK for a packet acknowledges those before it, but not the packet itself.
 TEST_F(Far, DataBehindAGapThatAreLostAreNoSuccess) {
     connect_far({1});
     cards.host(1).break_range(mr[1].bus + 8'192, 4'096);
@@ -734,7 +733,7 @@ TEST_F(Far, DatagramBehindOneThatFailedSendsWhatMemoryHolds) {
     EXPECT_TRUE(same(0, 40, 64));
 }
 
-// A client with many QPs that wait does not delay the others each time an access ends.
+// A client with many waiting QPs does not delay others each time an access completes.
 TEST_F(Far, ManyThatWaitAreNotAllLookedAtInOneRun) {
     connect_far({1});
     constexpr unsigned kQps = 300;
@@ -757,7 +756,7 @@ TEST_F(Far, ManyThatWaitAreNotAllLookedAtInOneRun) {
         EXPECT_EQ(cards.wait_cq(0, many[i].cq[0]).status, DINGO_WCS_SUCCESS) << i;
 }
 
-// READs, WRITEs, SENDs and atomics between two far regions under loss: memory as without it.
+// READs, WRITEs, SENDs and atomics between two far regions under loss: same memory as without loss.
 TEST_F(Far, MixUnderLossArrivesIntact) {
     connect_far({0, 1}, 14);
     far[0].pace = far[1].pace = 2;

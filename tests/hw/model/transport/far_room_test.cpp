@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Far memory that takes nothing now, or never.
+// Far memory that accepts nothing at the moment, or never.
 #include "far_fixture.h"
 
 namespace dingo::test {
 namespace {
 
 TEST_F(Far, ReadThatFoundNoRoomGoesOnWhenThereIsSome) {
-    connect_far({0});  // no timeout asks again
+    connect_far({0});  // no timeout, so no retransmission
     fill(1, 0, 100'000);
     far[0].full = true;
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));

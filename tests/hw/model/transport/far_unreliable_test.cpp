@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Far memory under QPs that answer nothing, UC and UD: what they receive completes when it is
-// there, and what cannot be written ends them without a word to the peer.
+// Far memory with UC and UD QPs, which send no responses: receives complete when their data are in
+// place, and a failed write moves the QP to ERR without telling the peer.
 #include "far_fixture.h"
 
 namespace dingo::test {
@@ -16,14 +16,14 @@ class FarUnreliable : public Far, public testing::WithParamInterface<int> {
         connect(options);
     }
     [[nodiscard]] static bool is_uc() { return GetParam() == DINGO_QPT_UC; }
-    /// Bytes that a receive has in front of the message.
+    /// Bytes in front of the message in a receive buffer.
     [[nodiscard]] static std::uint32_t header() { return is_uc() ? 0 : 40; }
     void send(std::uint32_t bytes) {
         SendWr wr = send_wr(0, bytes);
         wr.ud = cards.ud_to(1, qp(1).qpn, TestDriver::PathOptions{}.qkey);
         run(wr);
     }
-    /// Card 1 lost what was sent: its QP has ended, with an event and without an answer.
+    /// Card 1 lost the data: its QP is in ERR, with an event and without a response.
     void expect_ended() {
         EXPECT_EQ(state(1), DINGO_QPS_ERR);
         bool told = false;
@@ -70,7 +70,7 @@ TEST_P(FarUnreliable, ReceiveThatMeetsABusErrorEndsTheQueuePairInSilence) {
 
 TEST_P(FarUnreliable, WriteThatMeetsABusErrorEndsTheQueuePairInSilence) {
     if (!is_uc())
-        return;  // UD has none
+        return;  // not for UD
     start();
     cards.host(1).break_range(mr[1].bus, 4'096);
     run(rdma(DINGO_WR_WRITE, 0, 0, 1'000));

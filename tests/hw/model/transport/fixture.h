@@ -19,11 +19,11 @@ inline constexpr std::uint32_t kAllAccess = DINGO_ACC_LOCAL_WRITE | DINGO_ACC_RE
                                             DINGO_ACC_REMOTE_READ | DINGO_ACC_REMOTE_ATOMIC |
                                             DINGO_ACC_MW_BIND;
 
-/// Drops, duplicates and delays frames by chance, repeatably.
+/// Decides at random, reproducibly, which frames to drop, duplicate or delay.
 class Chance {
   public:
     explicit Chance(std::uint64_t seed) : state_(seed * 2 + 1) {}
-    /// True in `percent` of the calls.
+    /// Returns true in `percent` of the calls.
     bool operator()(double percent) {
         return static_cast<double>(next() >> 11) * 0x1p-53 * 100.0 < percent;
     }
@@ -38,7 +38,7 @@ class Chance {
     std::uint64_t state_;
 };
 
-/// What a frame is; nothing when it is not RoCE.
+/// Parses a frame; nullopt if it is not RoCE.
 inline std::optional<packet::Packet> parse_frame(const Frame& frame) {
     packet::Packet packet;
     if (packet::parse(frame.bytes, packet) != packet::ParseResult::kRoce)
@@ -64,7 +64,7 @@ class Connected : public ::testing::Test {
     std::span<std::byte> memory(unsigned i, std::uint64_t offset, std::uint64_t bytes) {
         return cards.host(i).bytes(mr[i].bus + offset, bytes);
     }
-    /// A pattern that differs with `seed`.
+    /// Fills with a pattern that depends on `seed`.
     void fill(unsigned i, std::uint64_t offset, std::uint64_t bytes, std::uint64_t seed = 0) {
         auto span = memory(i, offset, bytes);
         for (std::uint64_t k = 0; k < bytes; ++k)
@@ -74,7 +74,7 @@ class Connected : public ::testing::Test {
         return std::memcmp(memory(0, offset0, bytes).data(), memory(1, offset1, bytes).data(),
                            bytes) == 0;
     }
-    /// Brings card 0's QP to SQD, with an event when it is drained.
+    /// Moves card 0's QP to SQD, with an event when it is drained.
     void drain() {
         dingo_cmd_modify_qp command{};
         command.qpn = qp(0).qpn;
@@ -83,7 +83,7 @@ class Connected : public ::testing::Test {
         command.attr.sqd_notify = 1;
         driver(0).modify(qp(0), command.mask, command);
     }
-    /// Card 0 works on region 1: local [from, from+bytes), remote [to, ...).
+    /// A request of card 0 to region 1: local [from, from+bytes), remote [to, ...).
     SendWr rdma(std::uint8_t opcode, std::uint64_t from, std::uint64_t to, std::uint32_t bytes) {
         SendWr wr;
         wr.opcode = opcode;
@@ -115,17 +115,17 @@ class Connected : public ::testing::Test {
         return driver(i).qp_stats(qp(i).qpn)[counter];
     }
     std::uint8_t state(unsigned i) { return driver(i).query_qp(qp(i).qpn).state; }
-    /// Next asynchronous event of a card, if there is one.
+    /// Returns the next asynchronous event of a card, if any.
     std::optional<dingo_eqe> event(unsigned i) { return driver(i).poll_eq(driver(i).async_eq); }
 
-    /// Posts, and the completion must be a success.
+    /// Posts, and expects a successful completion.
     dingo_cqe run(const SendWr& wr) {
         driver(0).post_send(qp(0), wr);
         const dingo_cqe cqe = wait(0);
         EXPECT_STREQ(status_name(cqe.status), "SUCCESS") << "vendor_err " << int{cqe.vendor_err};
         return cqe;
     }
-    /// Posts, and the completion must have this status and reason.
+    /// Posts, and expects a completion with this status and reason.
     dingo_cqe expect_error(const SendWr& wr, std::uint8_t status, std::uint8_t vendor_err) {
         driver(0).post_send(qp(0), wr);
         const dingo_cqe cqe = wait(0);

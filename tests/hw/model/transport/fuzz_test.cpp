@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Hostile input: random packets with a right ICRC. The card writes to its regions only. Meant for
-// the sanitizers.
+// Hostile input: random packets with a correct ICRC. The card may write to its regions only. Meant
+// for sanitizer builds.
 #include <cstdlib>
 
 #include "fixture.h"
@@ -10,7 +10,7 @@
 namespace dingo::test {
 namespace {
 
-/// More rounds for long runs: DINGO_FUZZ_ROUNDS=10000000.
+/// Returns the number of rounds; DINGO_FUZZ_ROUNDS=10000000 for long runs.
 unsigned rounds(unsigned normal) {
     const char* const wanted = std::getenv("DINGO_FUZZ_ROUNDS");
     return wanted ? static_cast<unsigned>(std::strtoul(wanted, nullptr, 10)) : normal;
@@ -28,8 +28,8 @@ TEST_F(HostileWire, RandomPacketsReachNoMemoryOutsideTheRegions) {
     bool escaped = false;
     card.host.on_write = [&](std::uint64_t addr, std::span<const std::byte> data) {
         const bool in_region = addr >= mr.bus && addr + data.size() <= allowed_end;
-        const bool in_ring =
-            data.size() <= 128;  // CQEs, EQEs, admin completions and what commands give
+        // CQEs, EQEs, admin completions and output of commands
+        const bool in_ring = data.size() <= 128;
         escaped = escaped || (!in_region && !in_ring);
     };
     for (unsigned round = 0; round < rounds(20'000); ++round) {
@@ -66,7 +66,7 @@ TEST_F(HostileWire, RandomPacketsReachNoMemoryOutsideTheRegions) {
         out.payload.resize(pick(3) == 0 ? pick(300) : 256 * pick(2));
         std::vector<std::byte> bytes = packet::build_text(path, out);
         if (bytes.empty())
-            continue;  // 0x15 is no opcode
+            continue;  // 0x15 is not an opcode
         if (pick(50) == 0)
             bytes.resize(pick(bytes.size()));
         if (!bytes.empty() && pick(50) == 0)

@@ -73,7 +73,7 @@ TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     wr.sges[0].addr = 0x10000;
     wr.sges[0].lkey = key;
     bool lost = false;
-    cards.link.hook = [&](Frame& frame) {  // one loss: the message is read a second time
+    cards.link.hook = [&](Frame& frame) {  // one loss, so that the message is read again
         const bool drop = !lost && frame.from == 0;
         lost = lost || drop;
         return !drop;
@@ -85,7 +85,7 @@ TEST_F(LocalOperations, InvalidationWaitsForTheMessagesBeforeIt) {
     EXPECT_TRUE(lost);
 }
 
-// A READ response that is on its way shows what memory held before.
+// A READ response in flight contains what memory held before.
 TEST_F(LocalOperations, WhatIsReferredToIsTakenBeforeAnInvalidationIsTold) {
     start();
     const std::uint32_t key = fast.key ^ 0x11;

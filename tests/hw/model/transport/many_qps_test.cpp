@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Many QPs on one card: fair shares, no waiting for a QP that cannot go on, bounded memory.
+// Many QPs on one card: fair shares, no waiting for a QP that cannot continue, bounded memory.
 #include <algorithm>
 #include <map>
 
@@ -76,7 +76,7 @@ TEST_F(ManyQps, AShortMessageDoesNotWaitForLongOnes) {
 
 TEST_F(ManyQps, AQpThatWaitsForAReceiverHoldsUpNobody) {
     start(4);
-    driver(0).post_send(senders[0], send_wr(0, 100));  // no receive is posted: RNR for ever
+    driver(0).post_send(senders[0], send_wr(0, 100));  // no receive is posted: RNR without end
     for (unsigned round = 0; round < 100; ++round) {
         driver(0).post_send(senders[1 + round % 3], rdma(DINGO_WR_WRITE, 0, 0, 3000));
         const Nanoseconds before = cards.now();
@@ -103,7 +103,7 @@ TEST_F(ManyQps, AFullWireTakesATurnFromNobody) {
     for (TestQp& sender : senders)
         driver(0).post_send(sender, rdma(DINGO_WR_WRITE, 0, 0, 4'000'000));
     for (unsigned round = 0; round < kRounds; ++round) {
-        cards.run_for(100'000 + round % 7 * 5'000);  // it asks for room again and again
+        cards.run_for(100'000 + round % 7 * 5'000);  // requests room again and again
         cards.card(0).wire.busy = false;
         cards.run_until([&] { return cards.card(0).wire.busy; });
     }
@@ -112,8 +112,8 @@ TEST_F(ManyQps, AFullWireTakesATurnFromNobody) {
         EXPECT_EQ(count, kRounds * kRoom / kCount) << "QP " << qpn;
 }
 
-/// A bad wire to a peer that has little of a processor: frames pass one by one, and the sender is
-/// held back when so many wait. A QP's turn comes round later than its timeout.
+/// A bad wire to a peer with little processor time: frames pass one by one, and the sender is held
+/// back when kQueue frames wait. A QP's next turn comes later than its timeout.
 class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint64_t> {
   protected:
     static constexpr unsigned kCount = 64;
@@ -142,7 +142,7 @@ class SlowPeer : public ManyQps, public ::testing::WithParamInterface<std::uint6
             return true;
         };
     }
-    /// All of them complete well.
+    /// Expects that all messages complete successfully.
     void finish(unsigned messages) {
         for (unsigned done = 0; done < messages; ++done) {
             std::optional<dingo_cqe> cqe;
@@ -174,14 +174,14 @@ TEST_P(SlowPeer, WritesOutliveTheirTimeouts) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SlowPeer, ::testing::Values(1, 2, 3));
 
-/// A client with one QP beside one with 256 of them, all of which have work without end.
+/// A client with one QP and one with 256 QPs, all of which always have work.
 class TwoClients : public ManyQps {
   protected:
     static constexpr unsigned kMany = 256;
     static constexpr std::uint32_t kPages[2] = {1, 2};
     static constexpr unsigned kRoom = 64;
 
-    /// `card`: whose turns they are.
+    /// `card`: the one whose turns are compared.
     void start_both(unsigned card) {
         sender_ = card;
         for (unsigned i = 0; i < 2; ++i) {
@@ -212,9 +212,9 @@ class TwoClients : public ManyQps {
         };
     }
     /// Keeps every send queue full of `wr`. In each round the wire has room for kRoom frames; the
-    /// first rounds do not count.
+    /// first rounds are not counted.
     void work(const SendWr& wr, unsigned rounds) { work(wr, wr, rounds); }
-    /// The same, `wrs` by client.
+    /// The same with a request per client.
     void work(const SendWr& many, const SendWr& one, unsigned rounds) {
         const auto wr_of = [&](unsigned k) -> const SendWr& { return k == kMany ? one : many; };
         for (unsigned k = 0; k <= kMany; ++k)
@@ -240,14 +240,14 @@ class TwoClients : public ManyQps {
             << cost[1] << " of " << cost[0] + cost[1];
     }
 
-    std::array<std::int64_t, 2> cost{};  ///< of the frames that a client's QPs sent and received
+    std::array<std::int64_t, 2> cost{};  ///< of all frames that a client's QPs sent and received
 
     [[nodiscard]] bool is_of_one(std::uint32_t qpn) const { return client_.at(qpn) == 1; }
 
   private:
     unsigned sender_ = 0;
     std::uint64_t sent_ = 0;
-    std::map<std::uint32_t, unsigned> client_;  ///< by number of a QP
+    std::map<std::uint32_t, unsigned> client_;  ///< by QPN
     std::map<std::uint32_t, unsigned> index_;   ///< in `senders`
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Completions of a mix of requests, and what every packet of a connection has.
+// Completions of a mix of requests, and common properties of all packets of a connection.
 #include <set>
 
 #include "fixture.h"
@@ -26,7 +26,7 @@ TEST_F(RcOperations, CompletionsComeInOrderOfPosting) {
     }
 }
 
-// There is one path only, which is the migrated one.
+// There is only one path, in state "migrated".
 TEST_F(RcOperations, EveryPacketSaysThatThePathHasMigrated) {
     connect();
     std::set<packet::Opcode> seen;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// PAUSE_MR in the middle of traffic: peers wait, local work waits, and all of it goes on in the new
-// place.
+// PAUSE_MR during traffic: peers and local work wait, and all of it continues in the new memory.
 #include "fixture.h"
 
 namespace dingo::test {
@@ -12,7 +11,7 @@ class Pause : public Connected {
     void pause(unsigned i) {
         ASSERT_EQ(driver(i).destroy(DINGO_OP_PAUSE_MR, mr[i].key).status, DINGO_ST_OK);
     }
-    /// The region moves to new memory, its content with it.
+    /// Moves the region to new memory, with its content.
     void move(unsigned i) {
         const std::uint64_t bus = cards.host(i).alloc(kRegion);
         const auto old = cards.host(i).bytes(mr[i].bus, kRegion);
@@ -93,7 +92,7 @@ TEST_F(Pause, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
     EXPECT_TRUE(same(0, 0, 100'000));
 }
 
-// One repetition is our own fault. What the peer leaves unanswered after that is not.
+// One repetition is caused locally. What the peer leaves unanswered after that counts.
 TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
     TwoCards::ConnectOptions options;
     options.path.timeout = 10;
@@ -120,7 +119,7 @@ TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
 
 TEST_F(Pause, RegionPausedHalfwayThroughAReadHoldsTheResponseBack) {
     TwoCards::ConnectOptions options;
-    options.path.timeout = 18;  // the requester does not ask again meanwhile
+    options.path.timeout = 18;  // no retransmission meanwhile
     connect(options);
     fill(1, 0, 1'000'000);
     bool begun = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One card whose RC or UC peer is the test: packets in as text lines, packets out as values.
+// One card whose RC or UC peer is the test: received packets as text lines, sent packets as values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class Peer : public ::testing::Test {
     TestQp qp;
     Mr mr;
     packet::NetworkPath path;
-    packet::Packet packet;  ///< the last one that next() gave
+    packet::Packet packet;  ///< the packet that next() returned last
     std::vector<std::byte> frame;
 
     struct Options {
@@ -62,7 +62,7 @@ class Peer : public ::testing::Test {
         cq = card.driver.create_cq(10);
         mr = card.driver.create_mr(1 << 20, kAll);
     }
-    /// Another QP in place of `qp`, which stays.
+    /// Replaces `qp` by a new QP; the old one is not destroyed.
     void make_qp(const Options& options) {
         qp = card.driver.create_qp(cq, cq, options.qp);
         card.driver.to_init(qp, options.path);
@@ -75,7 +75,7 @@ class Peer : public ::testing::Test {
         make_qp(options);
     }
     void start() { start(defaults()); }
-    /// MODIFY_QP within a state: only what `mask` names counts.
+    /// MODIFY_QP within a state: only attributes in `mask` are used.
     void modify(std::uint32_t mask, const dingo_qp_attr& attr) {
         dingo_cmd_modify_qp cmd{};
         cmd.qpn = qp.qpn;
@@ -85,7 +85,7 @@ class Peer : public ::testing::Test {
     }
     dingo_qp_attr attr() { return card.driver.query_qp(qp.qpn).attr; }
 
-    /// The frame of a line; the card's QP is the destination unless the line says otherwise.
+    /// Builds the frame of a line; the default destination is the card's QP.
     std::vector<std::byte> build(const std::string& line) {
         std::string error;
         std::string text = line;
@@ -95,15 +95,15 @@ class Peer : public ::testing::Test {
         EXPECT_TRUE(parsed) << error << " in " << text;
         return parsed ? packet::build_text(path, *parsed) : std::vector<std::byte>{};
     }
-    /// The card gets a packet and does what follows from it now.
-    /// A response that says no MSN has one that no message of this test leads to: such a peer
-    /// counts from elsewhere, and its numbers are not looked at.
+    /// The card receives a packet and does all resulting work. A response without msn= gets one
+    /// that no message of the test leads to: the card takes the peer for one that counts from
+    /// elsewhere, and ignores its MSNs.
     void in(const std::string& line) {
         const bool counts = line.find("syndrome=") == line.npos || line.find("msn=") != line.npos;
         card.receive(build(counts ? line : line + " msn=0x800000"));
     }
 
-    /// Takes the next packet that the card sent; false when there is none.
+    /// Takes the next packet that the card sent; returns false if there is none.
     bool next() {
         if (card.wire.sent.empty())
             return false;
@@ -114,7 +114,7 @@ class Peer : public ::testing::Test {
         EXPECT_EQ(packet.bth.dest_qp, kPeerQpn);
         return true;
     }
-    /// The next packet is an ACK or NAK with this syndrome and PSN.
+    /// Expects an ACK or NAK with this syndrome and PSN as the next packet.
     void expect_reply(std::uint8_t syndrome, std::uint32_t psn, const char* what = "") {
         ASSERT_TRUE(next()) << what << ": nothing was sent";
         EXPECT_EQ(packet.bth.opcode, packet::Opcode::kRcAck) << what << ' ' << to_text(packet);

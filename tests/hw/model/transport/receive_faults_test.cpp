@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A posted receive that cannot be used, for each kind of QP: found with the first packet, or later
-// in the message (behind the network header of a datagram).
+// A posted receive that cannot be used, for each kind of QP: detected with the first packet, or
+// later in the message (after the network header of a datagram).
 #include "dingo/packet/aeth.h"
 #include "peer.h"
 
@@ -28,14 +28,14 @@ class ReceiveFaults : public Peer {
         make_qp(options);
         card.wire.sent.clear();
     }
-    /// Bytes of the first part of a message: what a first entry takes when a later one is bad.
+    /// Length of the first part of a message, which goes to a good entry if a later one is bad.
     static std::uint32_t first_part(const Kind& kind) {
         return kind.type == DINGO_QPT_UD ? kGrh : kPmtu;
     }
     std::vector<dingo_sge> entries(const Kind& kind, const dingo_sge& bad, bool late) {
         return late ? std::vector{mr.sge(0, first_part(kind)), bad} : std::vector{bad};
     }
-    /// The message from packet `n` on, as far as it meets the bad entry.
+    /// Sends the message from packet `n` up to the packet that meets the bad entry.
     void send(const Kind& kind, bool late, std::uint32_t n = 0) {
         const std::string type = kind.name;
         if (kind.type == DINGO_QPT_UD) {
@@ -158,7 +158,7 @@ TEST_F(ReceiveFaults, APausedRegionKeepsTheReceiveForTheNextTry) {
             again.length = 4096;
             card.driver.execute_ok(DINGO_OP_REREG_MR, again);
             if (kind.type == DINGO_QPT_RC && late)
-                send_last(kind, 1);  // what was refused
+                send_last(kind, 1);  // the packet that was refused
             else
                 send(kind, late, kind.type == DINGO_QPT_RC ? 0 : 2);
             expect_receive(1, DINGO_WCS_SUCCESS, 0);

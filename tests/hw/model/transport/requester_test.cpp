@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The RC requester against a scripted responder: packets and PSNs, acknowledgements of all kinds,
-// NAKs, READ data that is late, twice, missing or wrong.
+// NAKs, READ data that is late, duplicated, missing or wrong.
 #include <functional>
 
 #include "peer.h"
@@ -104,7 +104,7 @@ TEST_F(Requester, MissingReadDataIsAskedForAtOnceAlsoWhileDraining) {
     drain();
     card.driver.to_state(qp, DINGO_QPS_SQD);
     in(response("FIRST", 0, 256));
-    in(response("LAST", 2, 88, 512));  // 1 is lost
+    in(response("LAST", 2, 88, 512));  // packet 1 is lost
     expect_packet(Opcode::kRcReadRequest, kCardPsn + 1);
     in(response("FIRST", 1, 256, 256));
     in(response("LAST", 2, 88, 512));
@@ -128,14 +128,14 @@ TEST_F(Requester, ReadDataNeedsOneFetchOfItsWorkRequest) {
     EXPECT_TRUE(is_pattern(0, 256 * 8));
 }
 
-/// A byte of a posted work request that its program writes anew.
+/// A byte of a posted work request that its program overwrites.
 struct Changed {
     const char* what;
     std::uint64_t at;
     std::uint8_t value;
 };
 
-// Its program may write there; what it asked for before has no place any more.
+// The response then has no destination any more.
 TEST_F(Requester, AReadWhoseWorkRequestWasChangedFails) {
     const Changed cases[] = {
         {"opcode", offsetof(dingo_wqe_ctrl, opcode), DINGO_WR_WRITE},
@@ -200,10 +200,10 @@ TEST_F(Requester, RnrNakThatPassesAReadTwiceUsesNoRnrRetry) {
     post(request(DINGO_WR_READ, 100));
     post(request(DINGO_WR_SEND, 10));
     drain();
-    in(ack(1, "rnr:5"));  // the READ's data is lost: both are asked for again
+    in(ack(1, "rnr:5"));  // the READ's data is lost: both requests are repeated
     expect_packet(Opcode::kRcReadRequest, kCardPsn);
     expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);
-    in(ack(1, "rnr:5"));  // and once more
+    in(ack(1, "rnr:5"));  // once more
     expect_silence();
     EXPECT_FALSE(poll());
     in(response("ONLY", 0, 100));
@@ -219,7 +219,7 @@ TEST_F(Requester, SequenceNakThatPassesAReadTwiceUsesOneRetry) {
     post(request(DINGO_WR_READ, 100));
     post(request(DINGO_WR_WRITE, 10));
     drain();
-    in(ack(1, "nak:psn"));  // the READ's data is lost: both are asked for again
+    in(ack(1, "nak:psn"));  // the READ's data is lost: both requests are repeated
     expect_packet(Opcode::kRcReadRequest, kCardPsn);
     expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
     in(ack(1, "nak:psn"));
@@ -249,13 +249,13 @@ TEST_F(Requester, AckThatPassesAReadIsAnImpliedNak) {
     expect_done(DINGO_WCS_SUCCESS);
 }
 
-// Every answer to a later request says that the READ's data is lost; what it is about waits for
-// that.
+// Every response to a later request implies that the READ's data is lost; the later request waits
+// for it.
 TEST_F(Requester, WhateverPassesAReadAsksForItAgain) {
     struct Case {
-        std::uint8_t opcode;  // of the request behind the READ
+        std::uint8_t opcode;  // of the request after the READ
         std::string line;
-        std::uint8_t status, vendor_err;  // of that request in the end
+        std::uint8_t status, vendor_err;  // final status of that request
     };
     const Case cases[] = {
         {DINGO_WR_WRITE, ack(1), DINGO_WCS_SUCCESS, 0},
@@ -276,7 +276,7 @@ TEST_F(Requester, WhateverPassesAReadAsksForItAgain) {
         post(request(DINGO_WR_READ, 8));
         post(request(c.opcode, 8));
         drain();
-        for (int i = 0; i < 2; ++i) {  // once for all that passes it
+        for (int i = 0; i < 2; ++i) {  // repeated only once for all such responses
             in(c.line);
             EXPECT_EQ(stat(DINGO_CARD_IMPLIED_NAK_SEQ_ERR), asked + 1);
         }
@@ -364,7 +364,7 @@ TEST_F(Requester, WindowBoundsWhatIsInFlight) {
     EXPECT_EQ(sent, 100U);
 }
 
-// A peer that waits for more answers only when it is asked would else stop the window halfway.
+// A peer that ACKs only on request would otherwise stall the window halfway.
 TEST_F(Requester, EverySixtyFourthPacketOfALongMessageAsksForAnAck) {
     start();
     post(request(DINGO_WR_WRITE, 200 * kPmtu));
@@ -409,7 +409,7 @@ TEST_F(Requester, LongestReadSpansHalfOfThePsns) {
     expect_packet(Opcode::kRcReadRequest, kCardPsn);
     EXPECT_EQ(packet.reth.length, 1U << 31);
     post(request(DINGO_WR_WRITE, 10));
-    expect_silence();  // its PSN would look older than the READ
+    expect_silence();  // its PSN would be ambiguous with the READ's
     in(response("FIRST", 0, 256));
     expect_packet(Opcode::kRcWriteOnly, kCardPsn + (1U << 23));
 }
@@ -543,7 +543,7 @@ TEST_F(Requester, APathGivenInSqdIsTheOneFromThenOn) {
     other.dmac[5] ^= 0x10;
     modify(DINGO_QPM_AV, other);
     card.driver.to_state(qp, DINGO_QPS_RTS);
-    write_from(50'001);  // behind the path may be another port, too
+    write_from(50'001);  // the new path may have another source port
     EXPECT_EQ(packet.hop_limit, 9);
     EXPECT_EQ(packet.dmac.bytes[5], other.dmac[5]);
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_ADDRESS), 0U);
@@ -569,7 +569,7 @@ TEST_F(Requester, AtomicsCarryTheirOperandsAndNothingElse) {
 
 TEST_F(Requester, WhatWasPostedBeforeErrIsSentBeforeIt) {
     start();
-    card.driver.post_send(qp, request(DINGO_WR_SEND, 10));  // the card has had no time for it
+    card.driver.post_send(qp, request(DINGO_WR_SEND, 10));  // the card was not run yet
     card.driver.to_state(qp, DINGO_QPS_ERR);
     expect_packet(Opcode::kRcSendOnly, kCardPsn);
     expect_done(DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
@@ -629,8 +629,8 @@ TEST_F(Requester, ALocalOperationIsPassedWhenTheMessagesAroundItAreRepeated) {
     EXPECT_FALSE(poll());
 }
 
-// What answers a peer has its turn first; when that finds the wire full, the QP's own requests do
-// not try again in the same turn.
+// Responses to the peer are sent first; if they find the wire full, the QP's own requests are not
+// tried in the same turn.
 TEST_F(Requester, AFullWireIsAskedOnceInATurn) {
     start();
     card.wire.busy = true;

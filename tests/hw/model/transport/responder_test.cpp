@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The RC responder against a peer that does what it likes: PSN rules, duplicates, opcode order,
-// lengths, keys.
+// The RC responder against an arbitrary peer: PSN rules, duplicates, opcode order, lengths, keys.
 #include <algorithm>
 
 #include "peer.h"
@@ -14,7 +13,7 @@ using packet::Opcode;
 
 class Responder : public Peer {
   protected:
-    /// It is refused and ends the QP, with no event but this; 0: with none.
+    /// Expects a fatal NAK and the QP in ERR, with only this event; 0: none.
     void expect_fatal(std::uint8_t nak, std::uint32_t n, std::uint8_t kind,
                       const std::string& what = "") {
         expect_reply(nak, kRequestPsn + n, what.c_str());
@@ -28,7 +27,7 @@ class Responder : public Peer {
         }
         EXPECT_EQ(seen, kind != 0) << what << ": event " << int{kind};
     }
-    /// A new QP, so that a test can try many fatal requests.
+    /// Replaces the QP, so that a test can try many fatal requests.
     void renew(const Options& options) {
         while (poll()) {
         }
@@ -103,8 +102,8 @@ TEST_F(Responder, DuplicateReadInterruptsALaterOne) {
     EXPECT_EQ(psns.size(), 2U + 79U);
 }
 
-// A new READ takes the slot of the older one, whose repetition is then given up; but it is not
-// executed yet.
+// A new READ takes the slot of the oldest one, whose repetition is then abandoned; but the READ
+// itself is not executed yet.
 TEST_F(Responder, ARepetitionIsAnsweredWhenTheOneBeforeItIsGivenUp) {
     Options options = defaults();
     options.path.max_rd_atomic = 2;
@@ -146,7 +145,7 @@ TEST_F(Responder, RnrNakWithoutReceiveAndSilenceBehindIt) {
     expect_reply(syndrome::kAckNoCredits, kRequestPsn);
     in("RC_RDMA_WRITE_ONLY_IMM ackreq" + psn(1) + at_mr() + " len=4 payload=hex:ffffffff imm=1");
     expect_reply(syndrome::rnr(12), kRequestPsn + 1);
-    EXPECT_EQ(memory(0, 1)[0], std::byte{0});  // refused as a whole
+    EXPECT_EQ(memory(0, 1)[0], std::byte{0});  // completely refused
 }
 
 TEST_F(Responder, WhatComesBehindAGapIsCountedByCardAndQueuePair) {
@@ -159,7 +158,7 @@ TEST_F(Responder, WhatComesBehindAGapIsCountedByCardAndQueuePair) {
     EXPECT_EQ(qp_stat(DINGO_QP_OUT_OF_SEQUENCE), 3U);
 }
 
-// A message keeps its receive while those of other QPs come in between.
+// A message keeps its receive while messages of other QPs arrive.
 TEST_F(Responder, MessagesOfTwoQueuePairsEachFillTheirOwnReceive) {
     start();
     post_recv(1);
@@ -200,8 +199,8 @@ TEST_F(Responder, MoreReadsThanAgreedIsAnInvalidRequest) {
     EXPECT_EQ(state(), DINGO_QPS_ERR);
 }
 
-// The peer repeated its first READ, then got all data of the first answer and goes on: its next
-// READ needs the slot whose repetition is still being sent.
+// The peer repeated its first READ, then received all data of the first response and continues: its
+// next READ needs the slot whose repetition is still being sent.
 TEST_F(Responder, ANewReadEndsTheRepetitionOfTheOldest) {
     start();
     const std::uint32_t agreed = TestDriver::PathOptions{}.max_rd_atomic;
@@ -296,7 +295,7 @@ TEST_F(Responder, WireBusyLosesNoReply) {
     EXPECT_GT(stat(DINGO_CARD_WIRE_BUSY), 0U);
 }
 
-// With one slot for READs and atomics each of them uses what the one before it left.
+// With one slot for READs and atomics, each uses the slot of the one before.
 TEST_F(Responder, ASlotKeepsNothingOfTheRequestBefore) {
     Options options = defaults();
     options.path.max_rd_atomic = 1;
@@ -324,7 +323,7 @@ TEST_F(Responder, ASlotThatWasAnsweredBeforeIsNotFreeWhileItAnswersAgain) {
     expect_fatal(syndrome::kNakInvalidRequest, 2, DINGO_EV_QP_REQ_ERR);
 }
 
-// The one that comes next may not be there any more, and what one still had to answer is gone.
+// The next slot may not exist any more, and pending responses are dropped.
 TEST_F(Responder, SlotsThatAreChangedInSqdBeginAnew) {
     Options options = defaults();
     options.path.max_rd_atomic = 4;
@@ -370,8 +369,8 @@ TEST_F(Responder, OtherChangesKeepWhatThePeerMayAskForAgain) {
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 0U);
 }
 
-// An executed request has its acknowledgement also when the QP ends in the same moment: its peer
-// would repeat it to nobody.
+// An executed request is acknowledged even if the QP ends at the same time: otherwise the peer
+// would retransmit to a QP that no longer exists.
 TEST_F(Responder, AnOwedAckLeavesBeforeTheQpEnds) {
     start();
     card.engine->receive(
@@ -394,7 +393,7 @@ TEST_F(Responder, AQpThatOwesNothingEndsInSilence) {
     expect_reply(syndrome::kAckNoCredits, kRequestPsn);
     renew(defaults());
     expect_silence();
-    // The ACK would acknowledge a READ whose data has not left.
+    // The ACK would acknowledge a READ whose data was not sent.
     card.engine->receive(build("RC_RDMA_READ_REQUEST" + psn(0) + at_mr() + " len=4"));
     card.engine->receive(
         build("RC_RDMA_WRITE_ONLY ackreq" + psn(1) + at_mr() + " len=4 payload=4"));
@@ -419,7 +418,7 @@ TEST_F(Responder, AMessageWhoseCompletionIsLostIsNeverAcknowledged) {
     expect_silence();
 }
 
-// The QP has ended already, without a NAK: what was wrong with the request is not told as well.
+// The QP has ended already, without a NAK: the request's error is not reported in addition.
 TEST_F(Responder, ARequestThatFailsWhileItsCompletionIsLostFailsOnce) {
     start_card();
     const auto lost = [&](const char* what, const std::string& line, std::uint16_t rsvd0 = 0) {
@@ -452,7 +451,7 @@ TEST_F(Responder, ARequestThatFailsWhileItsCompletionIsLostFailsOnce) {
         EXPECT_EQ(stat(counter), 0U) << int{counter};
 }
 
-// Also when the ring is not full but gone, and of every QP that has its completions there.
+// Also if the ring is unmapped rather than full, and for all QPs that use the CQ.
 TEST_F(Responder, ACompletionQueueThatCannotBeWrittenLosesNobodysMessageInSilence) {
     start_card();
     make_qp(defaults());
@@ -469,7 +468,7 @@ TEST_F(Responder, ACompletionQueueThatCannotBeWrittenLosesNobodysMessageInSilenc
     EXPECT_EQ(stat(DINGO_CARD_DMA_ERRORS), 1U) << "it is not tried again";
 }
 
-// The receive that it would have used is flushed with those behind it.
+// The receive that it would have used is flushed with the others.
 TEST_F(Responder, ARequestOfAWrongLengthUsesNoReceive) {
     start();
     for (const std::string& line : {"RC_SEND_ONLY payload=" + std::to_string(kPmtu + 1),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A wire that has no room to one address: QPs that send there wait, in turns, and no others do.
+// A wire without room for one address: QPs that send there wait, in turns, and no others do.
 #include <algorithm>
 #include <map>
 
@@ -9,7 +9,7 @@
 namespace dingo::test {
 namespace {
 
-/// QPs of card 0 to card 1, and one to a third card, which does not answer.
+/// QPs of card 0 to card 1, and one to a third card, which does not respond.
 class Room : public Connected {
   protected:
     static constexpr std::uint64_t kElsewhere = 0x02'44'49'00'00'77;
@@ -92,7 +92,7 @@ TEST_F(Room, AnswersElsewhereGoOn) {
     wire().full.insert(kElsewhere);
     driver(0).post_send(elsewhere, rdma(DINGO_WR_WRITE, 0, 0, 8));
     EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-    // Card 1 writes to card 0, which owes it an acknowledgement.
+    // Card 1 writes to card 0, which then owes an acknowledgement.
     SendWr wr;
     wr.opcode = DINGO_WR_WRITE;
     wr.raddr = mr[0].iova;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Work requests of every opcode and size, to the last entry and the last byte that they may have.
+// Work requests of every opcode and size, up to the last permitted entry and byte.
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -26,7 +26,7 @@ class WorkRequests : public Peer {
             return 64;
         return opcode == DINGO_WR_CMP_SWAP || opcode == DINGO_WR_FETCH_ADD ? 48 : 32;
     }
-    /// vendor_err of its completion on a new QP; 0: it has none, or one without an error.
+    /// Returns the vendor_err of its completion on a new QP; 0: no completion, or no error.
     std::uint8_t verdict(std::uint8_t kind, std::uint8_t opcode, const Size& size,
                          bool privileged = false, std::uint32_t entry_bytes = 8) {
         Options options = defaults();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Two clients of one card that send to the card itself: each pays for what it makes the card do,
+// Two clients of one card that send to the card itself: each pays for the work that it causes,
 // whichever client receives it.
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ class OneCardsClients : public Connected {
         wr.ud = to;
         return wr;
     }
-    /// Both have work without end: WRITEs of the one, `other` of the other.
+    /// Both clients always have work: WRITEs of one, `other` of the other.
     void work(const SendWr& other) {
         SendWr write;
         write.opcode = DINGO_WR_WRITE;
@@ -81,7 +81,7 @@ class OneCardsClients : public Connected {
     }
     void expect_halves(std::int64_t cost_of_other) {
         const double others = static_cast<double>(others_) * static_cast<double>(cost_of_other);
-        // Two trains, an acknowledgement: each is made and taken.
+        // Two trains and an acknowledgement, each sent and received.
         const double written = writes_ * 2.0 * (kLong + 2 * of_frame(600) + of_frame(kHeaders));
         EXPECT_GT(writes_, 1'000U);
         EXPECT_NEAR(written / (written + others), 0.5, 0.05)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Whatever happens to the wire and to the cards for a while, everything that was posted completes:
-// there is no state in which work waits and nothing will ever happen. Each seed has its own mix of
-// requests both ways, losses, duplicates, disorder, full wires, paused regions, and cards that get
-// no turn.
+// Whatever happens to the wire and to the cards for a while, everything posted completes: no state
+// leaves work waiting for something that never happens. Each seed has its own mix of requests in
+// both directions, losses, duplicates, reordering, full wires, paused regions, and cards that are
+// not run.
 #include <cstdio>
 #include <cstdlib>
 
@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::uint8_t kTimeout = 8;  // 1 ms
 constexpr unsigned kRequests = 40;    // of each card
-constexpr unsigned kMostPosted = 14;  // of 2 blocks or less each: they fit into the ring
+constexpr unsigned kMostPosted = 14;  // at most 2 blocks each, so that they fit into the ring
 constexpr std::uint32_t kLargest = 30'000;
 constexpr std::uint64_t kRegionBytes = 1 << 20;
-/// The last messages need no more: each at most 8 repetitions, 3 timeouts apart.
+/// Sufficient for the last messages: at most 8 repetitions each, 3 timeouts apart.
 constexpr Nanoseconds kPatience = kRequests * 8 * 3 * Nanoseconds{1'100'000};
 
-/// Two cards and what one seed makes them do.
+/// Two cards and the events of one seed.
 class Seed final : public Connected {
   public:
-    /// A failure: something stood still.
+    /// Reports a failure if the cards stand still.
     void run(std::uint64_t seed);
 
   private:
@@ -98,7 +98,7 @@ class Seed final : public Connected {
         }
     }
 
-    /// False: a completion that is no success.
+    /// Returns false after an unsuccessful completion.
     bool take_completions(unsigned i) {
         while (const auto cqe = poll(i)) {
             if (cqe->status != DINGO_WCS_SUCCESS)
@@ -161,7 +161,7 @@ void Seed::run(std::uint64_t seed) {
         disturbed_ = cards.now() < calm;
         for (unsigned i = 0; i < 2; ++i) {
             if (!take_completions(i))
-                return;  // retries exceeded: it did not stand still
+                return;  // retries exceeded: not a standstill
             disturb(i);
             post_some(i);
         }
@@ -171,7 +171,7 @@ void Seed::run(std::uint64_t seed) {
 }
 
 TEST(Standstill, NoneWithWorkLeft) {
-    // More of them, from another one on: DINGO_SEEDS="1000 20000".
+    // Other seeds: DINGO_SEEDS="FIRST COUNT", e.g. "1000 20000".
     unsigned first = 1;
     unsigned count = 200;
     if (const char* const seeds = std::getenv("DINGO_SEEDS"))

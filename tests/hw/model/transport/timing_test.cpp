@@ -11,7 +11,7 @@ using packet::Opcode;
 class Timing : public Peer {
   protected:
     Nanoseconds t_tr(unsigned timeout) { return 4096ULL << timeout; }
-    /// Time until the next packet leaves.
+    /// Returns the time until the next packet is sent.
     Nanoseconds wait_for_packet(Nanoseconds limit) {
         const Nanoseconds start = card.now;
         while (card.wire.sent.empty()) {
@@ -25,7 +25,7 @@ class Timing : public Peer {
         }
         return card.now - start;
     }
-    /// The wire takes so many frames from now on, and then none.
+    /// Lets the wire accept `frames` more frames and then none.
     void wire_takes(unsigned frames) {
         card.wire.busy = false;
         card.wire.sink = [this, left = frames](std::span<const std::byte> one) mutable {
@@ -37,7 +37,8 @@ class Timing : public Peer {
         EXPECT_EQ(card.wire.sent.size(), count);
         card.wire.sent.clear();
     }
-    /// The rest of a message leaves now; a timeout comes when this has been unanswered for long.
+    /// The rest of a message is sent now; expects a timeout after a whole interval without an
+    /// answer.
     void expect_a_whole_timeout() {
         wire_takes(1'000);
         let_pass(kRetryWire);
@@ -48,15 +49,16 @@ class Timing : public Peer {
         EXPECT_LE(waited, t_tr(14));
     }
 
-    static constexpr Nanoseconds kRetryWire = 1'000'000;  ///< a full wire is asked again by then
-    static constexpr std::uint32_t kLong = 70 * kPmtu;    ///< asks for an ACK in the middle, too
+    /// a full wire is retried within this time
+    static constexpr Nanoseconds kRetryWire = 1'000'000;
+    static constexpr std::uint32_t kLong = 70 * kPmtu;  ///< requests an ACK in the middle, too
 };
 
 TEST_F(Timing, TheWaitForAnAnswerBeginsWhenItIsAskedFor) {
     start();
     wire_takes(5);
     post(request(DINGO_WR_WRITE, kLong));
-    expect_packets(5);  // which ask for none
+    expect_packets(5);  // these request none
     let_pass(t_tr(14) * 9 / 10);
     expect_a_whole_timeout();
 }
@@ -144,7 +146,7 @@ TEST_F(Timing, AnAcknowledgementRestartsTheTimerAtTheTimeItCame) {
     post(request(DINGO_WR_WRITE, 10));
     expect_packet(Opcode::kRcWriteOnly, kCardPsn);
     expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
-    card.now += t_tr(14) * 9 / 10;  // the card sleeps until the frame comes
+    card.now += t_tr(14) * 9 / 10;  // the card sleeps until the frame arrives
     in(ack(0));
     const Nanoseconds waited = wait_for_packet(5 * t_tr(14));
     EXPECT_GE(waited, t_tr(14));
@@ -162,7 +164,7 @@ TEST_F(Timing, TimeoutZeroStaysForEverWhenAnAckComesLate) {
     post(request(DINGO_WR_WRITE, 10));
     expect_packet(Opcode::kRcWriteOnly, kCardPsn);
     expect_packet(Opcode::kRcWriteOnly, kCardPsn + 1);
-    card.now += 1'000'000;  // the card sleeps until the frame comes
+    card.now += 1'000'000;  // the card sleeps until the frame arrives
     in(ack(0));
     let_pass(1'000'000'000);
     expect_silence();
@@ -178,7 +180,7 @@ TEST_F(Timing, AnAcknowledgementMakesTheWaitForAReceiverNoLonger) {
     expect_packet(Opcode::kRcSendOnly, kCardPsn);
     expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);
     in(ack(0, "rnr:12"));
-    card.now += packet::rnr_timer_ns(kCode) / 2;  // the card sleeps until the frame comes
+    card.now += packet::rnr_timer_ns(kCode) / 2;  // the card sleeps until the frame arrives
     in(ack(0));
     EXPECT_EQ(wait_for_packet(t_tr(14)), packet::rnr_timer_ns(kCode) / 2);
     expect_packet(Opcode::kRcSendOnly, kCardPsn + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packet trains: everything is as with single packets, but for the number of frames; what cannot
-// be is dropped and counted.
+// Packet trains: same results as with single packets, except for the number of frames; invalid
+// trains are dropped and counted.
 #include <array>
 #include <functional>
 #include <map>
@@ -23,14 +23,14 @@ class Trains : public Connected {
             cards.card(i).wire.trains = [trains] { return trains; };
     }
     std::uint64_t trains_sent(unsigned i) { return cards.card(i).wire.trains_sent; }
-    /// Frames that card `i` sends are given to `fn`, which says whether they pass.
+    /// Passes the frames that card `i` sends to `fn`, which returns true to send them on.
     void watch(unsigned i, std::function<bool(std::span<const std::byte>)> fn) {
         cards.card(i).wire.sink = [this, i, fn = std::move(fn)](std::span<const std::byte> frame) {
             if (fn(frame))
                 cards.link.send(i, frame, cards.now());
         };
     }
-    /// The next train of card 0, which does not pass.
+    /// Returns the next train of card 0, which is not sent on.
     FrameBytes catch_train(const SendWr& wr) {
         FrameBytes caught;
         watch(0, [&](std::span<const std::byte> frame) {
@@ -50,7 +50,7 @@ class Trains : public Connected {
     }
 };
 
-/// All that there is: each kind of message, with the counters that it leaves.
+/// Sends each kind of message and returns the resulting counters.
 using Counters = std::map<std::string, std::uint64_t>;
 Counters traffic(bool trains, std::uint8_t path_mtu, std::uint64_t& sent) {
     struct Pair : Trains {
@@ -105,7 +105,7 @@ TEST_F(Trains, LeaveTheCountersOfTheirPackets) {
         Counters b = traffic(false, path_mtu, without);
         EXPECT_GT(with, 50U);
         EXPECT_EQ(without, 0U);
-        // ACKs are asked for at other places.
+        // ACKs are requested at other packets.
         const auto drop = [](Counters& counters) {
             for (unsigned i = 0; i < 2; ++i) {
                 for (const dingo_card_counter c :
@@ -119,7 +119,7 @@ TEST_F(Trains, LeaveTheCountersOfTheirPackets) {
                         counters.erase("qp " + std::to_string(i) + ' ' + std::to_string(c));
             }
         };
-        // What card 0 sends is requests only.
+        // Card 0 sends only requests.
         for (const std::string& one : {"card 0 " + std::to_string(DINGO_CARD_RDMA_TX_PACKETS),
                                        "card 0 " + std::to_string(DINGO_CARD_RDMA_TX_BYTES),
                                        "card 1 " + std::to_string(DINGO_CARD_RDMA_RX_PACKETS),
@@ -161,7 +161,7 @@ TEST_F(Trains, ALostOneIsRepeatedAsPackets) {
     EXPECT_TRUE(same(0, 0, 200'000));
     EXPECT_GT(qp_stat(0, DINGO_QP_RETRANSMITS), 0U);
     EXPECT_EQ(qp_stat(1, DINGO_QP_SEQ_NAK_SENT), 1U);
-    // All that had been sent once, the second train included, went again packet by packet.
+    // Everything sent before, including the second train, was repeated packet by packet.
     EXPECT_LT(seen, 10U);
 }
 
@@ -174,7 +174,7 @@ TEST_F(Trains, ALostReadResponseIsAskedForAgain) {
     });
     run(rdma(DINGO_WR_READ, 0, 0, 200'000));
     EXPECT_TRUE(same(0, 0, 200'000));
-    EXPECT_EQ(seen, 7U);  // none of the repetition
+    EXPECT_EQ(seen, 7U);  // none during the repetition
 }
 
 TEST_F(Trains, ADuplicateIsAcknowledgedAndNotExecuted) {
@@ -196,7 +196,7 @@ TEST_F(Trains, OneThatCannotBeIsDroppedAndCounted) {
     fill(1, 0, 10'000, 5);
     const FrameBytes train = catch_train(rdma(DINGO_WR_WRITE, 0, 0, 10'000));
     const std::vector<std::byte> before(memory(1, 0, 10'000).begin(), memory(1, 0, 10'000).end());
-    for (const unsigned packets : {2U, 4U, 9U, 11U, 200U}) {  // of 10,000 bytes; 10 is right
+    for (const unsigned packets : {2U, 4U, 9U, 11U, 200U}) {  // of 10,000 bytes; only 10 is valid
         const std::uint64_t dropped = stat(1, DINGO_CARD_RX_DROP_MALFORMED);
         EXPECT_TRUE(cards.card(1).engine->receive_train(train, {}, packets));
         EXPECT_EQ(stat(1, DINGO_CARD_RX_DROP_MALFORMED), dropped + packets) << packets;
@@ -227,7 +227,7 @@ TEST_F(Trains, PacketsOfAnotherPmtuThanTheQpsAreAnInvalidRequest) {
     options.path.path_mtu = 4;
     connect(options);
     const FrameBytes train = catch_train(rdma(DINGO_WR_WRITE, 0, 0, 8192));
-    // The same bytes as packets of 1,024: the QP has 2,048.
+    // The same bytes as packets of 1,024 bytes, while the QP's PMTU is 2,048.
     EXPECT_TRUE(cards.card(1).engine->receive_train(train, {}, 8));
     EXPECT_EQ(wait(0).status, DINGO_WCS_REM_INV_REQ_ERR);
     EXPECT_EQ(state(1), DINGO_QPS_ERR);
@@ -247,7 +247,7 @@ TEST_F(Trains, AReadResponsePastWhatWasAskedForIsDropped) {
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 16'384));
     ASSERT_TRUE(cards.run_until([&] { return !train.empty(); }));
     packet::Packet packet = parsed(train);
-    // As if its first packet were the second of the READ: the last one is behind its end.
+    // As if its first packet were the second of the READ: the last one is beyond the end.
     const std::uint32_t psn = packet.bth.psn + 1;
     for (unsigned k = 0; k < 3; ++k)
         train[packet.bth_offset + 9 + k] = static_cast<std::byte>(psn >> (16 - 8 * k));
@@ -289,8 +289,8 @@ TEST_F(Trains, NoneReachesOverTwoEntriesOfAGatherList) {
     });
     run(wr);
     EXPECT_TRUE(same(0, 0, 50'500));
-    // Trains lie within the first or the third entry; the two packets that cross an entry's end go
-    // alone.
+    // Trains are within the first or the third entry; the two packets that cross the end of an
+    // entry are sent alone.
     EXPECT_EQ(packets, (std::vector<unsigned>{9, 1, 1, 32, 7}));
 }
 

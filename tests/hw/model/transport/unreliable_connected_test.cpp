@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UC: like RC without answers; a message with a hole disappears, the next one arrives.
+// UC: like RC without responses; a message with a gap is dropped, the next one is received.
 #include "fixture.h"
 #include "peer.h"
 
@@ -47,7 +47,7 @@ TEST_F(Unreliable, SurvivesABadWire) {
     EXPECT_LT(arrived, 300U);
 }
 
-// A message under way when SQD comes ends it when its last packet has left.
+// A message in progress when SQD is requested is finished.
 TEST_F(Unreliable, ALongMessageDrains) {
     start();
     driver(0).post_send(qp(0), send_wr(0, 300'000));
@@ -57,7 +57,7 @@ TEST_F(Unreliable, ALongMessageDrains) {
     EXPECT_EQ(driver(0).query_qp(qp(0).qpn).sq_draining, 0U);
 }
 
-// Nobody acknowledges: what may be on its way at once is no limit.
+// Without acknowledgements there is no limit of packets in flight.
 TEST_F(Unreliable, AMessageHasAsManyPacketsAsItWants) {
     constexpr std::uint32_t kBytes = 1 << 20;
     start();
@@ -135,7 +135,7 @@ TEST_F(UnreliableResponder, EdgesOfEveryPlaceInAMessage) {
         {write("FIRST", m, m + 4), send("LAST", 4), false},
     };
     start_card();
-    // As long as the longest message says that it is, and one byte more.
+    // Its length field is exactly the longest message, and one byte more.
     const Mr big = card.driver.create_mr((1ULL << 31) + 4096, kAll);
     const std::string where =
         " va=" + std::to_string(big.iova) + " rkey=" + std::to_string(big.key);
@@ -204,7 +204,7 @@ TEST_F(UnreliableResponder, WhatAWriteMayNotTouchIsDroppedWithoutAnError) {
     EXPECT_EQ(card.host.load<std::uint32_t>(small.bus + 4092), ~0U);
 }
 
-// A region may go, and memory may break, between two packets of a message.
+// A region may be destroyed, or memory may fail, between two packets of a message.
 TEST_F(UnreliableResponder, WhatGoesInTheMiddleOfAMessageEndsIt) {
     start_card();
     for (const bool broken : {false, true}) {
