@@ -29,9 +29,9 @@ struct ExportedPart {
 
 class ExportedMemory {
   public:
-    /// Registers `bytes`, which map the file from `offset` on, until remove(). The file must be
-    /// sealed against shrinking. `lent`: buffers whose content stays unchanged while something
-    /// holds them (lent_memory.h).
+    /// Registers `bytes`, which map the file from `offset` on, until remove(). The file must never
+    /// shrink. `lent`: buffers whose content stays unchanged while something holds them
+    /// (lent_memory.h).
     std::uint64_t add(std::span<const std::byte> bytes, UniqueFd file, std::uint64_t offset,
                       bool lent = false);
     void remove(std::uint64_t id);

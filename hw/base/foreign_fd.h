@@ -16,8 +16,9 @@ void close_elsewhere(int fd);
 /// A descriptor that another process sent.
 using ForeignFd = BasicFd<close_elsewhere>;
 
-/// The same for a UNIX socket of ours. Shuts down all copies of it, too: otherwise others could
-/// still send descriptors to it.
+/// The same for a UNIX socket of ours, in whose queue others may have put descriptors. Closed at
+/// once only if it is a SOCK_SEQPACKET connection without queued descriptors, after shutting it
+/// down with all its copies.
 void end_connection(int fd);
 
 using ForeignSocket = BasicFd<end_connection>;

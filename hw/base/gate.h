@@ -112,8 +112,9 @@ class Gate {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::atomic<std::thread::id> holder_{};  ///< no other thread can see its own id here
-    std::atomic<unsigned> waiting_ = 0;      ///< number of visitors that wait
+    /// a thread sees its own id only while it is the holder
+    std::atomic<std::thread::id> holder_{};
+    std::atomic<unsigned> waiting_ = 0;  ///< number of visitors that wait
     /// jobs of waiting visitors that may run in the data thread
     std::deque<Job*> jobs_;
     bool stay_is_next_ = false;  ///< whether a visitor enters before a job runs, if both wait

@@ -20,7 +20,7 @@ namespace detail {
 inline thread_local int log_descriptor = STDERR_FILENO;
 }
 
-/// Sink for this thread's log lines: a descriptor.
+/// Returns the descriptor that this thread's log lines are written to.
 inline int current_log() {
     return detail::log_descriptor;
 }

@@ -17,7 +17,7 @@ namespace {
 /// The default of vm.max_map_count.
 constexpr std::size_t kUsualMappings = 65'530;
 constexpr std::size_t kMostThreads = 256;
-/// A foreign user gets this fraction of the share of the card owner's client.
+/// The share of a foreign user is that of the card owner's client divided by this.
 constexpr std::size_t kForeignPart = 2;
 
 std::size_t most_mappings() {

@@ -39,7 +39,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t kShmRingBytes = 2UL * 1024 * 1024;
 inline constexpr std::size_t kShmDataOffset = 4096;
-/// Used part of a thread-local ring while the consumer keeps up.
+/// Bytes of a thread-local ring that are used while the consumer keeps up.
 inline constexpr std::size_t kLocalBytes = 256UL * 1024;
 /// Memory of one direction.
 inline constexpr std::size_t kShmDirectionBytes = kShmDataOffset + kShmRingBytes;
@@ -194,7 +194,7 @@ class ShmProducer : public ShmRing {
                               const std::function<bool()>& gone);
     /// Returns the time spent waiting since the last call.
     [[nodiscard]] std::chrono::nanoseconds take_waited() { return std::exchange(waited_, {}); }
-    /// The same without waiting, for payloads that the peer is not reading. Returns true if it
+    /// gather() without waiting, for payloads that the peer is not reading. Returns true if it
     /// reads none.
     [[nodiscard]] bool gather_unread();
     /// Returns what holds the payload of the frame at this position, or null. Thread-local rings.

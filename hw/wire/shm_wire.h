@@ -108,8 +108,9 @@ class ShmWire final : public Wire, private LocalMember {
     void service();
     void service_one(int fd, unsigned& budget);
 
-    /// Reconnects to cards that dropped this one, for example while they were stopped. Only for
-    /// connections that this side had made; otherwise the peer reconnects.
+    /// Reconnects to cards whose connection has ended although they still run, for example because
+    /// one side was stopped for a while. Only for connections that this side had made; otherwise
+    /// the peer reconnects.
     void reconnect();
     void accept_some(unsigned& budget);
     bool make_place(const ShmPeer& newcomer);

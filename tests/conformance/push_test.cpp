@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Push pages: send WQEs that are written to the card with their doorbell.
+// Push pages: send WQEs that are written to the card before their doorbell.
 #include <random>
 
 #include "conformance.h"

@@ -13,8 +13,8 @@ namespace dingo::model {
 /// the command's structure.
 AdminResult execute_command(CardState& card, const AdminCommand& command);
 
-/// Returns true if the host may unmap memory after the command: for all but those that create,
-/// query, or only set when a CQ's event is written.
+/// Returns true if the host may unmap memory after the command: for all but NOP, creations,
+/// queries, MODIFY_CQ and SET_RSS.
 [[nodiscard]] bool may_free_memory(const AdminCommand& command) noexcept;
 
 namespace commands {

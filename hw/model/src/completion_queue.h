@@ -78,7 +78,7 @@ class CompletionQueue {
     std::uint32_t period_ = 0;  // ns; 0: no delay
     std::uint32_t count_ = 0;   // 0: only the period counts
     std::uint32_t counted_from_ = 0;
-    Nanoseconds first_at_ = 0;  // not later than the entry at notified_ was written
+    Nanoseconds first_at_ = 0;  // at or before the time of the entry at notified_
     CqModeration& moderation_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Push pages (contract, capability PUSH): blocks of a send queue written with their doorbell.
+// Push pages (contract, capability PUSH): send queue blocks written to the card before their
+// doorbell.
 #pragma once
 
 #include <array>

@@ -142,7 +142,7 @@ enum class Bar : std::uint8_t { kRegisters = 0, kDoorbells = 2, kMemory = 4 };
 
 /// The card's memory behind BAR_MEM as an engine sees it: its size and counters of accesses by
 /// others, which the server of the BAR counts. The engine accesses the bytes by DMA
-/// (docs/reference/ contract.md, card memory).
+/// (docs/reference/contract.md, card memory).
 struct CardMemory {
     std::uint64_t size = 0;  ///< bytes, a power of two; 0: none
     bool counted = false;    ///< sets capability MEM_COUNTS

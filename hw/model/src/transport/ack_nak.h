@@ -42,8 +42,8 @@ class AckNak {
     void owe(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint32_t msn);
     /// Owes a NAK "PSN sequence error" for the expected PSN; only one per gap.
     void nak_sequence(QueuePair& qp);
-    /// Owes a NAK for `psn`; the QP moves to ERR when it was sent. `kind`: event to raise (enum
-    /// ev), 0: none.
+    /// Owes a NAK for `psn`; the QP moves to ERR once the NAK was sent. `kind`: event to raise
+    /// (enum ev), 0: none.
     void nak_fatal(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn, std::uint8_t kind);
 
     /// Sends the owed ACK or NAK.

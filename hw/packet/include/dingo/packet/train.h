@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Packet trains: consecutive packets of one message as one frame, with the headers of the first
-// packet and the payloads of all. Used between cards of one host only (docs/reference/
-// packet-trains.md); elsewhere they are split into their packets.
+// packet and the payloads of all. Used between cards of one host only
+// (docs/reference/packet-trains.md); elsewhere they are split into their packets.
 #pragma once
 
 #include <cstddef>
