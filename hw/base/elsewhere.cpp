@@ -247,10 +247,10 @@ void let_go_later(std::shared_ptr<const void> what) {
     static constexpr std::chrono::seconds kLater(10);
     auto* const kept = new std::shared_ptr(std::move(what));
     try {
-        std::thread([kept] {
+        do_elsewhere([kept] {
             std::this_thread::sleep_for(kLater);
             delete kept;
-        }).detach();
+        });
     } catch (const std::system_error&) {  // no thread: leaked
     }
 }

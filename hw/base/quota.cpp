@@ -55,16 +55,22 @@ Charge::Charge(std::shared_ptr<Account> account, Quota& quota, std::size_t count
         return;
     }
     const std::scoped_lock lock(account_->mutex_);
-    const std::size_t free = quota.limit_ - std::min(quota.limit_, quota.used_.load());
     const bool bound = account_->foreign_ || quota.fair_ == Quota::Fair::kAll;
-    const std::size_t left = count <= free ? free - count : 0;
-    const std::size_t share = account_->foreign_ ? left / kForeignPart : left;
-    if (count > free || (bound && account_->used_by(quota) + count > share)) {
-        ++quota.refused_;
-        throw ErrnoError(quota.error_);
-    }
-    account_->used_[&quota] += count;  // may throw
-    quota.used_ += count;
+    std::size_t& own = account_->used_[&quota];
+    std::size_t used = quota.used_.load();
+    do {  // other accounts may charge the same quota at the same time
+        const std::size_t free = quota.limit_ - std::min(quota.limit_, used);
+        const std::size_t left = count <= free ? free - count : 0;
+        const std::size_t share = account_->foreign_ ? left / kForeignPart : left;
+        if (count > free || (bound && own + count > share)) {
+            ++quota.refused_;
+            if (own == 0) {
+                account_->used_.erase(&quota);
+            }
+            throw ErrnoError(quota.error_);
+        }
+    } while (!quota.used_.compare_exchange_weak(used, used + count));
+    own += count;
     quota_ = &quota;
     count_ = count;
 }

@@ -93,7 +93,9 @@ UnixListener::UnixListener(std::string path, const Options& options) : path_(std
     }
     spare_.reset(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
     if (::listen(fd_.get(), options.backlog) != 0) {
-        throw std::runtime_error(fmt::format("listen on '{}': {}", path_, std::strerror(errno)));
+        const int why = errno;
+        ::unlink(path_.c_str());
+        throw std::runtime_error(fmt::format("listen on '{}': {}", path_, std::strerror(why)));
     }
 }
 
