@@ -148,6 +148,7 @@ for n in "${!shards[@]}"; do
         fi
     fi
     log "${shards[$n]}$([ $slot = 0 ] || echo " ($slot s)")"
+    : >"$(log_of "$n")"
     run_shard "$n" $slot &
     report
 done

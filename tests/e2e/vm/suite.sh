@@ -9,7 +9,7 @@ usage: tests/e2e/vm/suite.sh [--kernel KERNEL] SUITE [-- VM-OPTION...]
 KERNEL: as --kernel of scripts/vm.sh (6.12, 7.2, 6.12-kasan, ...).
 SUITE: smoke, basic, apps, namespaces, promises, rxe, faults, capture, pyverbs, lifecycle, driver, ethernet, lab, rtl, p2p, sweeps. VM-OPTIONs go to `vm.sh up`.
 The suite sweeps is for a machine with KVM and takes hours; DINGO_SWEEPS=quick does about three of each, DINGO_SWEEPS=10 ten percent. DINGO_SWEEP_GROUPS
-chooses from: resets unplugs kills commands users fuzz. DINGO_FUZZ_SECONDS (default 60) is how long the fuzzer runs.
+chooses from: resets unplugs kills commands users fuzz. DINGO_SWEEP_END (date +%s) is when nothing more begins. DINGO_FUZZ_SECONDS (default 60) is how long the fuzzer runs.
 Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/, with -NAME where DINGO_SHARD=NAME (letters, digits, '-') says that others run beside this one
 (scripts/lab-shards.sh). Exit status 0 when no case failed.
 EOF
