@@ -9,16 +9,44 @@ for part in common kernel guest qemu dingo; do
 done
 usage() {
     cat <<'EOU'
-Takes what scripts/vm.sh boots to a bare machine: QEMU, the guests' root, kernels, and this tree's modules, built here.
-scripts/bare.py takes what builds the rest.
+Takes what scripts/vm.sh boots to a bare machine: QEMU, the guests' root, kernels, and this tree's modules and those of its
+tests, built here. scripts/bare.py takes what builds the rest.
 
 usage: scripts/bare-guests.sh pack DIRECTORY KERNEL...    here, as root: DIRECTORY gets root.tar.xz.00, .01, ..., which stay if
                                                           they are there, and KERNEL.tar.xz.00, ...
        scripts/bare-guests.sh unpack DIRECTORY            there, as root, in the same tree; into the cache
-KERNEL is a name that scripts/vm.sh takes. A piece has at most 40 MB.
+KERNEL is a name that scripts/vm.sh takes. A piece has at most 40 MB; unpack takes any of the archives, also one after another.
 There, say DINGO_PACKAGES=installed DINGO_MODULES=$HOME/.cache/dingo/modules. The cache must have the same path here and there.
+scripts/lab-shards.sh uses such a machine.
 EOU
 }
+
+# adopt NAME RECIPE [PATH]: what came as NAME (PATH, when several have the name) is what the scripts find by RECIPE. A recipe has the
+# text of functions, which another bash may print in another way.
+adopt() {
+    local path came
+    path=$(cached_path "$1" "$2")
+    came=${3:-$(find "$DINGO_CACHE" -maxdepth 1 -name "$1-????????????" | head -n 1)}
+    [ -e "$path" ] || [ -z "$came" ] || ln -s "$came" "$path"
+    [ -e "$path" ] || die "no $1 came; here is $(find "$DINGO_CACHE" -maxdepth 1 -name "$1-*" | xargs)"
+    printf '%s\n' "$path"
+}
+adopt_all() {
+    local kernel kernel_dir index
+    export DINGO_PACKAGES=installed
+    # What the scripts ask for is asked for here, but never built.
+    cached() { adopt "$1" "$2" "${index:-}"; }
+    [ -d "$DINGO_CACHE/modules" ] || return 0
+    qemu_root >/dev/null
+    guest_root_image >/dev/null
+    for kernel in $(ls "$DINGO_CACHE/modules"); do
+        ! is_debug_kernel "$kernel" || adopt "kernel-$kernel" "$(debug_kernel_recipe "$kernel")" >/dev/null
+        kernel_dir=$(kernel_image "$kernel")
+        index=$(readlink "$DINGO_CACHE/modules/$kernel/index") module_index "$DINGO_CACHE/modules/$kernel/dingo.ko" >/dev/null
+        log "$kernel can be booted"
+    done
+}
+
 case ${1:-} in
 -h | --help) usage; exit 0 ;;
 pack) [ $# -ge 3 ] || { usage >&2; exit 2; } ;;
@@ -27,6 +55,7 @@ unpack)
     for first in "$2"/*.tar.xz.00; do
         cat "${first%00}"[0-9][0-9] | tar -xJf - -C /
     done
+    adopt_all
     exit 0
     ;;
 *) usage >&2; exit 2 ;;
@@ -64,21 +93,28 @@ fi
 
 build_dingo dingo_contract_files
 build=$(dingo_build_dir)
+out=$(cd "$out" && pwd)
+cd "$here/.."
+# shellcheck source=/dev/null
+. tests/e2e/vm/cases/driver_parts.sh
+fail() { die "$*"; }
 for kernel in "${kernels[@]}"; do
     modules=$DINGO_CACHE/modules/$kernel
+    logs=$build/bare-$kernel
     rm -rf "$modules"
-    mkdir -p "$modules/source"
+    mkdir -p "$modules"
     ko=$(build_dingo_module "$kernel")
-    cp "$(dirname "$ko")"/*.ko "$modules/"
-    "$here/../tests/kmod/dmabuf_exporter/build.sh" "$kernel" "$build/exporter-$kernel" >&2
-    cp "$build/exporter-$kernel/dmabuf_exporter.ko" "$modules/"
-    cp "$here"/../tests/kmod/kverbs/{Kbuild,kverbs.c} "$here"/../kmod/ib/*.h "$here"/../kmod/include/*.h "$here"/../kmod/include/uapi/*.h \
-        "$build/hw/contract/include/dingo_hw.h" "$modules/source/"
-    build_kmod "$kernel" "$build/kverbs-$kernel" "$modules/source" >&2
-    cp "$build/kverbs-$kernel/kverbs.ko" "$modules/"
-    rm -rf "$modules/source"
+    cp "$(dirname "$ko")"/{dingo,dingo_ib}.ko "$modules/"
+    for name in kverbs lying_card foreign late_event; do
+        build_test_module "$name"
+        cp "$logs/$name/$name.ko" "$modules/"
+    done
+    mkdir -p "$logs"
+    build_exporter
+    cp "$exporter/dmabuf_exporter.ko" "$modules/"
     kernel_dir=$(kernel_image "$kernel")
-    add "$modules" "$(module_index "$modules/dingo.ko")" "$(kernel_root "$kernel")/release"
+    ln -s "$(module_index "$modules/dingo.ko")" "$modules/index"
+    add "$modules" "$(readlink "$modules/index")" "$(kernel_root "$kernel")/release"
     find "$kernel_dir" -maxdepth 1 ! -path "$kernel_dir" ! -name modules >>"$list"
     archive "$kernel"
 done

@@ -83,9 +83,10 @@ tsc_khz() {
     answer=$DINGO_CACHE/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
     if [ ! -s "$answer" ]; then
         mkdir -p "$DINGO_CACHE"
-        rm -f "$DINGO_CACHE"/tsc-khz-*
-        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$answer.$$"
-        mv "$answer.$$" "$answer"
+        # Those of earlier starts go; sessions beside this one may be measuring, too.
+        find "$DINGO_CACHE" -maxdepth 1 -name 'tsc-khz-*' ! -name "${answer##*/}*" -delete
+        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$answer.$BASHPID"
+        mv "$answer.$BASHPID" "$answer"
     fi
     cat "$answer"
 }

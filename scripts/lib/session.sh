@@ -49,7 +49,8 @@ alive() {
     local pid start
     [ -r "$1" ] || return 1
     read -r pid start <"$1" || return 1
-    [ "$(process_start "$pid")" = "$start" ]
+    # Without a start time it had ended before that could be read.
+    [ -n "$start" ] && [ "$(process_start "$pid")" = "$start" ]
 }
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 record_pid() { printf '%s %s\n' "$2" "$(process_start "$2")" >"$1"; }

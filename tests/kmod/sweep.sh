@@ -17,6 +17,7 @@
 #        sweep.sh moving                     messages come or go
 #        sweep.sh stop                       traffic and churn end; who began them takes /run/sweep-end away
 #        sweep.sh left                       objects of the RDMA device that are not the kernel's own
+# DINGO_SECONDS: what COUNT says begins no more once that time is over; what was done until then counts.
 set -u
 end=/run/sweep-end
 here=$(dirname "$(realpath "$0")")
@@ -27,6 +28,11 @@ device() { ls "/sys/bus/pci/devices/$(pci)/infiniband" 2>/dev/null; }
 milliseconds() { echo "${EPOCHREALTIME/./}" | cut -c1-13; }
 # Words that the card has sent and received.
 moved() { cat /sys/class/infiniband/*/ports/1/counters/port_{xmit,rcv}_data 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
+
+# begins N COUNT: whether there is time for one more, the Nth; says so, for who looks in or ends this.
+begins() {
+    [ "$1" -le "$2" ] && { [ -z "${DINGO_SECONDS:-}" ] || [ $SECONDS -lt "$DINGO_SECONDS" ]; } && echo "# $(($1 - 1)) of $2 done"
+}
 
 # works PEER SECONDS
 works() {
@@ -81,7 +87,8 @@ churn() {
 
 resets() {
     local count=$1 peer=$2 n begin took slowest=0 under=0 fatal=0 pid out i
-    for ((n = 1; n <= count; n++)); do
+    for ((n = 1; ; n++)); do
+        begins $n "$count" || break
         works "$peer" "$patience" >/dev/null || { echo "does not work before reset $n"; return 1; }
         moving && under=$((under + 1))
         : >/run/sweep.events
@@ -104,9 +111,10 @@ resets() {
         wait $pid 2>/dev/null
         ! grep -q DEVICE_FATAL /run/sweep.events || fatal=$((fatal + 1))
     done
-    moving || { echo "no traffic after the last reset"; return 1; }
-    echo "$count resets, $under of them under traffic, $fatal seen by an open context, works again after $slowest ms at most"
-    [ $under = "$count" ] && [ $fatal = "$count" ]
+    n=$((n - 1))
+    moving || { echo "no traffic after the last of $n resets"; return 1; }
+    echo "$n of $count resets, $under of them under traffic, $fatal seen by an open context, works again after $slowest ms at most"
+    [ $n -gt 0 ] && [ $under = $n ] && [ $fatal = $n ]
 }
 
 # stop: what runs ends, and nothing begins.
@@ -200,7 +208,8 @@ leave-disk() {
 # The disk is used by the peer all the time, and comes back to it.
 nvme-resets() {
     local count=$1 peer=$2 n begin took slowest=0 out
-    for ((n = 1; n <= count; n++)); do
+    for ((n = 1; ; n++)); do
+        begins $n "$count" || break
         moving || { echo "the disk is not used before reset $n"; return 1; }
         sleep "0.$((RANDOM % 9 + 1))"
         begin=$(milliseconds)
@@ -212,13 +221,16 @@ nvme-resets() {
         rm $nvmet/ports/1/subsystems/dingo && ln -s $nvmet/subsystems/dingo $nvmet/ports/1/subsystems/ ||
             { echo "reset $n: the port is not offered again"; return 1; }
     done
-    moving || { echo 'the disk is not used after the last reset'; return 1; }
-    echo "$count resets with an NVMe disk offered, works again after $slowest ms at most"
+    n=$((n - 1))
+    moving || { echo "the disk is not used after the last of $n resets"; return 1; }
+    echo "$n of $count resets with an NVMe disk offered, works again after $slowest ms at most"
+    [ $n -gt 0 ]
 }
 
 dmabuf-resets() {
     local count=$1 gid=$2 peer=$3 n begin took slowest=0 out pid
-    for ((n = 1; n <= count; n++)); do
+    for ((n = 1; ; n++)); do
+        begins $n "$count" || break
         : >/run/sweep.dmabuf
         "$here/dmabuf_move" "$(device)" "$gid" exporter 1000000 >/run/sweep.dmabuf 2>&1 &
         pid=$!
@@ -235,13 +247,15 @@ dmabuf-resets() {
         rmmod dmabuf_exporter && insmod "$here/dmabuf_exporter.ko" || { echo "reset $n: the buffer is still held"; return 1; }
     done
     "$here/dmabuf_move" "$(device)" "$gid" exporter 5 >/run/sweep.dmabuf 2>&1 || { echo "afterwards: $(tail -n 1 /run/sweep.dmabuf)"; return 1; }
-    echo "$count resets with a moving buffer, works again after $slowest ms at most"
+    n=$((n - 1))
+    echo "$n of $count resets with a moving buffer, works again after $slowest ms at most"
+    [ $n -gt 0 ]
 }
 
 programs='^(ib_write_bw|ib_send_bw|ib_read_bw|verbs_churn)$'
 kills() {
     local count=$1 n=0 idle=0 pids
-    while [ $n -lt "$count" ]; do
+    while begins $((n + 1)) "$count"; do
         sleep "0.$(printf %03d $((RANDOM % 400)))"
         mapfile -t pids < <(pgrep "$programs")
         if [ ${#pids[@]} = 0 ]; then
@@ -252,7 +266,8 @@ kills() {
         idle=0
         kill -KILL "${pids[RANDOM % ${#pids[@]}]}" 2>/dev/null && n=$((n + 1))
     done
-    echo "$n kills"
+    echo "$n of $count kills"
+    [ $n -gt 0 ]
 }
 
 # What remains may need a moment: the kernel takes a killed process's objects down when it ends.

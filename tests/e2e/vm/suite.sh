@@ -9,8 +9,9 @@ usage: tests/e2e/vm/suite.sh [--kernel KERNEL] SUITE [-- VM-OPTION...]
 KERNEL: as --kernel of scripts/vm.sh (6.12, 7.2, 6.12-kasan, ...).
 SUITE: smoke, basic, apps, namespaces, promises, rxe, faults, capture, pyverbs, lifecycle, driver, ethernet, lab, rtl, p2p, sweeps. VM-OPTIONs go to `vm.sh up`.
 The suite sweeps is for a machine with KVM and takes hours; DINGO_SWEEPS=quick does about three of each, DINGO_SWEEPS=10 ten percent. DINGO_SWEEP_GROUPS
-chooses from: resets unplugs kills commands users fuzz. DINGO_FUZZ_SECONDS (default 60) is how long the fuzzer runs.
-Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/. Exit status 0 when no case failed.
+chooses from: resets unplugs kills commands users fuzz. DINGO_SWEEP_END (date +%s) is when nothing more begins. DINGO_FUZZ_SECONDS (default 60) is how long the fuzzer runs.
+Outputs of all cases: build/test-logs/vm-SUITE-KERNEL/, with -NAME where DINGO_SHARD=NAME (letters, digits, '-') says that others run beside this one
+(scripts/lab-shards.sh). Exit status 0 when no case failed.
 EOF
 }
 cd "$(dirname "$0")/../../.."
@@ -29,7 +30,8 @@ while [ $# -gt 0 ]; do
     shift
 done
 [[ $suite =~ ^[a-z0-9]+$ ]] && [ -r "tests/e2e/vm/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
-logs=$PWD/build/test-logs/vm-$suite-$kernel
+[[ ${DINGO_SHARD:-} =~ ^[A-Za-z0-9-]*$ ]] || die "DINGO_SHARD takes letters, digits and '-'"
+logs=$PWD/build/test-logs/vm-$suite-$kernel${DINGO_SHARD:+-$DINGO_SHARD}
 rm -rf "$logs"
 mkdir -p "$logs"
 . tests/e2e/vm/lib.sh

@@ -4,21 +4,28 @@
 # DINGO_SWEEP_GROUPS: names of groups, default all.
 # DINGO_SWEEP_COMMANDS: names of admin commands for the group commands, default all.
 # DINGO_FUZZ_SECONDS: how long the fuzzer runs (default 60). DINGO_SWEEP_SEED: its seed.
+# DINGO_SWEEP_END: a time (as date +%s gives it) after which nothing more begins; the lines say how much was done until then.
 . tests/e2e/vm/cases/driver_parts.sh
 
 driver_module=dingo # its function dingo_remove() is what is timed
 groups=${DINGO_SWEEP_GROUPS:-resets unplugs kills commands users fuzz}
 seed=${DINGO_SWEEP_SEED:-$RANDOM}
 resets=200 unplugs=200 kills=1000 user_resets=20 some_commands=${DINGO_SWEEP_COMMANDS:-}
+quick=''
 case ${DINGO_SWEEPS:-full} in
 full) ;;
-quick) resets=3 unplugs=3 kills=10 user_resets=3 some_commands=${some_commands:-SET_PORT CREATE_CQ CREATE_QP} ;;
+quick) quick=1 resets=3 unplugs=3 kills=10 user_resets=3 some_commands=${some_commands:-SET_PORT CREATE_CQ CREATE_QP} ;;
 *)
     resets=$((resets * DINGO_SWEEPS / 100)) unplugs=$((unplugs * DINGO_SWEEPS / 100))
     kills=$((kills * DINGO_SWEEPS / 100)) user_resets=$((user_resets * DINGO_SWEEPS / 100))
     ;;
 esac
 fuzz_seconds=${DINGO_FUZZ_SECONDS:-60}
+# seconds_left [PARTS]: a PARTth of the time until DINGO_SWEEP_END; nothing when there is no end.
+seconds_left() { [ -z "${DINGO_SWEEP_END:-}" ] || echo $(((DINGO_SWEEP_END > EPOCHSECONDS ? DINGO_SWEEP_END - EPOCHSECONDS : 0) / ${1:-1})); }
+over() { [ "$(seconds_left)" = 0 ]; }
+# progress WORD...: for who looks in while it runs, or ends it.
+progress() { echo "# $*" >>"$logs/sweeps.out"; }
 peer=10.77.0.2
 
 build_sweeps() {
@@ -37,11 +44,12 @@ push_sweeps() {
     done
 }
 
-# sweep A|B SECONDS COMMAND...: of tests/kmod/sweep.sh; its last line becomes $said. Status as its own.
+# sweep A|B SECONDS COMMAND...: of tests/kmod/sweep.sh; its last line becomes $said. Status as its own. What counts has $seconds, else all
+# the time that is left.
 sweep() {
     local side=$1 limit=$2 rc=0
     shift 2
-    in_guest "$side" "DINGO_PATIENCE=$patience /root/sweeps/sweep.sh $*" >"$logs/sweep.out" 2>&1 || rc=$?
+    in_guest "$side" "DINGO_SECONDS=${seconds:-$(seconds_left)} DINGO_PATIENCE=$patience /root/sweeps/sweep.sh $*" >"$logs/sweep.out" 2>&1 || rc=$?
     cat "$logs/sweep.out" >>"$logs/sweeps.out"
     said=$(tail -n 1 "$logs/sweep.out")
     return $rc
@@ -75,7 +83,7 @@ note() { trouble+="${trouble:+; }$1"; }
 
 # end_group NAME [REGEX]: the line of the group; the kernels have complained of nothing, but lines like REGEX.
 end_group() {
-    local side text
+    local side text leaks
     for side in A B; do
         text=$(complaints $side "${2:-}")
         [ -z "$text" ] || note "kernel of $side: $(head -n 3 <<<"$text" | tr '\n' ' ' | cut -c1-300)"
@@ -83,10 +91,14 @@ end_group() {
     sweep B 200 works 10.77.0.1 100 || note "afterwards: $said"
     try_pair "$logs/$1-pair" 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' 65536
     [ -z "$problem" ] || note "afterwards: $problem"
-    text=$(limit=200 in_guest A 'cd /sys/kernel/debug && [ -e kmemleak ] || exit 0
+    text=$(limit=200 in_guest A 'cd /sys/kernel/debug && [ -e kmemleak ] || { echo none; exit; }
         echo scan >kmemleak; sleep 6; echo scan >kmemleak; grep -B 8 -A 8 dingo kmemleak | head -n 20' 2>&1)
-    [ -z "$text" ] || note "kmemleak: $(tr '\n' ' ' <<<"$text" | cut -c1-300)"
-    text="$1: ${counts:-nothing} ($((SECONDS - group_began)) s)"
+    case $text in
+    '') leaks='no leak' ;;
+    none) leaks='no kmemleak' ;;
+    *) leaks=leaks; note "kmemleak: $(tr '\n' ' ' <<<"$text" | cut -c1-300)" ;;
+    esac
+    text="$1: ${counts:-nothing}; $leaks ($((SECONDS - group_began)) s)"
     if [ -z "$trouble" ]; then pass "$text"; else
         fail "$text" "$trouble"
         save_dmesg "$logs/$1-dmesg"
@@ -119,6 +131,8 @@ group_unplugs() {
     begin_traffic
     time_removals || true
     for ((n = 1; n <= unplugs; n++)); do
+        progress "$((n - 1)) of $unplugs unplugs done"
+        ! over || break
         ! sweep A $((2 * patience)) moving || moved=$((moved + 1))
         "$vm" unplug --quiet --name "$session" A >>"$logs/sweeps.out" 2>&1 || { note "unplug $n: the guest did not let the card go"; break; }
         took=$(removal_time) || true
@@ -130,10 +144,11 @@ group_unplugs() {
         sweep A $((2 * patience)) works $peer $patience || { note "plug $n: $said"; break; }
     done
     [ -z "$removals_timed" ] || in_guest A 'cd /sys/kernel/tracing && echo nop >current_tracer && echo >set_ftrace_filter' || true
-    counts="$((n - 1)) of $unplugs unplugs, $moved under traffic"
+    n=$((n - 1))
+    counts="$n of $unplugs unplugs, $moved under traffic"
     if [ -n "$removals_timed" ]; then counts+=", $timed timed, removal took $slowest ms at most"; else counts+=', none timed (no tracer)'; fi
-    [ $moved = "$unplugs" ] || note 'not each under traffic'
-    [ -z "$removals_timed" ] || [ $timed = "$unplugs" ] || note 'not each was timed'
+    [ $n -gt 0 ] && [ $moved = $n ] || note 'not each under traffic'
+    [ -z "$removals_timed" ] || [ $timed = $n ] || note 'not each was timed'
     [ $slowest -le 2000 ] || ! on_kvm || note 'a removal took more than 2 s'
     stop_all
 }
@@ -143,7 +158,7 @@ group_kills() {
     sweep A 200 left || note "before: $said"
     in_background A '/root/sweeps/sweep.sh churn $(gid 4)'
     in_background B '/root/sweeps/sweep.sh churn $(gid 4) 10.77.0.1'
-    limit=$((kills * patience + 300)) in_guest B "DINGO_PATIENCE=$patience /root/sweeps/sweep.sh kills $((kills - kills / 2))" >"$logs/kills-B.out" 2>&1 &
+    limit=$((kills * patience + 300)) in_guest B "DINGO_SECONDS=$(seconds_left) DINGO_PATIENCE=$patience /root/sweeps/sweep.sh kills $((kills - kills / 2))" >"$logs/kills-B.out" 2>&1 &
     killer=$!
     sweep A $((kills * patience + 300)) kills $((kills / 2)) || note "A: $said"
     counts="$said of servers and a program with many objects in A"
@@ -169,6 +184,7 @@ recovered() {
 
 # answered NAME OPCODE refuse|never|MS: each call of a probe and a process ends in time, with an errno if it failed.
 answered() {
+    if over; then cut=1; return; fi
     card_faults "$2=$3" || note "$1 $3: the card does not answer"
     sweep A 1000 attempt '$(gid 4)' || note "$1 $3: $said"
     echo "# $1 $3: $said" >>"$logs/commands.out"
@@ -179,6 +195,7 @@ answered() {
 # disturbed NAME OPCODE remove|reset|kill: while the card keeps the command to itself, the card is removed, reset or gone.
 disturbed() {
     local before n job
+    if over; then cut=1; return; fi
     before=$(commands_met) || true
     card_faults "$2=never" || note "$1: the card does not answer"
     limit=1000 in_guest A 'DINGO_PATIENCE=5 /root/sweeps/sweep.sh attempt $(gid 4)' >"$logs/disturbed.out" 2>&1 &
@@ -214,22 +231,26 @@ disturbed() {
 }
 
 group_commands() {
-    local name opcode attempts=0 disturbances=0 missed='' slowest=0 n=0
+    local name opcode attempts=0 disturbances=0 missed='' slowest=0 n=0 total=0 whole=0 cut=''
     local -A took_most=([remove]=0 [reset]=0)
     expected='\] (dingo [0-9a-f:.]+( [a-z0-9]+)?|infiniband [a-z0-9_]+|__ib_cache_gid_add): '
     time_removals || true
     while read -r name opcode <&3; do
         [ -z "$some_commands" ] || [[ " $some_commands " == *" $name "* ]] || continue
+        total=$((total + 1))
+        [ -z "$cut" ] || continue
         n=$((n + 1))
+        progress "$whole admin commands done, next is $name"
         answered $name $opcode refuse
         answered $name $opcode 300
-        [ -n "$some_commands" ] && [ $((n % 3)) != 1 ] || answered $name $opcode never
-        [ -n "$some_commands" ] && [ $((n % 3)) != 1 ] || disturbed $name $opcode remove
-        [ -n "$some_commands" ] && [ $((n % 3)) != 2 ] || disturbed $name $opcode reset
-        [ -n "$some_commands" ] && [ $((n % 3)) != 0 ] || disturbed $name $opcode kill
+        [ -n "$quick" ] && [ $((n % 3)) != 1 ] || answered $name $opcode never
+        [ -n "$quick" ] && [ $((n % 3)) != 1 ] || disturbed $name $opcode remove
+        [ -n "$quick" ] && [ $((n % 3)) != 2 ] || disturbed $name $opcode reset
+        [ -n "$quick" ] && [ $((n % 3)) != 0 ] || disturbed $name $opcode kill
+        [ -n "$cut" ] || whole=$((whole + 1))
     done 3< <(admin_commands)
     [ -z "$removals_timed" ] || in_guest A 'cd /sys/kernel/tracing && echo nop >current_tracer && echo >set_ftrace_filter' || true
-    counts="$n admin commands, $attempts times refused, late or without answer, $disturbances removals and resets within one"
+    counts="$whole of $total admin commands, $attempts times refused, late or without answer, $disturbances removals and resets within one"
     counts+=", a removal in ${took_most[remove]} ms at most, a reset in ${took_most[reset]} ms, a removal of a card that is gone in $slowest ms; not met:$(tr ' ' '\n' <<<"$missed" | sort -u | tr '\n' ' ')"
     [ $slowest -le 2000 ] || ! on_kvm || note 'a removal took more than 2 s'
     # Either may have to wait for a probe; and the card answers as little after the reset as before.
@@ -242,7 +263,7 @@ group_users() {
     expected='\] (nvme|nvmet|nvmet_rdma|block|I/O error|Buffer I/O error)[ :,]' # the disk is away for a while
     sweep A 200 offer-disk || note "the disk was not offered: $said"
     in_background B '/root/sweeps/sweep.sh use-disk'
-    sweep A $((user_resets * 3 * patience)) nvme-resets $user_resets $peer || note "$said"
+    seconds=$(seconds_left 2) sweep A $((user_resets * 3 * patience)) nvme-resets $user_resets $peer || note "$said"
     counts=$said
     took=$(sed -n 's/.* after \([0-9]*\) ms.*/\1/p' <<<"$said")
     [ "${took:-0}" -le 5000 ] || ! on_kvm || note 'a reset took more than 5 s'
@@ -265,6 +286,13 @@ fuzz_as() {
 }
 group_fuzz() {
     expected='uverbs_write: process .* changed security contexts' # a child of the fuzzer's
+    local left
+    left=$(seconds_left)
+    counts="$fuzz_seconds s"
+    if [ -n "$left" ] && [ "$left" -lt "$fuzz_seconds" ]; then
+        counts="$left of $fuzz_seconds s"
+        fuzz_seconds=$left
+    fi
     fuzz_as root -s $seed
     fuzz_as user -s $seed -u 12345
     sweep A 200 left || note "$said"
@@ -279,6 +307,10 @@ if on_kvm; then patience=30; else patience=200; fi
 push_sweeps
 [[ " $groups " != *' users '* ]] || "$vm" push --quiet --name "$session" A "$exporter/dmabuf_exporter.ko" "$exporter/dmabuf_move" /root/sweeps
 for group in $groups; do
+    if over; then
+        skip "$group" 'no time left (DINGO_SWEEP_END)'
+        continue
+    fi
     begin_group
     expected=''
     group_$group

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# scripts/lib/session.sh: which of a session's processes still run; scripts/lib/qemu.sh: the clock that sessions share. Sourced by suite.sh.
+# lives COMMAND...: whether it does, by the file that says so, once that is written and WAITED is done.
+lives() (
+    . scripts/lib/session.sh
+    "$@" &
+    [ -z "$waited" ] || wait $!
+    record_pid "$work/pid" $!
+    alive "$work/pid" && echo yes || echo no
+    kill $! 2>/dev/null
+)
+check 'session: a process that runs' yes "$(waited='' lives sleep 10)"
+check 'session: one that had ended before it was written down' no "$(waited=1 lives true)"
+# clocks: what sessions that begin together say of the clock, and how many files are left.
+clocks() (
+    . scripts/lib/qemu.sh
+    mkdir -p "$DINGO_CACHE"
+    echo old >"$DINGO_CACHE/tsc-khz-of-another-start"
+    python3() { sleep "0.$n"; echo 7; }
+    for n in 1 2 3 4; do
+        sleep 0.05
+        tsc_khz &
+    done
+    wait
+    ls "$DINGO_CACHE" | grep -c tsc-khz
+)
+check 'session: the clock of several that begin together' '7 7 7 7 1' "$(clocks 2>&1 | paste -sd ' ')"
