@@ -26,7 +26,7 @@ namespace dingo::uverbs {
 namespace {
 
 /// Limit on queued events. A CQ has one unread event for each time that it was armed. Beyond the
-/// limit an event is dropped if another one of its object is queued, which wakes the client as well.
+/// limit an event is dropped if another one of its object is queued: the client wakes up anyway.
 constexpr std::size_t kMaxWaiting = 16384;
 
 UniqueFd second_copy(int fd) {
