@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr std::uint32_t kFlowLabelMask = 0xfffff;
-/// What the kernel takes from the route of a host next to us.
+/// The hop limit that the kernel uses for an on-link host.
 constexpr std::uint8_t kHopLimit = 64;
 
 /// Spreads flows to different peers when neither flow label nor connection does.

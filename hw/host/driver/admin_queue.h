@@ -34,11 +34,11 @@ class AdminQueue {
     /// the object.
     Results destroy(std::uint16_t opcode, std::uint32_t id);
 
-    /// Where queries put their answer: a page, zeroed by this call. Valid until the next one.
+    /// A page for the answers of queries, zeroed by this call. Valid until the next call.
     std::span<std::byte> out();
     [[nodiscard]] std::uint64_t out_address() const { return out_.address(); }
 
-    /// The card reported a fatal error, or a command got no answer.
+    /// Returns true if the card has reported a fatal error or not answered a command.
     [[nodiscard]] bool failed() const { return failed_; }
     void fail() { failed_ = true; }
 

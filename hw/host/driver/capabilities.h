@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 /// More work requests than this make no sense, whatever the card's limit.
 inline constexpr std::uint32_t kMaxQpWr = 8192;
 
-/// What the card can: register CAPS, and what QUERY_DEVICE answers.
+/// The card's capabilities: register CAPS and the answer of QUERY_DEVICE.
 class Capabilities {
   public:
     Capabilities() = default;
@@ -31,7 +31,7 @@ class Capabilities {
         }
     }
     [[nodiscard]] const dingo_limits& limits() const { return limits_; }
-    /// Bytes of a region: a window of the bus must hold it.
+    /// Maximum size of a region in bytes: it must fit a window of the bus.
     [[nodiscard]] std::uint64_t max_mr_size() const {
         return std::min<std::uint64_t>(limits_.max_mr_size, BusMap::kMaxWindow - kPageBytes);
     }

@@ -29,8 +29,8 @@ bool serves(int fd, bool writable) {
     if (mode != O_RDWR && (writable || mode != O_RDONLY)) {
         return false;
     }
-    // Only regular files in memory have seals, so a file of another file system, which might not
-    // answer, is not asked anything more. Files of huge pages cannot be written to.
+    // Only regular files in memory have seals. This is checked first, as a file system that does
+    // not respond must not be queried. Files of huge pages cannot be written with write().
     struct statfs fs {};
     return ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }

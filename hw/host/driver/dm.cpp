@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Device memory: one file for each piece, so that a client that maps its own reaches nobody else's.
+// Device memory: one file per allocation, so that a client can map only its own.
 #include "host/driver/dm.h"
 
 #include <cerrno>

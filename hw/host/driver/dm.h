@@ -13,7 +13,7 @@ namespace dingo::uverbs {
 
 class Driver;
 
-/// The card's device memory: how much there is, and how much is taken.
+/// The card's device memory: total and used bytes.
 class DmBudget {
   public:
     explicit DmBudget(std::uint64_t bytes) : total_(bytes) {}
@@ -50,7 +50,7 @@ class Dm {
     Dm& operator=(const Dm&) = delete;
 
     [[nodiscard]] std::uint64_t length() const { return length_; }
-    /// Where the client maps it.
+    /// Returns the description for the client's mmap().
     [[nodiscard]] dingo_dm_resp describe() const;
     /// For regions: the card may reach it for longer than the client has it.
     [[nodiscard]] const std::shared_ptr<const QueueMemory>& memory() const { return memory_; }

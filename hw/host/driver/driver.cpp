@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The driver's life: bringing the card up, its port and addresses, events.
+// Start of the driver: initialization of the card, its port and addresses; events.
 #include "host/driver/driver.h"
 
 #include <fmt/format.h>

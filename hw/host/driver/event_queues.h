@@ -24,8 +24,8 @@ class EventQueues {
         return eqs_[comp_vector + 1].number;
     }
 
-    /// Takes the events of the queues whose bit is set in `vectors` and hands them out; true when
-    /// there was one.
+    /// Processes the events of the queues whose bit is set in `vectors`. Returns true if there was
+    /// one.
     bool poll(std::uint64_t vectors, const std::function<void(const dingo_eqe&)>& dispatch);
 
   private:

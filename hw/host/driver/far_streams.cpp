@@ -71,7 +71,7 @@ struct FarStreams::Shared final : FarAccessSink {
         tell();
     }
 
-    // `moved` does not decide: nobody clears it while nothing waits, and the next waiter may sleep.
+    // Does not depend on `moved`: it stays set while nothing waits, but the next waiter may sleep.
     void tell() {
         moved.store(true);
         if (!is_awake.exchange(true)) {
@@ -127,7 +127,7 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
         error = true;
         return false;
     }
-    // Near memory is read without this port: it is not fetched ahead.
+    // Near memory is not prefetched, as it is read without this port.
     if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
         return false;
     }
@@ -302,7 +302,7 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
         return false;
     }
-    // Room for later writes that probably join, too: movers share the room.
+    // Also reserve room for later writes that will probably be joined: movers share the room.
     const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
     RoomShare& share = s.open->room;
     if (!share.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
@@ -324,7 +324,7 @@ void FarStreams::flush(State& s) {
     }
     HeldAccess write = std::move(*s.open);
     s.open.reset();
-    write.room.give_back();  // its mover takes it
+    write.room.give_back();  // the mover takes its own room
     if (s.mover == write.place.far->mover() && s.held.empty() && s.mover->join(write.access)) {
         s.given += write.access.count;
         return;
@@ -386,7 +386,7 @@ FarMemory::Access FarStreams::atomic(Stream stream, std::uint64_t addr, const At
     if (!place.ok) {
         return Access::kError;
     }
-    // All atomics on a word are made by the same thread, through whichever region they come.
+    // All atomics on a word are executed by the same thread, regardless of the region.
     if (!bus_.is_far(addr, kBytes)) {
         place.far = nullptr;
     }

@@ -33,7 +33,7 @@ class QueueSlabs {
         std::list<Slab>::iterator self;
     };
 
-    /// Zeroed pages; they are free again when it goes.
+    /// Zeroed pages, freed by the destructor.
     class Piece {
       public:
         Piece(Slab& slab, std::uint32_t slot, std::size_t size)

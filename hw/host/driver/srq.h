@@ -19,7 +19,7 @@ class Driver;
 /// A shared receive queue.
 class Srq {
   public:
-    /// dingo_create_srq_req and _resp. The real sizes come back in max_wr and max_sge.
+    /// dingo_create_srq_req and _resp. Sets max_wr and max_sge to the actual sizes.
     Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
         EventListener& listener, Udata& udata);
     ~Srq();

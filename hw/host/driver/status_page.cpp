@@ -35,7 +35,7 @@ void check(bool ok, int error, const char* what) {
     }
 }
 
-/// The kernel marks the word that glibc keeps first in the mutex.
+/// The kernel marks the futex word, the first word of glibc's mutex.
 void lock_robust(pthread_mutex_t* mutex) {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);

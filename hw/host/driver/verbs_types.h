@@ -80,11 +80,11 @@ struct QpAttr {
     QpCap cap;  ///< query only
 };
 
-/// How far the card is with the work of a QP: counts of blocks (SQ) and entries (RQ, or the SRQ
-/// that it uses), free running.
+/// The card's progress with the work of a QP: free-running counts of blocks (SQ) and entries (RQ or
+/// SRQ).
 struct QpProgress {
-    std::uint32_t sq_posted = 0;     ///< as the card has seen it rung
-    std::uint32_t sq_completed = 0;  ///< everything before it has completed
+    std::uint32_t sq_posted = 0;     ///< doorbell value seen by the card
+    std::uint32_t sq_completed = 0;  ///< all blocks before it have completed
     std::uint32_t rq_posted = 0;
     std::uint32_t rq_taken = 0;
     std::uint32_t oldest_psn = 0;  ///< oldest that the peer has not acknowledged

@@ -67,7 +67,7 @@ class File final : public Pollable {
     [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
     [[nodiscard]] Relay& relay() { return relay_; }
     [[nodiscard]] const Relay& relay() const { return relay_; }
-    /// The identifier's number and those of its unread requests.
+    /// Returns the identifier's number and those of its unread requests.
     [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
     void serve(uverbs::Message& message);
     /// Sends a delayed answer. `error` is 0 or -errno.

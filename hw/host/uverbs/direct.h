@@ -163,7 +163,7 @@ struct NotQuiet {
     std::shared_ptr<DirectFence> fence;
 };
 
-/// What of a region is in the directory of its context.
+/// The entry of a region in the directory of its context.
 class DirectRegion {
   public:
     DirectRegion(DirectContext& context, std::uint32_t index, const dingo_direct_region& region);
