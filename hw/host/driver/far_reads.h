@@ -25,8 +25,8 @@ struct FetchedPiece final : HeldMemory {
 
     std::uint64_t addr = 0;
     std::uint64_t length = 0;
-    FarBuffer bytes;             ///< the mover's while kFetching
-    std::shared_ptr<void> room;  ///< share of the mover's room; null: only bytes wanted now
+    FarBuffer bytes;                     ///< the mover's while kFetching
+    std::shared_ptr<void> room;          ///< share of the mover's room; null: only bytes wanted now
     std::shared_ptr<const Mover> mover;  ///< executes the fetch
     bool used = false;                   ///< its last byte was read
     std::atomic<State> state = State::kFetching;
