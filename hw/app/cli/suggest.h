@@ -13,7 +13,7 @@ namespace dingo::cli {
 /// command of `app`. An empty list is left to CLI11.
 void check_command(const CLI::App& app, const std::vector<std::string>& words);
 
-/// Returns " Did you mean --watch?" for an option unknown to the commands in use; "" without a
+/// Returns "Did you mean --watch?" for an option unknown to the commands in use; "" without a
 /// suggestion.
 std::string likely_option(const CLI::App& app, const std::vector<std::string>& words);
 
