@@ -69,7 +69,7 @@ class CardLoop final : private Pollable {
     LoopStats stats_;
     LookPolicy look_;
     LookPolicy visits_;
-    bool waits_ = false;          ///< the thread waits and nobody has woken it yet
+    bool waits_ = false;          ///< the thread waits and was not woken yet
     std::exception_ptr failure_;  ///< of visited(), for run() to throw
     std::atomic<bool> stop_ = false;
 };

@@ -18,11 +18,11 @@ class AdminQueue {
   public:
     using Results = std::array<std::uint64_t, 5>;
 
-    /// Enables the queue; the card is ready. ErrnoError(ENOMEM).
+    /// Enables the queue; the card must be ready. Throws ErrnoError(ENOMEM).
     AdminQueue(LocalCard& card, BusMap& bus);
 
-    /// Sends a command, runs the engine until it is done. ErrnoError: what kmod's dingo_cmd_*()
-    /// return; EIO, at once, when the card has failed.
+    /// Sends a command and runs the engine until it is done. Throws ErrnoError with the errno of
+    /// kmod's dingo_cmd_*(); EIO, at once, if the card has failed.
     template <typename Command>
     Results execute(std::uint16_t opcode, Command command) {
         command.hdr.opcode = opcode;

@@ -31,7 +31,7 @@ class BusMap {
     explicit BusMap(std::size_t max_windows = kMaxWindows)
         : max_windows_(max_windows), windows_(1) {}
 
-    /// From now on windows change only while `gate` is held; readers hold it, too.
+    /// From now on windows change only while `gate` is held; readers hold it as well.
     void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
 
     /// Adds a window over memory of this process and returns its bus address. Like the other

@@ -24,7 +24,7 @@ class Capabilities {
     /// DINGO_CAP_*
     [[nodiscard]] std::uint64_t bits() const { return bits_; }
     [[nodiscard]] bool has(std::uint64_t cap) const { return (bits_ & cap) != 0; }
-    /// ErrnoError(EOPNOTSUPP) when the card lacks it.
+    /// Throws ErrnoError(EOPNOTSUPP) if the card lacks it.
     void need(std::uint64_t cap) const {
         if (!has(cap)) {
             throw ErrnoError(EOPNOTSUPP);

@@ -13,7 +13,7 @@ namespace dingo::uverbs {
 /// release an object before its memory, doorbell and number are freed.
 class CardObject {
   public:
-    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called when the card fails to destroy it.
+    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called if the card fails to destroy the object.
     CardObject(AdminQueue& admin, std::uint16_t opcode, std::uint32_t id,
                std::function<void()> kept = {})
         : admin_(admin), opcode_(opcode), id_(id), kept_(std::move(kept)) {}

@@ -68,8 +68,8 @@ bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
     return true;
 }
 
-// pwrite() would wait for the file's lock, which a client can hold as long as it likes by a write()
-// whose data never come. A page fault does not need that lock.
+// Not by pwrite(), which would wait for the file's lock: a client can hold it arbitrarily long with
+// a write() whose data never arrives. A page fault does not need that lock.
 bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
     struct stat st {};
     // Writing must not extend the file.

@@ -37,8 +37,8 @@ class ClientFile {
     Charge mapping_;  ///< for the mapping of the view
     ForeignFd fd_;
     std::mutex mutex_;           ///< the data thread and a mover write
-    std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel
-                                 ///< goes there, to which missing pages are an error, no signal
+    std::byte* view_ = nullptr;  ///< mapping of the part being written; only the kernel accesses
+                                 ///< it, for which missing pages are an error and no signal
     std::uint64_t view_at_ = 0;  ///< offset in the file
 };
 

@@ -21,8 +21,8 @@ class FarWatch;
 /// A process's open device: doorbell pages, queue memory and what it may mmap.
 class Context {
   public:
-    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor comes as Udata::Fd. The
-    /// descriptors that the context has are charged to `account`.
+    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor is returned as Udata::Fd.
+    /// Descriptors of the context are charged to `account`.
     Context(Driver& driver, Udata& udata, const std::shared_ptr<Account>& account = nullptr,
             const ShareOwner& owner = {});
     Context(const Context&) = delete;
@@ -40,7 +40,7 @@ class Context {
     /// its own.
     void describe(Udata& udata) const;
 
-    /// Readable when the client kicked.
+    /// Readable after the client has kicked.
     [[nodiscard]] int kick_fd() const { return kick_.fd(); }
     /// Called by the card's thread when kick_fd() is readable.
     void kicked() { kick_.kicked(); }

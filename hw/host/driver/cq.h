@@ -39,10 +39,10 @@ class Cq {
   private:
     struct Size {
         unsigned log_ring;
-        std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
+        std::uint32_t promised;  ///< entries reported to the client: what the smallest ring holds
         bool watched = false;    ///< the card watches its doorbell
     };
-    /// ErrnoError(EINVAL): no ring holds so many entries.
+    /// Throws ErrnoError(EINVAL) if no ring holds that many entries.
     static Size size_for(const Driver& driver, std::uint32_t cqe);
     static Size checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
                              std::uint32_t flags, const Udata& udata);

@@ -33,7 +33,7 @@ DmBudget::Share::Share(DmBudget& budget, std::uint64_t bytes)
     budget_.used_ += taken_;
 }
 
-// The share comes first: what is not free must not be tried.
+// The share is taken first: memory that is not free must not be allocated.
 Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
     : share_(checked_budget(driver, length, log_alignment), length),
       context_(context),

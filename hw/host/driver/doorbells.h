@@ -25,7 +25,7 @@ class DoorbellPages {
     explicit DoorbellPages(LocalCard& card);
 
     [[nodiscard]] LocalCard& card() { return card_; }
-    /// ErrnoError(ENOMEM).
+    /// Throws ErrnoError(ENOMEM).
     std::uint32_t take();
     void give_back(std::uint32_t page);
     [[nodiscard]] std::size_t in_use() const { return ids_.in_use(); }
@@ -44,7 +44,7 @@ class DoorbellPage {
 
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// First free slot after `after`; DINGO_DB_SLOTS when there is none.
+    /// Returns the first free slot after `after`, or DINGO_DB_SLOTS if there is none.
     [[nodiscard]] std::uint32_t free_slot(std::uint32_t after = DINGO_DB_FIRST_SLOT - 1) const;
 
     std::uint64_t mmap_offset = 0;  ///< mmap() offset in its context; 0: not published
@@ -76,8 +76,8 @@ class Doorbell {
 
     [[nodiscard]] DoorbellPage& page() const { return *page_; }
     [[nodiscard]] std::uint32_t slot() const { return slot_; }
-    /// Takes the value away, before the slot gets another owner or its QP is reset: the scanner
-    /// sees that by the next command, as each looks at all doorbells first.
+    /// Clears the value before the slot gets another owner or its QP is reset. The scanner notices
+    /// that with the next command, as each command scans all doorbells first.
     void clear();
     /// Makes the card watch the slot until it is released: its writer only stores the value.
     void watch() {

@@ -134,7 +134,7 @@ class Driver final : public HostPort {
     bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
                     std::uint64_t& before) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
-    /// A region's mapping goes after its DESTROY_MR.
+    /// A region's mapping is removed after its DESTROY_MR.
     [[nodiscard]] bool pointers_last() const override { return true; }
     void raise_msix(unsigned vector) override;
     FarMemory* far_memory() override { return &far_; }

@@ -16,7 +16,7 @@ namespace dingo::uverbs {
 
 class EventQueues {
   public:
-    /// Creates them on the card and arms them. ErrnoError.
+    /// Creates the queues on the card and arms them. Throws ErrnoError.
     EventQueues(LocalCard& card, AdminQueue& admin, BusMap& bus, const dingo_limits& limits);
 
     [[nodiscard]] unsigned comp_vectors() const { return static_cast<unsigned>(eqs_.size() - 1); }
@@ -40,7 +40,7 @@ class EventQueues {
     void ring(const Queue& eq, bool arm);
 
     LocalCard& card_;
-    std::vector<Queue> eqs_;  ///< by number, which is the vector
+    std::vector<Queue> eqs_;  ///< indexed by number, which equals the vector
 };
 
 }  // namespace dingo::uverbs

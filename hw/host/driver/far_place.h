@@ -89,7 +89,7 @@ class FarPlace {
 /// Memory of a client that is mapped here not at all or only in part.
 class FarWindow final : public FarPlace {
   public:
-    /// What is mapped stays so until close() has returned.
+    /// Mapped memory must stay mapped until close() has returned.
     FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory);
 
   private:

@@ -18,17 +18,18 @@ namespace {
 
 /// Bytes of one stream that may wait for other movers.
 constexpr std::size_t kMostHeld = std::size_t{8} << 20;
-/// Bytes that go to near memory in one look at a stream, or one access: the data thread does not
-/// stop for all that was held.
+/// Maximum bytes moved to near memory in one call, or one access: the data thread must not stop for
+/// everything that was held.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
-/// How often QPs that wait are run although no access ended: one access may take too long.
+/// Period at which waiting QPs are run even if no access has ended, as one access may take too
+/// long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
 
 }  // namespace
 
-/// What movers have made of a stream.
+/// What the movers have executed of a stream.
 struct FarStreams::Made {
     std::mutex mutex;
     std::uint64_t done = 0;
@@ -81,7 +82,7 @@ struct FarStreams::Shared final : FarAccessSink {
 
     std::shared_ptr<UniqueFd> wake;
     std::atomic<bool> moved = false;
-    /// The eventfd is readable, or its reader is about to look at `moved`.
+    /// The eventfd is readable, or its reader is about to check `moved`.
     std::atomic<bool> is_awake = false;
     std::atomic<std::uint64_t> made_count = 0;
 };
@@ -336,7 +337,7 @@ void FarStreams::flush(State& s) {
     static_cast<void>(
         write.room.take(write.place.far->mover()->room(), size + Mover::kAccessBytes));
     s.held_bytes += size;
-    s.held.push_back(std::move(write));  // progress() gives it when there is room
+    s.held.push_back(std::move(write));  // progress() gives it to the mover when there is room
 }
 
 bool FarStreams::flush_if_idle(State& s) {
@@ -422,7 +423,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
         }
         const std::size_t bytes = next.access.data.size();
         moved += mover == nullptr ? bytes : 0;
-        next.room.give_back();  // its own mover may be the one that it waited for
+        next.room.give_back();  // its own mover may be the one for which it waited
         if (!give(s, next)) {
             break;
         }

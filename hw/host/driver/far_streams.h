@@ -22,7 +22,7 @@ namespace dingo::uverbs {
 
 class FarStreams final : public FarMemory {
   public:
-    /// By the engine's thread, with the gate held, but for fd(). Throws ErrnoError.
+    /// Called by the engine's thread with the gate held, except for fd(). Throws ErrnoError.
     explicit FarStreams(BusMap& bus);
     ~FarStreams() override;
     FarStreams(const FarStreams&) = delete;

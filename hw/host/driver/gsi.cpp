@@ -181,7 +181,7 @@ void Gsi::Rings::post_send(const AddressVector& av, const MadBytes& mad) {
     ctrl.num_sge = 1;
     dingo_wqe_ud ud{};
     ud.dest_qpn = DINGO_QPN_GSI;
-    ud.qkey = kQkey;  // bit 31: the QP's own, which is the same
+    ud.qkey = kQkey;  // bit 31: use the QP's own Q_Key, which is the same
     std::ranges::copy(av.dgid, ud.dgid);
     std::ranges::copy(av.dmac, ud.dmac);
     ud.sgid_index = av.sgid_index;

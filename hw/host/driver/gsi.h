@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The general services QP (QP1) of a kernel-less card: management datagrams, as ib_mad has them of
-// a kernel driver. Its completions are looked at after every round of the card; it needs no events.
+// The general services QP (QP1) of a kernel-less card: management datagrams, like ib_mad with a
+// kernel driver. Completions are polled after every round of the card, without events.
 #pragma once
 
 #include <array>
@@ -40,8 +39,8 @@ struct GsiReceived {
 
 class Gsi {
   public:
-    /// Makes QP1 of the card and its queues, and takes it to RTS. One for each card, which is up.
-    /// ErrnoError: EOPNOTSUPP the card has no UD.
+    /// Creates QP1 and its queues and moves it to RTS. One per card, which must be up. Throws
+    /// ErrnoError: EOPNOTSUPP if the card has no UD.
     explicit Gsi(Driver& driver);
     ~Gsi();
     Gsi(const Gsi&) = delete;

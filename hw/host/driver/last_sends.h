@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Messages that were posted to a QP before it goes to ERR. Programs post their last message and
-// disconnect at once: a real card has sent it by then, while this one may be fetching its payload
+// Messages posted to a QP before it goes to ERR. Programs post their last message and disconnect at
+// once: a real card has sent the message by then, while this card may still be fetching its payload
 // from far memory.
 #pragma once
 
@@ -37,8 +37,7 @@ class LastSends {
 
     explicit LastSends(LocalCard& card) : card_(card) {}
 
-    /// Makes the QP send. Throws NotSent when more would leave soon and there is room for another
-    /// waiter.
+    /// Makes the QP send. Throws NotSent if more would leave soon and another waiter fits.
     void send(std::uint32_t qpn);
     /// Calls `waiter` once, in a poll(), when all that can leave has left, or on a timeout.
     void await(const NotSent& what, Waiter& waiter);

@@ -65,7 +65,7 @@ class FarRoom {
     /// Returns true if a refused access is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
-    /// How long others may wait from `now` on.
+    /// Returns how long others may wait from `now` on.
     [[nodiscard]] Nanoseconds may_wait(Nanoseconds now);
     void waited(Nanoseconds begin, Nanoseconds end);
 
@@ -79,7 +79,7 @@ class FarRoom {
     Nanoseconds counted_ = 0;  ///< time at which credit_ was computed
 };
 
-/// What one has taken of a room, until it is given back.
+/// Bytes taken of a room, until they are given back.
 class RoomShare {
   public:
     RoomShare() = default;
@@ -129,10 +129,10 @@ class Mover {
     static constexpr unsigned kBusy = 2;
     /// Longer ones are not copied once more.
     static constexpr std::size_t kShort = std::size_t{8} << 10;
-    /// What takes longer has failed.
+    /// An access that takes longer has failed.
     static constexpr Nanoseconds kTooLong = 2'000'000'000;
 
-    /// `spin`: how long the thread looks for the next access after its last one before it sleeps.
+    /// `spin`: how long the thread polls for the next access before it sleeps.
     explicit Mover(Nanoseconds spin = 0,
                    std::shared_ptr<FarRoom> room = std::make_shared<FarRoom>());
     /// Does not block: a stuck thread ends when its access does.

@@ -66,7 +66,7 @@ class Mr {
     Driver& driver_;
     OwnedId index_;
     std::shared_ptr<MrMemory> memory_;                  ///< null for device memory
-    std::shared_ptr<const QueueMemory> device_memory_;  ///< none: memory of a client
+    std::shared_ptr<const QueueMemory> device_memory_;  ///< null for memory of a client
     dingo_mem mem_{};
     std::uint32_t key_ = 0;
     std::uint32_t pdn_ = 0;

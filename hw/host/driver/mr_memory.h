@@ -30,7 +30,7 @@ class MrMemory {
     MrMemory(const MrMemory&) = delete;
     MrMemory& operator=(const MrMemory&) = delete;
 
-    /// In one visit with what tells the card of the region. ErrnoError(ENOMEM).
+    /// Called in the same visit that tells the card of the region. Throws ErrnoError(ENOMEM).
     void attach();
     /// The memory in the format of the card's commands, after attach().
     [[nodiscard]] dingo_mem describe() const {
@@ -39,7 +39,7 @@ class MrMemory {
         return mem;
     }
     [[nodiscard]] bool writable() const { return writable_; }
-    /// ErrnoError(EFAULT): it was not shared for writing. The card may write after
+    /// Throws ErrnoError(EFAULT) if it was not shared for writing. The card may write after
     /// set_writable(true).
     void check_writable() const;
     void set_writable(bool writable);

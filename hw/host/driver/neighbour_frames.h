@@ -61,7 +61,7 @@ struct EchoRequest {
     std::size_t bytes = 0;  ///< of the frame, without Ethernet padding
 };
 std::optional<EchoRequest> load_echo_request(std::span<const std::byte> frame);
-/// Makes the reply in `out`, which is as long as the request.
+/// Writes the reply to `out`, which is as long as the request.
 void echo_reply(std::span<const std::byte> request, const packet::Mac& our_mac,
                 std::span<std::byte> out);
 

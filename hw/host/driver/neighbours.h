@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From IP addresses to MAC addresses, and the answers that a host owes its neighbours: ARP, NDP and
-// ping. What the kernel's network stack does for a card with a netdev.
+// Resolution of IP to MAC addresses, and answers to neighbours: ARP, NDP and ping, as the kernel's
+// network stack does for a card with a netdev.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ class IdPool {
   public:
     explicit IdPool(std::uint32_t limit = 0) : limit_(limit) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all are in use.
     std::uint32_t take() {
         if (!returned_.empty()) {
             const std::uint32_t id = *returned_.begin();
@@ -51,7 +51,7 @@ class IdPool {
     std::set<std::uint32_t> returned_;
 };
 
-/// An MR index, PDN ... that is given back when its object goes.
+/// An MR index, PDN ... that is freed with its object.
 class OwnedId {
   public:
     explicit OwnedId(IdPool& pool) : pool_(pool), id_(pool.take()) {}

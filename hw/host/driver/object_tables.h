@@ -43,7 +43,7 @@ class QpTable {
     /// Room for `max_qp` QPs, limited by the number of indexes in a QPN.
     explicit QpTable(std::uint32_t max_qp = 0);
 
-    /// The QPN. ErrnoError(ENOMEM): all indexes are in use.
+    /// Returns the QPN. Throws ErrnoError(ENOMEM) if all indexes are in use.
     std::uint32_t take(Qp& qp);
     void give_back(std::uint32_t qpn);
     /// Returns nullptr if no QP has this QPN now.

@@ -62,8 +62,8 @@ class Qp {
     /// is being resolved; with `waits` also NotSent if the QP is to go to ERR and posted messages
     /// are about to leave.
     void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits = false);
-    /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
-    /// there; EINVAL unknown kernel, its parameter, or the QP's state.
+    /// Selects the compute kernel of one direction. Throws ErrnoError: EOPNOTSUPP if the card has
+    /// no slot there; EINVAL for an unknown kernel, its parameter, or the QP's state.
     void set_compute(const dingo_set_compute_req& req);
     /// Returns true if a compute kernel was selected.
     [[nodiscard]] bool computes() const { return computes_; }
@@ -73,7 +73,7 @@ class Qp {
     /// Multicast groups; attaching is idempotent. Throw ErrnoError: EINVAL if the QP is not UD or
     /// the GID no group; ENOMEM if there are too many.
     void attach(const Gid& group);
-    void detach(const Gid& group);  ///< EINVAL when it is not attached
+    void detach(const Gid& group);  ///< throws EINVAL if it is not attached
     /// The QPN.
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
     [[nodiscard]] const QpInit& init() const { return init_; }
@@ -110,7 +110,7 @@ class Qp {
     Sizes sizes_;
     std::pair<Doorbell, Doorbell> doorbells_;  ///< of the SQ and the RQ
     ClientQueue sq_;
-    std::unique_ptr<ClientQueue> rq_;  ///< none with an SRQ
+    std::unique_ptr<ClientQueue> rq_;  ///< null with an SRQ
     TableEntry<QpTable> number_;
     std::optional<CardObject> on_card_;
 };

@@ -26,7 +26,7 @@ class Srq {
     Srq(const Srq&) = delete;
     Srq& operator=(const Srq&) = delete;
 
-    /// mask: IBV_SRQ_LIMIT (IBV_SRQ_MAX_WR: EOPNOTSUPP).
+    /// `mask` is IBV_SRQ_LIMIT; IBV_SRQ_MAX_WR throws EOPNOTSUPP.
     void modify(std::uint32_t mask, std::uint32_t max_wr, std::uint32_t limit, Udata& udata);
     struct Attr {
         std::uint32_t max_wr, max_sge, limit;

@@ -24,11 +24,10 @@ class StatusPage {
     /// Marks the card as gone after it has failed, while its thread still runs.
     void set_gone();
 
-    /// Tells clients whether the card lacks processor time. If so, they yield when a poll finds
-    /// nothing.
+    /// Tells clients whether the card lacks processor time. If so, they yield after an empty poll.
     void set_crowded(bool crowded);
 
-    /// CLOCK_REALTIME was real_ns, give or take error_ns, when register CLOCK was card_ns.
+    /// CLOCK_REALTIME was real_ns, within error_ns, when register CLOCK was card_ns.
     void set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::uint32_t error_ns);
 
     /// Descriptor that can be mapped for reading only.

@@ -21,7 +21,7 @@ using Mac = std::array<std::uint8_t, 6>;
 inline constexpr std::uint32_t kAccessFlush = 1U << 8 | 1U << 9;
 
 /// Driver data of a command (kmod/include/uapi/dingo-abi.h). Functions that take none throw
-/// ErrnoError(EOPNOTSUPP) when `in` has a byte that is not zero.
+/// ErrnoError(EOPNOTSUPP) if `in` has a nonzero byte.
 struct Udata {
     std::span<const std::byte> in;
     std::vector<std::byte>
