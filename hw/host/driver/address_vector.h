@@ -9,7 +9,7 @@ namespace dingo::uverbs {
 
 class Driver;
 
-/// An address vector, in the words of dingo_qp_attr and wqe_ud.
+/// An address vector, with the fields of dingo_qp_attr and wqe_ud.
 struct AddressVector {
     Gid dgid{};
     Mac dmac{};

@@ -18,7 +18,7 @@ namespace dingo::uverbs {
 /// attach() on.
 class ClientQueue {
   public:
-    /// ErrnoError(ENOMEM).
+    /// Throws ErrnoError(ENOMEM).
     ClientQueue(Context& context, std::size_t bytes);
     ~ClientQueue();
     ClientQueue(const ClientQueue&) = delete;
@@ -46,7 +46,7 @@ class ClientQueue {
   private:
     Context& context_;
     QueueSlabs::Piece memory_;
-    std::uint64_t address_ = 0;  ///< on the bus; 0: not there
+    std::uint64_t address_ = 0;  ///< on the bus; 0: not attached
     std::uint64_t offset_;       ///< for mmap()
 };
 

@@ -86,7 +86,7 @@ class FarPlace {
     unsigned busy_ = 0;  ///< accesses being executed
 };
 
-/// Memory of a client that is mapped here not at all or only in part.
+/// Memory of a client that is not mapped here, or only in part.
 class FarWindow final : public FarPlace {
   public:
     /// Mapped memory must stay mapped until close() has returned.

@@ -61,7 +61,7 @@ struct FarStreams::Shared final : FarAccessSink {
             access.data = {};  // releases what it holds before the sink is called
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
-            // Some that are behind one that fails were on their way with it.
+            // Later accesses may have been in flight together with the one that failed.
             made.failed |= !ok;
             made.done += made.failed ? 0 : access.count;
             if (access.kind == FarAccess::Kind::kAtomic) {
@@ -454,8 +454,8 @@ bool FarStreams::moved() {
     return true;
 }
 
-// A client that has its QPs end while its memory is slow takes a tenth of the thread's time at
-// most.
+// The credit limits a client that ends QPs while its memory is slow to a tenth of the thread's
+// time.
 bool FarStreams::wait() {
     flush_idle();
     const Nanoseconds begin = clock_now();

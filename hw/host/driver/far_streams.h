@@ -60,7 +60,7 @@ class FarStreams final : public FarMemory {
   private:
     struct Shared;  ///< with the movers
     struct Made;
-    /// An access that waits for others of its stream, which another one makes.
+    /// An access that waits for earlier ones of its stream, which another mover executes.
     struct HeldAccess {
         BusMap::Place place;
         std::uint64_t addr = 0;
@@ -110,10 +110,10 @@ class FarStreams final : public FarMemory {
     std::shared_ptr<Shared> shared_;
     std::unordered_map<Stream, State> streams_;
     std::vector<Stream> open_;     ///< streams that have or had an open write
-    std::uint64_t seen_ = 0;       ///< accesses made before the last read()
+    std::uint64_t seen_ = 0;       ///< accesses executed before the last read()
     Nanoseconds waited_ = 0;       ///< end of the last wait()
     Nanoseconds wait_credit_ = 0;  ///< how long the next one may take
-    Nanoseconds looked_ = 0;       ///< time of the last look of moved() without an event
+    Nanoseconds looked_ = 0;       ///< time of moved()'s last check without an event
 };
 
 }  // namespace dingo::uverbs

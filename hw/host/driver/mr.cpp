@@ -44,7 +44,7 @@ void check_access(const Capabilities& card, std::uint32_t access) {
 void check_registration(const Capabilities& card, std::uint64_t length, std::uint64_t iova,
                         std::uint32_t access) {
     check_access(card, access);
-    // No length must never mean all memory.
+    // A length of 0 must never mean all memory.
     if (length == 0 || length > card.max_mr_size() || iova + (length - 1) < iova) {
         throw ErrnoError(EINVAL);
     }

@@ -48,7 +48,7 @@ class Mr {
     Mr(const Mr&) = delete;
     Mr& operator=(const Mr&) = delete;
 
-    /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
+    /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key is kept. Changes all or nothing.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
     [[nodiscard]] std::uint32_t key() const { return key_; }
     [[nodiscard]] std::uint32_t pdn() const { return pdn_; }

@@ -21,7 +21,7 @@ class CqTable {
     /// Numbers of [0, size).
     explicit CqTable(std::size_t size = 0) : cqs_(size) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all numbers are in use.
     std::uint32_t take(Cq& cq);
     void give_back(std::uint32_t number);
     /// Returns nullptr if there is no such CQ.
@@ -63,7 +63,7 @@ class SrqTable {
   public:
     explicit SrqTable(std::uint32_t size = 0) : numbers_(size), srqs_(size) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all numbers are in use.
     std::uint32_t take(Srq& srq);
     void give_back(std::uint32_t number);
     /// Called if the card failed to destroy the SRQ: the number is never reused.

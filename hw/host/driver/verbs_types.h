@@ -25,9 +25,9 @@ inline constexpr std::uint32_t kAccessFlush = 1U << 8 | 1U << 9;
 struct Udata {
     std::span<const std::byte> in;
     std::vector<std::byte>
-        out;  ///< the driver's answer; the front end cuts it to the client's room
+        out;  ///< the driver's answer; the front end truncates it to the client's room
 
-    /// The client shall find its number for this descriptor in the 4 bytes at `offset` of out.
+    /// A descriptor for the client, which gets its number in the 4 bytes at `offset` of out.
     struct Fd {
         std::size_t offset;
         UniqueFd fd;

@@ -241,8 +241,8 @@ static bool is_private(uint64_t first, uint64_t last) {
     return known;
 }
 
-/* Checks a region for which the arena has no room: whether its pages are mapped as requested is
- * found by populating them, so the mappings need not be read. */
+/* Fast path for a region for which the arena has no room. Returns true if its pages are mapped as
+ * requested, which populating them proves without reading the mappings. */
 static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
     uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);

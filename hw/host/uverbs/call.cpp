@@ -15,7 +15,7 @@ Call::~Call() {
         try {
             objects().remove(**at);
         } catch (const ErrnoError&) {
-            // A window is bound to it already: it is destroyed with the context.
+            // A window is bound to the region already: it is destroyed with the context.
         }
     }
 }
