@@ -15,18 +15,18 @@
 namespace dingo {
 namespace {
 
-// Units of one round: few enough that others are served soon, and enough that the fixed cost of a
-// round does not matter.
+// Budgets of one round: small enough that others are served soon, and large enough that the fixed
+// cost of a round does not matter.
 constexpr unsigned kEngineBudget = 64;
 constexpr unsigned kFrameBudget = 64;
-// After a pause of this length without a processor, the card receives waiting frames before it
-// checks timers: an answer that already waits is not late.
+// After this long without a processor, the card receives queued frames before it checks timers: an
+// answer that is queued is not late.
 constexpr Nanoseconds kPause = 5'000'000;
 constexpr unsigned kPausedFrames = 16 * kFrameBudget;
 
 static_assert(DoorbellScanner::kPageSize == DINGO_DB_PAGE_SIZE);
 
-/// ARP, ICMP over IPv4, ICMPv6; without VLAN tag.
+/// Returns true for ARP, ICMP over IPv4, and ICMPv6; without VLAN tag.
 bool for_tap(std::span<const std::byte> frame) {
     constexpr std::size_t kType = packet::EthernetHeader::kTypeOffset;
     constexpr std::size_t kL3 = packet::EthernetHeader::kBytes;
@@ -93,7 +93,7 @@ Card::Card(std::string_view engine, const EngineConfig& config, HostPort& host, 
     set_link(true);
 }
 
-/// Visitors may have set a later time than the round's.
+/// Visitors may have set a later time than that of the round.
 void Card::set_now(Nanoseconds now) {
     Nanoseconds last = now_.load(std::memory_order_relaxed);
     while (last < now && !now_.compare_exchange_weak(last, now, std::memory_order_relaxed)) {
@@ -108,7 +108,7 @@ void Card::host_asks(Nanoseconds now) {
 }
 
 Card::~Card() {
-    const Gate::Hold hold(*gate_);  // what it has sent may be in the hands of another card
+    const Gate::Hold hold(*gate_);  // frames that it has sent may be used by another card
     engine_.reset();
 }
 
@@ -123,10 +123,10 @@ bool Card::poll(Nanoseconds now) {
     if (scanner_) {
         more |= scanner_->scan(*this, now) != 0 || scanner_->sweeping();
     }
-    // A deadline may be that of a frame which the fault injector holds on the receiving side.
+    // The deadline may be that of a frame which the fault injector holds on the receiving side.
     if (wire_ready_ || wire_.polled() || wire_.fd() < 0 || wire_.next_deadline() <= now) {
         first_frame_ = true;
-        advance(now);  // frames get the time of now, not of before the sleep
+        advance(now);  // frames get the current time, not that before the sleep
         unsigned frames = 0;
         unsigned heard = 0;
         do {
@@ -287,7 +287,7 @@ std::uint64_t Card::read(Bar bar, std::uint64_t offset, unsigned size) {
     });
 }
 
-/// The caller is inside the engine, and so has the gate.
+/// The caller is inside the engine and so holds the gate.
 std::optional<std::uint64_t> Card::peek(Bar bar, std::uint64_t offset, unsigned size) {
     return engine_->peek(bar, offset, size);
 }
@@ -364,7 +364,7 @@ bool Card::admit_frame() {
         ++stats_.link_down_drops;
         return false;
     }
-    // A receive that was posted before the peer sent this frame must count, so scan the doorbells
+    // A receive posted before the peer sent this frame must be seen, so the doorbells are scanned
     // before the first frame of a batch.
     if (first_frame_ && scanner_) {
         scanner_->scan(*this, now());
@@ -390,7 +390,7 @@ void Card::on_frame_without_icrc(std::span<const std::byte> frame, const Elsewhe
     }
     engine_due_ = true;
     if (!engine_->receive_without_icrc(frame, payload)) {
-        FrameSink::on_frame_without_icrc(frame, payload);  // as a whole
+        FrameSink::on_frame_without_icrc(frame, payload);  // as a whole frame
     }
 }
 
@@ -400,7 +400,7 @@ void Card::on_train(std::span<const std::byte> frame, const Elsewhere& payload, 
     }
     engine_due_ = true;
     if (!engine_->receive_train(frame, payload, packets)) {
-        FrameSink::on_train(frame, payload, packets);  // its packets
+        FrameSink::on_train(frame, payload, packets);  // as single packets
     }
 }
 

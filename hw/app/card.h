@@ -19,54 +19,55 @@
 namespace dingo {
 
 struct CardStats {
-    std::uint64_t link_down_drops = 0;  ///< frames that came while the link was switched off
+    std::uint64_t link_down_drops = 0;  ///< frames that arrived while the link was down
     std::uint64_t trapped_reads = 0;
     std::uint64_t trapped_writes = 0;
 };
 
-/// Card memory that the owner of a card asks for.
+/// Options of the memory of a card.
 struct MemoryOptions {
     std::uint64_t bytes = 0;  ///< a power of two, at least DINGO_MEM_MIN_SIZE; 0: none
-    bool counted = false;     ///< each access of others is a message, and counted: slow
+    bool counted = false;     ///< each access of other devices is a counted message: slow
 };
 
-/// An engine with its doorbell pages and its wire. Knows no clock and no descriptor: the owner
-/// calls poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
+/// An engine with its doorbell pages and its wire, without clock and descriptors: the owner calls
+/// poll() with the time and sleeps as prepare_sleep() and next_deadline() allow.
 class Card final : public LocalCard, public DoorbellSink, public FrameSink {
   public:
-    /// Throws std::invalid_argument when no engine has this name or when the engine's registers
-    /// make no sense. `host` and `wire` outlive the card.
-    /// `gate`: of the thread that serves it.
+    /// `gate` is that of the thread that serves the card. `host` and `wire` must outlive the card.
+    /// Throws std::invalid_argument if no engine has this name or the engine's registers are
+    /// inconsistent.
     Card(std::string_view engine, const EngineConfig& config, HostPort& host, Wire& wire,
          std::shared_ptr<Gate> gate = std::make_shared<Gate>(), const MemoryOptions& memory = {});
     ~Card() override;
     Card(const Card&) = delete;
     Card& operator=(const Card&) = delete;
 
-    /// One fair round: time, doorbells, frames, engine, transmit. True: more to do at once.
+    /// One fair round: time, doorbells, frames, engine, transmit. Returns true if more work is
+    /// pending now.
     bool poll(Nanoseconds now);
 
-    /// The wire's descriptor is readable. Frames are fetched only after this (or always, on a wire
-    /// without descriptor).
+    /// Tells that the wire's descriptor is readable. Frames are received only after this call, or
+    /// in every round from a wire without descriptor.
     void wire_readable() { wire_ready_ = true; }
 
-    /// Asks doorbell writers to kick from now on. False: there is work, poll() again; it stays
-    /// false until poll() was called, or the engine run. After true, call woke() before the next
-    /// poll().
+    /// Asks doorbell writers to kick from now on. Returns false if work is pending: call poll()
+    /// again; the result stays false until poll() or the engine has run. After true, call woke()
+    /// before the next poll().
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
-    /// The host makes a request between two poll()s. Sets the current time, as the time of the last
-    /// poll() may be long ago when the card sleeps or slept.
+    /// Called before a request of the host between two poll() calls: sets the current time, as the
+    /// last poll() of a sleeping card may be long ago.
     void advance(Nanoseconds now);
-    /// As advance(), for a host in another thread: a card that is awake need not be visited.
+    /// As advance(), for a host in another thread; does not enter the gate of a card that is awake.
     void host_asks(Nanoseconds now);
-    /// The engine has work that was given to it since its last run.
+    /// Returns true if the engine got work since its last run.
     [[nodiscard]] bool engine_due() const { return engine_due_; }
 
-    /// When poll() must be called though no input arrives.
+    /// Time at which poll() must be called even without input.
     [[nodiscard]] Nanoseconds next_deadline() const;
 
-    /// Takes the link up or down. A wire that leads nowhere stays down.
+    /// Sets the link up or down. A wire without a peer stays down.
     void set_link(bool up);
     [[nodiscard]] bool link() const { return link_up_; }
 
@@ -111,7 +112,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     void on_train(std::span<const std::byte> frame, const Elsewhere& payload,
                   unsigned packets) override;
 
-    /// Where kicks are watched from now on, with the gate held; null: nowhere.
+    /// Sets the group that watches kicks; called with the gate held; null: none.
     void set_kick_polls(PollGroup* polls) { kick_polls_ = polls; }
 
     [[nodiscard]] std::string_view engine_name() const { return engine_->name(); }
@@ -128,7 +129,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
         return static_cast<std::uint32_t>(engine_->mmio_read(Bar::kRegisters, offset, 4));
     }
 
-    /// A frame came: what is to be done before the engine gets it. False: it does not get it.
+    /// Prepares for a received frame. Returns false if the engine must not get the frame.
     bool admit_frame();
 
     std::shared_ptr<Gate> gate_;
@@ -143,12 +144,12 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     PollGroup* kick_polls_ = nullptr;
     bool wire_ready_ = true;
     bool first_frame_ = true;
-    // Changed with the gate held, and only looked at without.
+    // Changed with the gate held, may be read without.
     std::atomic<bool> sleeps_ = false;  ///< from prepare_sleep() to woke()
     std::atomic<bool> slept_ = false;
-    /// The engine said that there is more to do, or has got an input since its last run().
+    /// The engine has more work, or got an input since its last run().
     bool engine_due_ = true;
-    std::atomic<Nanoseconds> now_ = 0;  ///< of the last poll() or advance()
+    std::atomic<Nanoseconds> now_ = 0;  ///< time of the last poll() or advance()
     bool link_up_ = true;
     CardStats stats_;
 };

@@ -15,12 +15,12 @@
 namespace dingo {
 namespace {
 
-/// How often descriptors that epoll cannot watch are polled.
+/// Period at which descriptors that epoll cannot watch are polled.
 constexpr Nanoseconds kUnwatchedEvery = 10'000;
 
-/// Cost of two thread switches on free processors. On busy ones a switch takes longer, but that is
-/// the scheduler's time: counted as the visitor's, it would keep visitors out far longer than a
-/// visit takes.
+/// Cost of two thread switches on free processors. On busy ones a switch takes longer, but if the
+/// scheduler's time counted as the visitor's, visitors would be kept out far longer than their
+/// visits take.
 constexpr Nanoseconds kHandover = 20'000;
 
 static_assert(kNever == Poller::kForever);
@@ -181,7 +181,7 @@ void CardLoop::serve() {
         }
         idle = false;
         if (!prepare_sleep(now)) {
-            look(now, false);  // whatever keeps a card awake, the hosts are served
+            look(now, false);  // hosts are served whatever keeps a card awake
             continue;
         }
         ++stats_.sleeps;

@@ -15,13 +15,13 @@
 
 namespace dingo {
 
-/// What a thread does that serves cards: it gives them and their wires their rounds, and sleeps in
-/// its poller when none has work. Alone it serves their hosts, too, and is all that the program
-/// does until it is told to stop. Beside a ControlLoop it is the data thread, which makes no system
-/// call that a client could make slow, and holds the cards' gate while it is awake.
+/// The loop of a thread that serves cards: it gives rounds to the cards and their wires, and sleeps
+/// in its poller when none has work. Without a control thread it also serves their hosts and is the
+/// program's main loop. With a ControlLoop it is the data thread, which makes no system call that a
+/// client could slow down, and holds the cards' gate while it is awake.
 class CardLoop final : private Pollable {
   public:
-    /// `stop_fd` becomes readable when run() shall return (a signalfd).
+    /// `stop_fd` becomes readable (a signalfd) to make run() return.
     CardLoop(const IdlePolicy::Limits& idle, int stop_fd);
     /// A data thread: run() returns after end(). `gate` is that of all its cards.
     CardLoop(const IdlePolicy::Limits& idle, std::shared_ptr<Gate> gate);
@@ -29,17 +29,18 @@ class CardLoop final : private Pollable {
     CardLoop(const CardLoop&) = delete;
     CardLoop& operator=(const CardLoop&) = delete;
 
-    /// A card to be served from the next round on; it is removed, or outlives the loop. A data
-    /// thread's cards come and go in other threads. Throws ErrnoError.
+    /// Serves a card from the next round on. The card must be removed or outlive the loop. Other
+    /// threads may add and remove a data thread's cards. Throws ErrnoError.
     void add(ServedCard& card);
-    /// Serves it no more; not while it is served. A data thread's card is stopped before.
+    /// Stops serving a card, but not while it is being served. A data thread's card must be stopped
+    /// before.
     void remove(ServedCard& card);
 
-    /// Until stop_fd is readable or end() was called; then cards without a control thread are
-    /// switched off. Throws what the cards' engines and wires throw, in this thread or in a
+    /// Runs until stop_fd is readable or end() is called; then cards without a control thread are
+    /// switched off. Throws exceptions of engines and wires, raised in this thread or in a
     /// visitor's.
     void run();
-    /// Any thread.
+    /// Thread-safe.
     void end();
 
   private:
@@ -49,26 +50,26 @@ class CardLoop final : private Pollable {
     /// Called when a visitor is about to leave the gate. An error here ends run(), not the visitor.
     void visited() noexcept;
     void serve_visited();
-    /// Lets a visitor in when it is time to. `busy`: cards have work.
+    /// Lets a visitor in when one is due. `busy`: cards have work.
     void give_way(bool busy);
     bool round(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
-    /// Prepares all cards for sleep; false: none, one has work.
+    /// Prepares all cards for sleep. Returns false if one has work; then none sleeps.
     bool prepare_sleep(Nanoseconds now);
-    /// Serves ready descriptors when it is time to, without waiting. `busy`: cards have work.
+    /// Serves ready descriptors when that is due, without waiting. `busy`: cards have work.
     void look(Nanoseconds now, bool busy);
-    /// Waits at most `timeout` (kNever: until something happens) and serves what is ready.
+    /// Waits at most `timeout` (kNever: without limit) and serves ready descriptors.
     void wait(Nanoseconds timeout, bool asleep);
 
-    std::shared_ptr<Gate> gate_;  ///< null: there is no control thread
-    UniqueFd wake_;               ///< of a data thread that waits
+    std::shared_ptr<Gate> gate_;  ///< null without a control thread
+    UniqueFd wake_;               ///< wakes a waiting data thread
     Poller poller_;
     IdlePolicy idle_;
     std::vector<ServedCard*> cards_;
     LoopStats stats_;
     LookPolicy look_;
     LookPolicy visits_;
-    bool waits_ = false;          ///< the thread waits and nobody has woken it yet
+    bool waits_ = false;          ///< the thread waits and was not woken yet
     std::exception_ptr failure_;  ///< of visited(), for run() to throw
     std::atomic<bool> stop_ = false;
 };

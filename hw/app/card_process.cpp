@@ -23,7 +23,7 @@
 namespace dingo {
 namespace {
 
-/// The command line of {"cmd":"adopt","args":["--uverbs", ...]}.
+/// Parses the command line of {"cmd":"adopt","args":["--uverbs", ...]}.
 Options options_of(const nlohmann::json& request) {
     auto words = request.at("args").get<std::vector<std::string>>();
     words.insert(words.begin(), "dingo-card");
@@ -135,7 +135,8 @@ std::optional<nlohmann::json> CardProcess::command(const std::string& card,
         return stop(request.at("card").get<std::string>());
     }
     if (command == "stay") {
-        ::prctl(PR_SET_PDEATHSIG, 0);  // of this thread, which has become of the starter's child
+        ::prctl(PR_SET_PDEATHSIG, 0);  // the signal is set for this thread, as the child of the
+                                       // starter
         return nlohmann::json::object();
     }
     return std::nullopt;
@@ -160,11 +161,11 @@ nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
     options.adopt = true;
     UniqueFd log = open_log(options.uverbs.directory);
     start(std::move(options), std::move(log));
-    ::prctl(PR_SET_PDEATHSIG, 0);  // another starter's card may not go with ours
+    ::prctl(PR_SET_PDEATHSIG, 0);  // a card of another starter must not end with ours
     return {{"pid", ::getpid()}, {kUndo, {{"cmd", "abandon"}, {"card", name}}}};
 }
 
-/// After the answer was sent; with the last card the process ends.
+/// Stops a card after the answer was sent; the process ends with its last card.
 nlohmann::json CardProcess::stop(const std::string& name) {
     ++stopping_;
     control_.later([this, name] {
@@ -172,7 +173,7 @@ nlohmann::json CardProcess::stop(const std::string& name) {
                                        [&](const auto& c) { return c.name() == name; });
         --stopping_;
         if (card == cards_.end()) {
-            return;  // told twice
+            return;  // requested twice
         }
         control_.remove(card->served());
         data_.remove(card->served());

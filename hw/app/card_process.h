@@ -17,19 +17,20 @@
 
 namespace dingo {
 
-/// The kernel-less cards of one process: a data thread serves them, this one their clients. Cards
-/// on the same shm segment meet inside the process. It ends with its last card.
+/// The kernel-less cards of one process: a data thread serves the cards, the calling thread their
+/// clients. Cards on the same shm segment exchange frames inside the process. The process ends with
+/// its last card.
 class CardProcess {
   public:
-    /// `stop_fd` as ControlLoop's.
+    /// `stop_fd` as in ControlLoop.
     CardProcess(const IdlePolicy::Limits& idle, int stop_fd)
         : control_(stop_fd), data_(idle, gate_) {}
     CardProcess(const CardProcess&) = delete;
     CardProcess& operator=(const CardProcess&) = delete;
 
-    /// Brings a card up and serves it. Throws std::exception for the user.
+    /// Initializes a card and serves it. Throws std::exception with a text for the user.
     void start(Options options, UniqueFd log = {});
-    /// Throws what ended the data thread.
+    /// Throws the exception that ended the data thread.
     void run();
 
   private:
@@ -51,7 +52,7 @@ class CardProcess {
     std::size_t stopping_ = 0;
 };
 
-/// Why this card cannot share a process with others; "" when it can.
+/// Returns why this card cannot share a process with others, "" if it can.
 std::string needs_own_process(const Options& options);
 
 }  // namespace dingo

@@ -92,7 +92,7 @@ void ControlServer::ready(std::uint32_t /*events*/) {
     }
 }
 
-/// Those that have gone make room, though the poller has not told of them yet.
+/// Drops clients that have disconnected, before the poller reports them.
 void ControlServer::drop_done() {
     for (auto client = clients_.begin(); client != clients_.end();) {
         const auto next = std::next(client);
@@ -108,7 +108,7 @@ void ControlServer::Client::ready(std::uint32_t /*events*/) {
     }
 }
 
-// False: the client is done, or broke the protocol.
+// Returns false if the client is done or has violated the protocol.
 bool ControlServer::serve(Client& client) {
     std::array<char, 4096> buffer;
     const ssize_t got = ::recv(client.fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -153,7 +153,7 @@ std::string ControlServer::reply_to(const std::string& line, json& undo) const {
     } catch (const std::exception& e) {
         reply = {{"ok", false}, {"error", e.what()}};
     }
-    // A request may hold bytes that are no UTF-8 and come back in an error text.
+    // An error text may quote bytes of the request that are not UTF-8.
     return json_text(reply);
 }
 

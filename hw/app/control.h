@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The control socket of a running card: one JSON object a line in, one a line out.
+// The control socket of a running card: one JSON object per line in each direction.
 //   {"cmd":"stats"}  {"cmd":"faults","spec":"drop=1%"}  {"cmd":"link","up":false}
 // Replies are {"ok":true,...} or {"ok":false,"error":"..."}.
 #pragma once
@@ -19,7 +18,7 @@
 namespace dingo {
 
 /// Member of a handler's answer that is not sent: the request that undoes the change if the client
-/// has gone.
+/// has disconnected.
 inline constexpr const char* kUndo = "undo";
 
 class ControlServer final : private Pollable {
@@ -30,7 +29,7 @@ class ControlServer final : private Pollable {
     /// Throws as UnixListener does.
     ControlServer(std::string path, Handler handler);
 
-    /// Its sockets are members of `polls` from now on, until unwatch(). Throws ErrnoError.
+    /// Adds its sockets to `polls` until unwatch(). Throws ErrnoError.
     void watch(PollGroup& polls);
     /// Closes all connections.
     void unwatch();
@@ -58,8 +57,8 @@ class ControlServer final : private Pollable {
     std::list<Client> clients_;
 };
 
-/// The program's side of `dingo-card ctl SOCKET REQUEST...`: sends one request, prints the reply.
-/// Returns the exit status: 0, 1 when the card refused, 2 when it could not be asked.
+/// `dingo-card ctl SOCKET REQUEST...`: sends one request and prints the reply. Returns the exit
+/// status: 0; 1 if the card refused; 2 if the card could not be asked.
 int run_control_client(const std::string& path, const std::vector<std::string>& words);
 
 }  // namespace dingo

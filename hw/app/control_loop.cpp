@@ -23,7 +23,7 @@ ControlLoop::Waker::Waker() : fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
 void ControlLoop::Waker::ready(std::uint32_t /*events*/) {
     ::eventfd_t count = 0;
     ::eventfd_read(fd.get(), &count);
-    // A message sent from now on is served in the next pass; one sent before in this one.
+    // Messages sent from now on are served in the next pass, earlier ones in this pass.
     told.exchange(false);
 }
 

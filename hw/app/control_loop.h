@@ -15,32 +15,32 @@ namespace dingo {
 class ServedCard;
 
 /// The control thread of a process with kernel-less cards: it serves their sockets, clients and
-/// drivers, and may be slow. The data thread (CardLoop) serves engines and wires. While this thread
-/// serves something it has the turn; the turn's holder may use all that this thread uses.
+/// drivers, and may be slow, while the data thread (CardLoop) serves engines and wires. The control
+/// thread holds the turn while it serves something; the turn's holder may use all that it uses.
 class ControlLoop {
   public:
-    /// `stop_fd` becomes readable when run() shall return (a signalfd).
+    /// `stop_fd` becomes readable (a signalfd) to make run() return.
     explicit ControlLoop(int stop_fd);
     ControlLoop(const ControlLoop&) = delete;
     ControlLoop& operator=(const ControlLoop&) = delete;
 
-    // In the control thread, or before run().
+    // Called in the control thread, or before run():
 
     /// Throws ErrnoError.
     void add(ServedCard& card);
-    /// Stops its host and serves it no more.
+    /// Stops the card's host and serves the card no longer.
     void remove(ServedCard& card);
     /// Runs `task` when nothing is being served.
     void later(std::function<void()> task) { tasks_.push_back(std::move(task)); }
-    /// Until stop_fd is readable or end() was called; then all hosts are stopped.
+    /// Runs until stop_fd is readable or end() is called; then all hosts are stopped.
     void run();
 
-    // In any thread.
+    // Thread-safe:
 
     void end();
-    /// Serves what is pending soon.
+    /// Makes the control thread serve pending work soon.
     void wake();
-    /// Owned: the caller has the turn for as long as this lives. Never waits.
+    /// Tries to take the turn without waiting; the caller has it while the returned lock is owned.
     [[nodiscard]] std::unique_lock<std::mutex> try_turn() {
         return std::unique_lock(turn_, std::try_to_lock);
     }
@@ -57,7 +57,7 @@ class ControlLoop {
         void ready(std::uint32_t /*events*/) override { loop.stop_ = true; }
         ControlLoop& loop;
     };
-    /// Gives hosts their rounds. Returns how long there is nothing to do.
+    /// Gives rounds to the hosts. Returns for how long nothing is due.
     std::uint64_t settle();
     void run_tasks();
 

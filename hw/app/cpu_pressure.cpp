@@ -16,7 +16,7 @@ CpuPressure::CpuPressure()
 }
 
 bool CpuPressure::waited(std::uint64_t& ns) const {
-    std::array<char, 128> text{};  // "time on processor, time waiting, number of turns"
+    std::array<char, 128> text{};  // "time on processor, time waiting, number of timeslices"
     const ssize_t n = ::pread(schedstat_.get(), text.data(), text.size(), 0);
     if (n <= 0) {
         return false;

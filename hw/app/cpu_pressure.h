@@ -8,24 +8,26 @@
 
 namespace dingo {
 
-/// Whether the card's thread has to wait for a processor, as the scheduler counts it
+/// Detects whether the card's thread has to wait for a processor, from the scheduler's counter
 /// (/proc/thread-self/schedstat). On a machine with fewer processors than polling threads, clients
-/// that find nothing must yield; otherwise the card runs milliseconds late.
+/// must yield after an empty poll; otherwise the card runs milliseconds late.
 class CpuPressure {
   public:
     /// Construct it in the card's thread.
     CpuPressure();
 
-    /// Samples, but not more often than kPeriod. True: crowded() has changed.
+    /// Takes a sample, at most once per kPeriod. Returns true if crowded() has changed.
     bool sample(Nanoseconds now);
     [[nodiscard]] bool crowded() const { return crowded_; }
 
   private:
     static constexpr Nanoseconds kPeriod = 5'000'000;
-    /// While clients yield, the card does not wait, so the last result is kept for this time.
+    /// While clients yield, the card does not wait, so the last positive result is kept for this
+    /// time.
     static constexpr Nanoseconds kKeep = 2'000'000'000;
 
-    /// Nanoseconds that the thread was runnable and did not run; false without that counter.
+    /// Gets the nanoseconds that the thread was runnable but not running. Returns false if the
+    /// counter is not available.
     bool waited(std::uint64_t& ns) const;
 
     UniqueFd schedstat_;

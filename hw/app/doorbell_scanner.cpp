@@ -16,16 +16,16 @@ constexpr std::size_t kFirstLine =
     DINGO_DB_FIRST_SLOT * sizeof(std::uint64_t) / DoorbellScanner::kLineSize;
 constexpr std::size_t kSlotsPerLine = DoorbellScanner::kLineSize / sizeof(std::uint64_t);
 constexpr std::uint64_t kTaken = DINGO_DOORBELL_WORD0_TAKEN_MASK;
-/// Inactive pages that one scan() looks at while a sweep is due: some 10 us of cache misses.
+/// Inactive pages read per scan() during a sweep: about 10 us of cache misses.
 constexpr std::size_t kSweepStep = 256;
 
-/// The memory is shared with writers that we do not control: every access is an atomic.
+/// Accesses memory shared with untrusted writers: every access is atomic.
 template <typename T>
 std::atomic_ref<T> shared(std::byte* p) {
     return std::atomic_ref<T>(*reinterpret_cast<T*>(p));
 }
 
-/// Times that take() tries again when the writer was quicker.
+/// Number of retries of take() after the writer was faster.
 constexpr int kTakeTries = 8;
 
 bool is_cq(std::uint64_t value) {
@@ -33,7 +33,7 @@ bool is_cq(std::uint64_t value) {
            DINGO_DB_CQ;
 }
 
-/// The doorbell in a slot, without the card's own mark.
+/// Returns the doorbell in a slot without the card's mark.
 std::uint64_t doorbell_in(std::uint64_t slot) {
     return is_cq(slot) ? slot & ~kTaken : slot;
 }
@@ -49,8 +49,8 @@ DoorbellScanner::DoorbellScanner(std::span<std::byte> memory)
     }
 }
 
-// Sequentially consistent, as are the loads of dirty in scan_page(). A writer sets dirty and reads
-// need_kick, the card sets need_kick and reads dirty: at least one sees the other's store.
+// Sequentially consistent, like the loads of dirty in scan_page(). A writer sets dirty and reads
+// need_kick, the card sets need_kick and reads dirty: at least one of them sees the other's store.
 void DoorbellScanner::set_need_kick(std::size_t page, std::uint32_t value) {
     shared<std::uint32_t>(at(page) + kNeedKick).store(value, std::memory_order_seq_cst);
 }
@@ -62,16 +62,16 @@ DoorbellScanner::Shadow& DoorbellScanner::shadow_of(std::size_t page) {
     return *pages_[page].shadow;
 }
 
-// Reads a slot; in that of a CQ it sets TAKEN in the same moment, so that the writer knows which
-// request to arm has been seen (contract: doorbell page). The writer of a watched slot cannot
-// compare and swap with us: there the card only reads.
+// Reads a slot. In a CQ's slot it sets TAKEN atomically, so that the writer knows which request to
+// arm was seen (contract: doorbell page). The writer of a watched slot cannot use compare-and-swap
+// with the card, so there the card only reads.
 std::uint64_t DoorbellScanner::take(std::size_t page, std::size_t slot) {
     auto memory = shared<std::uint64_t>(at(page) + slot * sizeof(std::uint64_t));
     std::uint64_t value = memory.load(std::memory_order_acquire);
     const std::uint64_t offset = page * kPageSize + slot * sizeof value;
     const bool swaps = is_cq(value) && (watched_.empty() || !is_watched(offset));
     for (int tries = 0; swaps && is_cq(value) && (value & kTaken) == 0; ++tries) {
-        if (tries == kTakeTries) {  // a hostile writer; the slot is looked at again
+        if (tries == kTakeTries) {  // a hostile writer; the slot is read again later
             shared<std::uint8_t>(at(page) + kDirty + slot / kSlotsPerLine).store(1);
             return shadow_of(page)[slot];
         }
@@ -84,7 +84,7 @@ std::uint64_t DoorbellScanner::take(std::size_t page, std::size_t slot) {
 }
 
 unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
-    // Clear first: a doorbell stored after our loads below sets dirty again.
+    // Clear first: a doorbell stored after the loads below sets dirty again.
     shared<std::uint8_t>(at(page) + kDirty + line).exchange(0, std::memory_order_seq_cst);
     if (line < kFirstLine) {
         return 0;
@@ -179,7 +179,7 @@ unsigned DoorbellScanner::sweep_some(Nanoseconds now) {
     return found;
 }
 
-// Looks at one active page a call, so that many active pages cost no more than one.
+// Checks one active page per call, so that the cost does not depend on their number.
 unsigned DoorbellScanner::retire_idle(Nanoseconds now) {
     if (active_.empty()) {
         return 0;
@@ -254,9 +254,9 @@ bool DoorbellScanner::Ring::sends() const {
     return type == DINGO_DB_SQ || type == DINGO_DB_ETH_TX;
 }
 
-// A doorbell rung before a send is visible once the send is, so a second look after reading the
-// sends finds it in whichever slot. Sends found only by the second look wait for the next call:
-// what was rung before them may not have been seen yet.
+// A doorbell rung before a send is visible once the send is, so a second scan after reading the
+// sends finds it in whichever slot. Sends found only by the second scan wait for the next call, as
+// doorbells rung before them may not have been seen yet.
 unsigned DoorbellScanner::deliver(DoorbellSink& sink, Nanoseconds now) {
     const std::size_t first_look = rings_.size();
     if (std::ranges::any_of(rings_, &Ring::sends)) {
@@ -305,7 +305,7 @@ unsigned DoorbellScanner::scan_all(DoorbellSink& sink, Nanoseconds now) {
     while (sweep_left_ != 0) {
         sweep_some(now);
     }
-    // Twice: sends that the second look of the first round found are due as well.
+    // Twice: sends found by the second scan of the first call are due as well.
     unsigned found = scan(sink, now);
     if (!rings_.empty()) {
         found += scan(sink, now);

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
 // The card's side of doorbell pages in shared memory (contract: capability DB_MEMORY).
 //
-// A writer stores its 8-byte doorbell to a slot, sets the dirty byte of the slot's line, executes
-// a full barrier and reads need_kick; if that is not 0 it kicks the card. A kick says not which
-// page it was for.
+// A writer stores its 8-byte doorbell in a slot, sets the dirty byte of the slot's line, executes a
+// full barrier and reads need_kick; if that is not 0 it kicks the card. A kick does not say which
+// page it is for.
 //
-// A value may be passed over when the next one is stored before the card looks. That must not
-// happen to a CQ's request for an event, so the card marks what it has taken (bit TAKEN), and
-// delivers doorbells without it.
+// A value may be overwritten by the next one before the card has read it. That must not happen to a
+// CQ's request for an event, so the card marks values that it has taken (bit TAKEN), and delivers
+// doorbells without the bit.
 //
-// A page is active while its doorbells are in use: the scanner looks at it in every scan() and its
-// need_kick is 0. Pages that are not active keep need_kick at 1 and cost nothing; the first
-// doorbell there kicks, and a sweep over all pages finds it. Before the card sleeps, arm() sets
-// need_kick on the active pages too. A kick that an active page explains still makes a sweep, as
-// another page may have kicked at the same time, but a late one: most kicks are of active pages.
+// A page is active while its doorbells are in use: every scan() reads it and its need_kick is 0.
+// Inactive pages keep need_kick at 1 and cost nothing; their first doorbell kicks the card, and a
+// sweep over all pages finds it. Before the card sleeps, arm() sets need_kick on the active pages,
+// too. A kick that a doorbell of an active page explains also causes a sweep, as another page may
+// have kicked at the same time, but a delayed one, as most kicks are for active pages.
 //
-// A watched slot (capability DB_WATCH) has a writer that neither marks nor kicks, and is read in
-// every scan(). The card then spins until no such doorbell came for a while, and after that sleeps
-// for no longer than kWatchEvery.
+// A watched slot (capability DB_WATCH) has a writer that neither marks nor kicks, so every scan()
+// reads it. The card then spins until no such doorbell has arrived for a while, and sleeps for at
+// most kWatchEvery after that.
 #pragma once
 
 #include <algorithm>
@@ -33,18 +32,18 @@
 
 namespace dingo {
 
-/// Where found doorbells go.
+/// Receives the doorbells that were found.
 class DoorbellSink {
   public:
     virtual ~DoorbellSink() = default;
-    /// `offset` in the doorbell BAR of the 8-byte slot that now holds `value`.
+    /// `offset` is the offset in the doorbell BAR of the 8-byte slot that now holds `value`.
     virtual void on_doorbell(std::uint64_t offset, std::uint64_t value) = 0;
 };
 
 struct DoorbellStats {
     std::uint64_t rings = 0;      ///< doorbells delivered
     std::uint64_t kicks = 0;      ///< kicks received
-    std::uint64_t sweeps = 0;     ///< sweeps over all pages finished
+    std::uint64_t sweeps = 0;     ///< completed sweeps over all pages
     std::uint64_t activated = 0;  ///< pages that became active
 };
 
@@ -52,73 +51,75 @@ class DoorbellScanner {
   public:
     static constexpr std::size_t kPageSize = 4096;
     static constexpr std::size_t kLineSize = 64;
-    /// An active page without doorbells for this long is not looked at until it kicks.
+    /// An active page without doorbells for this long becomes inactive.
     static constexpr Nanoseconds kIdleAfter = 1'000'000'000;
-    /// How late the sweep after a kick that an active page explains may be.
+    /// Maximum delay of the sweep after a kick that an active page explains.
     static constexpr Nanoseconds kSweepDelay = 2'000'000;
     /// How long the card stays awake after a doorbell of a watched slot.
     static constexpr Nanoseconds kWatchSpin = 20'000'000;
-    /// Later it looks at watched slots this often.
+    /// After that, period at which watched slots are read.
     static constexpr Nanoseconds kWatchEvery = 50'000;
 
-    /// `memory` is whole pages, all zero and outlives the scanner. Sets need_kick of every page.
+    /// `memory` consists of whole pages, is zeroed and must outlive the scanner. Sets need_kick of
+    /// every page.
     explicit DoorbellScanner(std::span<std::byte> memory);
 
-    /// Looks at the active pages, and at some of the others while a sweep is due; hands every slot
-    /// that changed and is not 0 to the sink. `now` only serves to retire idle pages. Returns how
-    /// many doorbells it found. Of active pages, a receive queue's doorbell that was rung before a
-    /// send queue's is delivered before it, whatever the order of the slots.
+    /// Reads the active pages, and some of the others while a sweep is due, and delivers every slot
+    /// that changed and is not 0. `now` only serves to retire idle pages. Returns the number of
+    /// doorbells found. For active pages, a receive queue's doorbell that was rung before a send
+    /// queue's is delivered before it, whatever the order of the slots.
     unsigned scan(DoorbellSink& sink, Nanoseconds now);
 
-    /// Looks at every page at once: what was rung before a trapped write is delivered before it, as
-    /// posted writes on PCIe are. For rare writes (admin doorbell): it reads a line of each page.
+    /// Reads every page at once: doorbells rung before a trapped write are delivered before it,
+    /// like posted writes on PCIe. For rare writes only (admin doorbell), as it reads a line of
+    /// each page.
     unsigned scan_all(DoorbellSink& sink, Nanoseconds now);
 
-    /// A kick arrived: the next scan() finds out which page it was for.
+    /// A kick arrived: the next scan() finds the page.
     void kicked();
 
-    /// A writer of this page kicked: the next scan() looks at it.
+    /// A writer of this page has kicked: the next scan() reads it.
     void kicked(std::size_t page, Nanoseconds now);
 
-    /// Pages from `count` on are unused: sweeps skip them. At first all pages are in use.
+    /// Sets the number of pages in use; sweeps skip the others. Initially all pages are in use.
     void use_pages(std::size_t count);
 
-    /// The page's memory was replaced by other memory, all zero: forgets what it held.
+    /// The page was replaced by other, zeroed memory: forgets its values.
     void renew(std::size_t page);
 
-    /// Stores 0 to a slot, without delivering it as a doorbell: before it gets another owner.
+    /// Stores 0 in a slot without delivering it, before the slot gets another owner.
     void clear(std::uint64_t offset);
 
-    /// Begins or ends watching a slot; what is not in the memory, or no slot, is ignored.
+    /// Starts or stops watching a slot. Ignores slots that do not exist.
     void watch(std::size_t page, std::size_t slot, bool on, Nanoseconds now);
     [[nodiscard]] std::size_t watched() const { return watched_.size(); }
-    /// The writer of a watched slot was busy a moment ago: do not sleep.
+    /// Returns true if a watched slot was written recently, so that the card should not sleep.
     [[nodiscard]] bool spins(Nanoseconds now) const {
         return !watched_.empty() && now < watched_ring_ + kWatchSpin;
     }
 
-    /// True while a sweep is not finished: scan() again before sleeping.
+    /// Returns true while a sweep is unfinished: call scan() again before sleeping.
     [[nodiscard]] bool sweeping() const { return sweep_left_ != 0 || kicked_; }
 
-    /// When scan() must be called even without a kick; kNever when it need not.
+    /// Time at which scan() must be called even without a kick; kNever if it need not.
     [[nodiscard]] Nanoseconds next_deadline() const {
         return watched_.empty() ? sweep_due_ : std::min(sweep_due_, watch_due_);
     }
 
-    /// The card wants to sleep: asks for kicks and looks at the active pages once more. True: it
-    /// may sleep, and every doorbell from now on kicks. False: doorbells arrived (they are
-    /// delivered) and nothing is armed.
+    /// Called before the card sleeps: requests kicks and reads the active pages once more. Returns
+    /// true if the card may sleep; every doorbell from now on kicks. Returns false if doorbells
+    /// arrived (they are delivered); then kicks are not requested.
     [[nodiscard]] bool arm(DoorbellSink& sink, Nanoseconds now);
 
-    /// The card is awake again.
+    /// The card is awake again; no more kicks are needed for active pages.
     void disarm();
 
-    /// A store by other means than shared memory, e.g. a trapped access: puts the bytes into the
-    /// page and delivers the doorbell when it was an 8-byte store to a slot. The range is inside
-    /// the memory, of 1, 2, 4 or 8 bytes and naturally aligned.
+    /// Handles a store that did not go through shared memory, such as a trapped access: writes the
+    /// bytes to the page and delivers the doorbell if it is an 8-byte store to a slot. The range is
+    /// inside the memory, 1, 2, 4 or 8 bytes long and naturally aligned.
     void store(DoorbellSink& sink, std::uint64_t offset, std::uint64_t value, unsigned size);
 
-    /// After a reset of the card: every page is zero and inactive again.
+    /// After a reset of the card: zeroes every page and makes it inactive.
     void reset();
 
     [[nodiscard]] const DoorbellStats& stats() const { return stats_; }
@@ -135,10 +136,11 @@ class DoorbellScanner {
     struct Page {
         Nanoseconds last_ring = 0;
         bool active = false;
-        std::unique_ptr<Shadow> shadow;  ///< last delivered value of each slot; made at first use
+        std::unique_ptr<Shadow> shadow;  ///< last delivered value of each slot; allocated on first
+                                         ///< use
     };
 
-    /// A slot whose writer does no more than store.
+    /// A slot whose writer only stores.
     struct Watched {
         std::uint64_t offset;
         std::uint64_t* shadow;
@@ -164,18 +166,18 @@ class DoorbellScanner {
 
     std::span<std::byte> memory_;
     std::vector<Page> pages_;
-    std::size_t in_use_;  ///< how many of them a sweep looks at
+    std::size_t in_use_;  ///< number of pages that a sweep reads
     std::vector<std::size_t> active_;
     std::vector<Watched> watched_;
     Nanoseconds watched_ring_ = 0;  ///< last doorbell of a watched slot
     Nanoseconds watch_due_ = kNever;
-    std::vector<Ring> rings_;  ///< read, in the order of reading
+    std::vector<Ring> rings_;  ///< values read, in reading order
     std::size_t sweep_at_ = 0;
     std::size_t sweep_left_ = 0;
     Nanoseconds sweep_due_ = kNever;
     std::size_t retire_at_ = 0;
     bool kicked_ = false;
-    bool rang_since_arm_ = false;  ///< an active page did: it explains a kick
+    bool rang_since_arm_ = false;  ///< an active page did ring, which explains a kick
     DoorbellStats stats_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostMilliseconds = 3'600'000;
 
-/// A whole number up to `most`, decimal or with 0x.
+/// Parses an integer up to `most`, decimal or with 0x.
 std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t most) {
     int base = 10;
     if (text.starts_with("0x")) {
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text, std::uint64_t m
     return value;
 }
 
-/// OPCODE=refuse|never|MILLISECONDS.
+/// Adds a rule OPCODE=refuse|never|MILLISECONDS.
 void add_rule(AdminFaults& faults, std::string_view rule) {
     const std::size_t sign = rule.find('=');
     const auto opcode = whole_number(rule.substr(0, sign), faults.held.size() - 1);
@@ -82,7 +82,7 @@ ServedCard::Hooks driver_fault_hooks(Card& card, AdminFaults* faults, vfio_user:
         } else if (cmd == "admin" && faults != nullptr) {
             const auto spec = request.at("spec").get<std::string>();
             card.gate()->run([&] { set_admin_faults(*faults, spec); });
-            card.run_engine();  // the work that is no longer held back
+            card.run_engine();  // executes commands that are no longer held
         } else {
             throw std::invalid_argument(fmt::format(
                 "cmd is one of stats, faults, link, {}lose_interrupts", faults ? "admin, " : ""));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a running card does wrong to try its driver: admin commands that it refuses, never answers
-// or answers late, and interrupts that are lost.
+// Faults of a running card for tests of its driver: admin commands that it refuses, never answers
+// or answers late, and lost interrupts.
 #pragma once
 
 #include <string_view>
@@ -12,13 +11,13 @@
 
 namespace dingo {
 
-/// Sets refused and held by "OPCODE=refuse|never|MILLISECONDS,..."; "": nothing any more. Throws
-/// std::invalid_argument for the user, with nothing changed.
+/// Sets `refused` and `held` from "OPCODE=refuse|never|MILLISECONDS,..."; "" removes all faults.
+/// Throws std::invalid_argument with a text for the user; then nothing has changed.
 void set_admin_faults(AdminFaults& faults, std::string_view spec);
 
-/// {"cmd":"admin","spec":"0x40=refuse"} for `card`, and "admin_faults" in its stats; `faults` is
-/// the engine's, nullptr: it has none. {"cmd":"lose_interrupts","vector":1,"count":3}: that many
-/// messages of the vector do not reach the host of `server`.
+/// Hooks for {"cmd":"admin","spec":"0x40=refuse"} and "admin_faults" in the stats; `faults` is the
+/// engine's, nullptr if it has none. {"cmd":"lose_interrupts","vector":1,"count":3} drops that many
+/// messages of the vector to the host of `server`.
 ServedCard::Hooks driver_fault_hooks(Card& card, AdminFaults* faults, vfio_user::Server& server);
 
 }  // namespace dingo

@@ -7,16 +7,16 @@
 
 namespace dingo {
 
-/// A waiting time that adapts to how long the card sleeps. A sleep shorter than the limit should
-/// have been a wait, so the time doubles. After a longer sleep it halves, down to nothing: an idle
-/// card costs no processor time.
+/// A waiting time that adapts to how long the card sleeps. After a sleep shorter than the limit,
+/// which should have been a wait, the time doubles. After a longer sleep it halves, down to 0: an
+/// idle card uses no processor time.
 class AdaptiveTime {
   public:
     explicit AdaptiveTime(Nanoseconds limit) : limit_(limit) {}
 
     [[nodiscard]] Nanoseconds current() const { return current_; }
 
-    /// Tells how long the card slept.
+    /// Reports how long the card slept.
     void slept(Nanoseconds time) {
         if (time < limit_) {
             current_ = std::min(limit_, std::max(current_ * 2, kFirst));
@@ -31,14 +31,14 @@ class AdaptiveTime {
     Nanoseconds current_ = 0;
 };
 
-/// What a card does when it has no work: it polls without pause (spins), then with pauses (naps),
+/// Decides what a card does without work: it polls without pause (spins), then with pauses (naps),
 /// then sleeps and asks for kicks.
 ///
 /// A doorbell reaches a spinning card at once and a napping card at the end of the nap. A sleeping
-/// card needs a kick, which costs the guest some 40 us a doorbell under QEMU without KVM. Frames
-/// and messages end a nap at once. A nap takes a quarter of the time since the last work, so a
-/// doorbell is late by no more than that, and naps cost less the longer the card is idle. Naps are
-/// off by default: on cores that guests fill they made latency worse than kicks did (measured).
+/// card needs a kick, which costs the guest about 40 us per doorbell under QEMU without KVM. Frames
+/// and messages end a nap at once. A nap takes a quarter of the time since the last work, which
+/// limits the delay of a doorbell, and naps cost less the longer the card is idle. Naps are off by
+/// default: on cores used by guests their latency was worse than that of kicks (measured).
 class IdlePolicy {
   public:
     struct Limits {
@@ -49,7 +49,7 @@ class IdlePolicy {
 
     explicit IdlePolicy(const Limits& limits) : spin_(limits.spin), nap_(limits.nap) {}
 
-    /// What to do now, without work for `idle`.
+    /// Returns what to do after `idle` nanoseconds without work.
     [[nodiscard]] Act act(Nanoseconds idle) const {
         if (idle < spin_.current()) {
             return Act::kSpin;
@@ -57,7 +57,7 @@ class IdlePolicy {
         return idle < nap_.current() ? Act::kNap : Act::kSleep;
     }
 
-    /// Length of the next nap, without work for `idle`.
+    /// Returns the length of the next nap after `idle` nanoseconds without work.
     [[nodiscard]] static Nanoseconds nap_length(Nanoseconds idle) {
         return std::clamp(idle / 4, kShortestNap, kLongestNap);
     }

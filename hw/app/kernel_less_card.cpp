@@ -9,7 +9,7 @@
 namespace dingo {
 namespace {
 
-/// The card, brought up by its driver.
+/// Has the driver initialize the card and returns it.
 Card& start(uverbs::Driver& driver, Card& card) {
     driver.start(card);
     return card;
@@ -30,7 +30,8 @@ std::unique_ptr<uverbs::Service> make_rdma_cm(const Options& options,
     return service;
 }
 
-/// Where clients may carry out requests themselves, they find their peers' cards there.
+/// Sets the directory in which clients find their peers' cards for the direct road, if that may be
+/// used.
 Options& with_meeting_place(Options& options, const Wire& wire) {
     if (options.wire.pcap.empty() && options.wire.faults.empty()) {
         options.uverbs.meeting_place = wire.meeting_place();

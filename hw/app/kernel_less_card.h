@@ -16,22 +16,23 @@
 
 namespace dingo {
 
-/// One card for applications of this machine with all that is its own: wire, directory, driver,
-/// engine, sockets. A process may have several, all of one data thread.
+/// One card for applications of this machine, with everything of its own: wire, directory, driver,
+/// engine, sockets. A process may have several, all served by one data thread.
 class KernelLessCard {
   public:
-    /// Brings the card up. `gate`: of the data thread that will serve it. Log lines go to the
-    /// descriptor `log`, none: to stderr. Throws std::exception for the user.
+    /// Initializes the card. `gate` is that of the data thread that will serve it. Log lines go to
+    /// the descriptor `log`, or to stderr without one. Throws std::exception with a text for the
+    /// user.
     KernelLessCard(Options options, const std::shared_ptr<Gate>& gate, ServedCard::Hooks hooks,
                    UniqueFd log = {});
 
     [[nodiscard]] ServedCard& served() { return served_; }
     [[nodiscard]] const std::string& name() const { return options_.uverbs.name; }
-    /// It is served: applications may come.
+    /// Publishes the card to applications; it must be served already.
     void publish();
 
   private:
-    /// The data thread serves the wire by now.
+    /// Called when the data thread serves the wire already.
     std::string describe_wire();
 
     Options options_;
@@ -41,7 +42,7 @@ class KernelLessCard {
     uverbs::Driver driver_;
     Card card_;
     uverbs::UverbsHost host_;
-    std::unique_ptr<uverbs::Service> rdma_cm_;  ///< none without UD, which its QP1 is
+    std::unique_ptr<uverbs::Service> rdma_cm_;  ///< null if the card has no UD, which QP1 needs
     ServedCard served_;
 };
 

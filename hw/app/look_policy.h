@@ -7,13 +7,13 @@
 
 namespace dingo {
 
-/// When a loop looks at its sockets between two rounds. While cards have work, what clients ask for
-/// gets a tenth of the time, so that nobody's requests stop another client's data.
+/// Decides when a loop serves its sockets between two rounds. While cards have work, clients'
+/// requests get a tenth of the time, so that they do not delay the data of other clients.
 class LookPolicy {
   public:
     [[nodiscard]] bool due(Nanoseconds now) const { return now >= next_; }
 
-    /// Tells when a look began and how long it took. `busy`: cards have work.
+    /// Reports when serving began and how long it took. `busy`: cards have work.
     void looked(Nanoseconds now, Nanoseconds took, bool busy) {
         const Nanoseconds pause = busy ? std::min(took * kRest, kLongest) : 0;
         next_ = now + took + std::max(pause, kEvery);
@@ -22,7 +22,8 @@ class LookPolicy {
   private:
     static constexpr Nanoseconds kEvery = 10'000;
     static constexpr Nanoseconds kRest = 9;
-    /// Registering a large region is one look of many milliseconds: the next client waits less.
+    /// Maximum pause: serving a large registration may take many milliseconds, after which the next
+    /// client should not wait so long.
     static constexpr Nanoseconds kLongest = 10'000'000;
     Nanoseconds next_ = 0;
 };

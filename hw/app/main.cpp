@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo-card: an engine, its host (QEMU, over vfio-user) and its wire in one process.
+// dingo-card: an engine, its host (QEMU over vfio-user, or applications) and its wire in one
+// process.
 #include "dingo/model.h"
 #ifdef DINGO_WITH_RTL
 #include "dingo/rtl.h"

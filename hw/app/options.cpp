@@ -70,7 +70,7 @@ bool is_address(const std::string& text) {
             (bits <= 128 && ::inet_pton(AF_INET6, address.c_str(), parsed.data()) == 1));
 }
 
-// It becomes the name of a directory.
+// The name becomes a directory name.
 bool is_device_name(const std::string& name) {
     return !name.empty() && name.size() < 64 && name[0] != '.' &&
            std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -78,7 +78,7 @@ bool is_device_name(const std::string& name) {
            });
 }
 
-/// Everything that is wrong, not only the first thing.
+/// Returns all errors in the options, not only the first one.
 std::vector<std::string> check(const Options& o, const std::string& mac, bool trapped) {
     std::vector<std::string> wrong;
     const bool uverbs = !o.uverbs.directory.empty();
@@ -301,7 +301,7 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     limit("--max-mr", o.config.max_mr, "Memory regions and windows", 1 << 16);
     limit("--max-srq", o.config.max_srq, "Shared receive queues", 1 << 20);
 
-    // Capabilities that gate commands. What a work request uses is not checked against CAPS.
+    // Capabilities that gate commands. Features of work requests are not checked against CAPS.
     const std::map<std::string, std::uint64_t> optional = {
         {"compute", DINGO_CAP_COMPUTE},
         {"cq_moderation", DINGO_CAP_CQ_MODERATION},

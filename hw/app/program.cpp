@@ -27,7 +27,8 @@
 namespace dingo {
 namespace {
 
-/// A descriptor that becomes readable at SIGINT or SIGTERM, instead of their killing us.
+/// Returns a descriptor that becomes readable at SIGINT or SIGTERM, which no longer kill the
+/// process.
 UniqueFd stop_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -65,7 +66,8 @@ void run_for_applications(const Options& options, int stop) {
 
 void run_card(const Options& options) {
     ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGXFSZ, SIG_IGN);  // under ulimit -f a file, ours or a client's, is an error then
+    ::signal(SIGXFSZ, SIG_IGN);  // under ulimit -f, writing a file, ours or a client's, then gives
+                                 // an error
     ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default of 50 us delays every protocol timer
     const UniqueFd stop = stop_signals();
     if (options.uverbs.directory.empty()) {
@@ -89,7 +91,7 @@ int run_program(int argc, char** argv) {
     if (!options) {
         fmt::print("{}", exit.text);
         fmt::print(stderr, "{}", exit.error);
-        return exit.status == 0 ? 0 : 2;  // what CLI11 has for it names its own exceptions
+        return exit.status == 0 ? 0 : 2;  // CLI11's own codes denote its exceptions
     }
     if (options->ctl) {
         return run_control_client(options->ctl_path, options->ctl_words);
@@ -99,7 +101,7 @@ int run_program(int argc, char** argv) {
         run_card(*options);
     } catch (const WireSystemError& e) {
         return failed(e, 1);
-    } catch (const std::invalid_argument& e) {  // what the options ask for makes no sense
+    } catch (const std::invalid_argument& e) {  // the options are inconsistent
         return failed(e, 2);
     } catch (const std::exception& e) {
         return failed(e, 1);

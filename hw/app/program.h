@@ -3,8 +3,8 @@
 
 namespace dingo {
 
-/// All of dingo-card but the choice of engines: register those first. Returns the exit status:
-/// 0, 1 when the card could not run, 2 when the command line is wrong.
+/// The main function of dingo-card. Engines must be registered before. Returns the exit status: 0;
+/// 1 if the card could not run; 2 if the command line is wrong.
 int run_program(int argc, char** argv);
 
 }  // namespace dingo

@@ -45,7 +45,7 @@ bool ServedCard::round(Nanoseconds now) {
     return more;
 }
 
-/// Programs hear of events without a change of thread, unless the control thread is at work.
+/// Delivers events to programs without a thread switch, unless the control thread is working.
 void ServedCard::ask_control() {
     bool more = true;
     if (const auto turn = control_loop_->try_turn(); turn.owns_lock()) {
@@ -67,7 +67,7 @@ bool ServedCard::prepare_sleep(Nanoseconds now) {
     }
     asleep_ = card_.prepare_sleep(now);
     if (!asleep_) {
-        idle_ = false;  // what keeps it awake is told only once
+        idle_ = false;  // the reason that keeps it awake is reported only once
     }
     due_ = next_deadline();
     return asleep_;
@@ -178,7 +178,7 @@ void ServedCard::unwatch() {
     poller_ = nullptr;
 }
 
-/// Not in the group: while the card polls the wire itself, its readiness is no news.
+/// Not in the group: while the card polls the wire itself, its readiness is ignored.
 void ServedCard::watch_wire() {
     const int fd = wire_.fd();
     if (fd != wire_fd_) {
@@ -222,12 +222,12 @@ bool ServedCard::before_wait(bool all) {
     wire_counts_ = all || asleep_ || !wire_.polled();
     try {
         watch_wire();
-        if (all || asleep_) {  // in a round it sends what it can
+        if (all || asleep_) {  // an awake card sends in its rounds
             watch_sender();
         }
     } catch (const ErrnoError& error) {
         log::debug("a wire cannot be watched: {}", std::strerror(error.code()));
-        card_.wire_readable();  // looked at in each round instead
+        card_.wire_readable();  // polled in each round instead
         return false;
     }
     return true;
@@ -260,8 +260,8 @@ void ServedCard::Sender::ready(std::uint32_t /*events*/) {
 void ServedCard::touched() {
     set_log(log_);
     woke();
-    unwatch_sender();  // the wire may close that descriptor now, and another may get its number
-    idle_ = false;     // what comes may give the engine work
+    unwatch_sender();  // the wire may close that descriptor now, and its number may be reused
+    idle_ = false;     // the event may give work to the engine
     card_.advance(clock_now());
 }
 
@@ -314,7 +314,7 @@ nlohmann::json ServedCard::without_direct(const std::function<nlohmann::json()>&
         nlohmann::json answer = change();
         decide();
         return answer;
-    } catch (...) {  // all is as before
+    } catch (...) {  // nothing has changed
         decide();
         throw;
     }

@@ -16,78 +16,79 @@
 
 namespace dingo {
 
-/// What a loop counts for all cards that it serves.
+/// Counters of a loop for all cards that it serves.
 struct LoopStats {
     bool crowded = false;      ///< the thread has to wait for a processor
     std::uint64_t naps = 0;    ///< see IdlePolicy
     std::uint64_t sleeps = 0;  ///< sleeps in the kernel
 };
 
-/// A card with its host, its wire and its control socket, as a loop serves it.
+/// A card with its host, its wire and its control socket, as served by a loop.
 class ServedCard final : private Pollable {
   public:
-    /// What the control socket answers beyond the card's own.
+    /// Additional commands of the control socket.
     struct Hooks {
-        /// A command that is none of the card's; nullopt: nor is it known here.
+        /// Handles a command that is not one of the card's. Returns nullopt if it is unknown here,
+        /// too.
         std::function<std::optional<nlohmann::json>(const nlohmann::json& request)> command;
         /// Adds to the answer to {"cmd":"stats"}.
         std::function<void(nlohmann::json& all)> stats;
     };
 
-    /// Opens the control socket at the path `control`, "": none; throws std::runtime_error for the
-    /// user. The others outlive this. Log lines of its rounds go to the descriptor `log`.
+    /// Opens the control socket at path `control`, none if it is "". The other arguments must
+    /// outlive the object. Log lines of the card's rounds go to the descriptor `log`. Throws
+    /// std::runtime_error with a text for the user.
     ServedCard(const std::string& control, Card& card, HostAttachment& host, Wire& wire,
                Hooks hooks = {}, int log = STDERR_FILENO);
 
-    // For the loop of the card's thread. With a control thread it holds the card's gate.
+    // For the loop of the card's thread, which holds the card's gate if there is a control thread:
 
-    /// One fair round of the card and, without a control thread, of its host. True: more to do at
-    /// once.
+    /// One fair round of the card and, without a control thread, of its host. Returns true if more
+    /// work is pending now.
     bool round(Nanoseconds now);
-    /// When round() must be called though no input arrives.
+    /// Time at which round() must be called even without input.
     [[nodiscard]] Nanoseconds next_deadline() const;
-    /// As Card::prepare_sleep() and Card::woke(); a card may sleep already. One that may not has a
-    /// round before sleeps_on() lets it.
+    /// As Card::prepare_sleep() and Card::woke(); the card may be asleep already. A card that may
+    /// not sleep gets a round before sleeps_on() allows it.
     [[nodiscard]] bool prepare_sleep(Nanoseconds now);
     void woke();
-    /// A card that has been idle for a while sleeps when other cards of its loop are busy, because
-    /// its rounds would cost them time. True: it sleeps until an event is for it.
+    /// Lets a card that has been idle for a while sleep while other cards of its loop are busy, as
+    /// its rounds would cost them time. Returns true if the card sleeps until an event for it.
     [[nodiscard]] bool sleeps_on(Nanoseconds now);
 
-    /// Called by a visitor that holds the gate and is about to leave: a sleeping card then does the
-    /// work that the visit brought.
+    /// Called by a visitor that holds the gate and is about to leave it: a sleeping card then does
+    /// the work that the visit caused.
     void visited();
-    /// After visited() of all cards, as they may have sent to each other. True: the card is awake
-    /// now, or has been, as one that was just added.
+    /// Called after visited() of all cards, as they may have sent to each other. Returns true if
+    /// the card is or was awake, or was just added.
     bool wakes();
 
-    /// Its wire and kicks, and without a control thread its host and its control socket are members
-    /// of `poller` from now on, until unwatch(). Throws ErrnoError.
+    /// Adds its wire and kicks, and without a control thread its host and control socket, to
+    /// `poller` until unwatch(). Throws ErrnoError.
     void watch(Poller& poller);
     void unwatch();
-    /// Before and after each wait of that poller. `all`: also for what a card that is awake looks
-    /// at itself. False: what it waits for cannot be watched now, so the wait must be short.
+    /// Called before and after each wait of that poller. `all`: also watch what an awake card polls
+    /// itself. Returns false if something cannot be watched now, so that the wait must be short.
     [[nodiscard]] bool before_wait(bool all);
     void after_wait();
 
     /// Counters of the loop that serves this card.
     void set_loop_stats(const LoopStats* stats) { loop_stats_ = stats; }
     void set_crowded(bool crowded) { host_.set_crowded(crowded); }
-    /// Switches the card off in order.
+    /// Switches the card off properly.
     void stop();
 
-    // For the loop of a control thread.
+    // For the loop of a control thread:
 
-    /// Its host and its control socket are members of `poller` from now on; before watch(). Throws
-    /// ErrnoError.
+    /// Adds its host and control socket to `poller`; call it before watch(). Throws ErrnoError.
     void watch_host(Poller& poller, ControlLoop& control);
     void unwatch_host();
-    /// As the host's.
+    /// As HostAttachment::settle().
     bool settle(Nanoseconds now);
     [[nodiscard]] Nanoseconds host_deadline() const { return host_.next_deadline(); }
 
   private:
-    /// The wire takes frames again.
+    /// Sends queued frames when the wire accepts frames again.
     struct Sender final : Pollable {
         explicit Sender(ServedCard& c) : card(c) {}
         void ready(std::uint32_t events) override;
@@ -95,26 +96,27 @@ class ServedCard final : private Pollable {
         Poller::Id id = 0;  ///< 0: not watched
     };
 
-    /// The wire.
+    /// Called when the wire's descriptor is ready.
     void ready(std::uint32_t events) override;
     void watch_wire();
     void watch_sender();
     void unwatch_sender();
-    /// False after a visitor made it open another descriptor, or gave it more than the kernel took.
+    /// Returns false if a visitor has made the wire open another descriptor or queue more than the
+    /// kernel took.
     [[nodiscard]] bool wire_is_watched() const;
-    /// Something is for this card.
+    /// Called when an event for this card has arrived.
     void touched();
-    /// Makes the control thread, or this one in its place, do what is pending.
+    /// Makes the control thread, or this thread in its place, do pending work.
     void ask_control();
-    /// The control thread is about to serve its host or its control socket.
+    /// Called before the control thread serves the card's host or control socket.
     void visit();
     void watch_host_in(PollGroup& polls);
     nlohmann::json control(const nlohmann::json& request);
-    /// Changes the wire or the link while no client carries out requests itself, and decides
-    /// whether they may then.
+    /// Disables the direct road, changes the wire or the link, and decides whether the direct road
+    /// may be enabled again.
     nlohmann::json without_direct(const std::function<nlohmann::json()>& change);
     [[nodiscard]] nlohmann::json stats() const;
-    /// With the gate held.
+    /// Call it with the gate held.
     void add_card_stats(nlohmann::json& all) const;
 
     Card& card_;
@@ -127,17 +129,18 @@ class ServedCard final : private Pollable {
     const LoopStats* loop_stats_ = nullptr;
     bool asleep_ = false;
     Nanoseconds due_ = kNever;  // deadline of a sleeping card
-    bool idle_ = false;         // its last round found nothing, and nothing has come since
+    bool idle_ = false;         // the last round found nothing, and nothing has arrived since
     Nanoseconds idle_since_ = 0;
 
-    ControlLoop* control_loop_ = nullptr;  ///< null: the card's thread serves the host
+    ControlLoop* control_loop_ = nullptr;  ///< null if the card's thread serves the host
     /// descriptors of the host that the control thread polls
     std::optional<PollGroup> host_polls_;
     Poller* poller_ = nullptr;
     std::optional<PollGroup> polls_;
     int wire_fd_ = -1;  ///< the wire's descriptor that poller_ watches; -1: none
     Poller::Id wire_id_ = 0;
-    bool wire_counts_ = true;  ///< a ready wire is news; false: the round polls it anyway
+    bool wire_counts_ = true;  ///< true if a ready wire must be handled; false if the round polls
+                               ///< it anyway
     Sender sender_{*this};
 };
 

@@ -8,22 +8,24 @@
 
 namespace dingo {
 
-/// How hosts reach the card: QEMU over vfio-user, or applications over uverbs. Everything but
-/// pending() is called by one thread at a time: the card's, where nothing may block, or a control
-/// thread.
+/// How hosts reach the card: QEMU over vfio-user, or applications over uverbs. All functions but
+/// pending() and set_crowded() are called by one thread at a time: the card's thread, where nothing
+/// may block, or a control thread.
 class HostAttachment {
   public:
     virtual ~HostAttachment() = default;
 
-    /// Its descriptors are members of `polls` from now on, until unwatch(). Throws ErrnoError.
+    /// Adds its descriptors to `polls` until unwatch(). Throws ErrnoError.
     virtual void watch(PollGroup& polls) = 0;
     virtual void unwatch() = 0;
 
-    /// Called after every call into the engine, with the time. True: there is more to do at once.
+    /// Called with the current time after every call into the engine. Returns true if more work is
+    /// pending now.
     virtual bool settle(Nanoseconds now) = 0;
-    /// With a control thread, for the card's thread after each round: settle() is needed.
+    /// Returns true if settle() is needed. Called by the card's thread after each round if there is
+    /// a control thread.
     [[nodiscard]] virtual bool pending(Nanoseconds /*now*/) { return true; }
-    /// The part of settle() that is urgent. True: there is more for settle().
+    /// Does the urgent part of settle(). Returns true if work is left for settle().
     virtual bool deliver() { return true; }
     /// Time at which settle() must be called even if no input arrives; kNever: none.
     [[nodiscard]] virtual Nanoseconds next_deadline() const { return kNever; }
@@ -31,14 +33,14 @@ class HostAttachment {
     /// Adds its part of the answer to {"cmd":"stats"}.
     virtual void add_stats(nlohmann::json& all) const = 0;
 
-    /// The card now has to wait for a processor (CpuPressure), or does not any more. Any thread.
+    /// Tells whether the card has to wait for a processor (CpuPressure). Thread-safe.
     virtual void set_crowded(bool /*crowded*/) {}
 
-    /// Whether clients may carry out requests themselves: not while the wire disturbs or records
-    /// frames, nor without a link.
+    /// Enables the direct road. It is disabled while the wire disturbs or captures frames or has no
+    /// link.
     virtual void set_direct(bool /*on*/) {}
 
-    /// The card is being switched off: tell the host, and close.
+    /// Tells the host that the card is being switched off, and closes the connections.
     virtual void stop() = 0;
 };
 

@@ -7,8 +7,8 @@
 
 namespace dingo {
 
-/// The request cannot be answered before a neighbour's address is known: repeat all of it when
-/// Neighbours calls the waiter. Nothing has changed.
+/// Thrown if a request cannot be answered before a neighbour's address is known. Nothing has
+/// changed; the request is repeated as a whole when Neighbours calls the waiter.
 class NotYet : public std::exception {
   public:
     explicit NotYet(const std::array<std::uint8_t, 16>& neighbour) : neighbour_(neighbour) {}

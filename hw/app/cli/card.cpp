@@ -26,7 +26,7 @@ std::string joined(const Json& list) {
     return out;
 }
 
-/// The counters of a running card; an empty object when it does not answer.
+/// Returns the counters of a running card, an empty object if it does not answer.
 Json stats_of(const CardEntry& card) {
     try {
         return card.running() ? ask(card, {{"cmd", "stats"}}) : Json::object();
@@ -74,7 +74,7 @@ std::string link_of(const Json& card) {
     return card["link"].get<bool>() ? "up" : "down";
 }
 
-/// The wire in short: `card show` has its files.
+/// The wire without details; `card show` shows its files.
 std::string wire_of(const Json& card) {
     const std::string all = cell(card, "wire");
     return all.substr(0, all.find(" ("));
@@ -117,7 +117,7 @@ int stop(const std::string& name, bool all, bool json) {
                 fmt::print("card {} stopped\n", card.name);
         } else if (std::filesystem::exists(card.dir / "card.json") ||
                    std::filesystem::exists(card.dir / "log")) {
-            std::filesystem::remove_all(card.dir);  // it was killed
+            std::filesystem::remove_all(card.dir);  // the card was killed
             if (!all)
                 fmt::print(stderr, "dingo: card {} was dead already; its directory is removed\n",
                            card.name);
@@ -178,7 +178,7 @@ void print_lines(const Json& object, const std::string& indent) {
     }
 }
 
-/// "3 of 16384", and how often somebody got no more.
+/// "3 of 16384", and how often the limit was hit.
 std::string quota_text(const Json& quota) {
     const auto refused = quota.value("refused", std::uint64_t{0});
     return fmt::format("{} of {}{}", quota.value("used", std::uint64_t{0}),

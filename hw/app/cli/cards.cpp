@@ -24,7 +24,7 @@ constexpr int kAnswerMs = 15'000;              // long enough for a card to star
 constexpr std::chrono::seconds kLockTime{20};  // a card may take 15 s to start
 constexpr std::size_t kMaxName = 32;
 
-/// Credentials of the other end of a connected UNIX socket; PID 0: unknown.
+/// Returns the credentials of the other end of a connected UNIX socket; PID 0: unknown.
 ucred peer_of(int fd) {
     ucred peer{};
     socklen_t len = sizeof peer;
@@ -108,7 +108,7 @@ CardEntry shared_card(const std::string& dir, bool trust_owner) {
     if (device.size() >= sizeof address.sun_path)
         throw fail("the path is too long for a socket");
     device.copy(address.sun_path, sizeof address.sun_path - 1);
-    // The control socket belongs to the owner. The card can be used if its device can be opened.
+    // Only the owner can use the control socket. The card is usable if its device can be opened.
     const UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         throw fail(std::strerror(errno));

@@ -11,21 +11,21 @@ enum class Verdict { kOk, kWarn, kFail };
 
 struct Finding {
     Verdict verdict;
-    std::string what;  ///< a word or two
+    std::string what;  ///< one or two words
     std::string text;
-    std::string mend;  ///< what to do; "" where nothing need be done
+    std::string mend;  ///< remedy; "" if none is needed
 };
 
-/// All checks of `dingo doctor`, in the order in which they are shown.
+/// Runs all checks of `dingo doctor`, in the order of display.
 std::vector<Finding> examine();
 
-/// The system calls without which a program does not see a card (a seccomp filter may deny them).
+/// Checks the system calls that a program needs to see a card; a seccomp filter may deny them.
 std::vector<Finding> check_calls();
-/// Throws Error that says which of them is denied, or that /proc/self/mem cannot be used, where
-/// libibverbs would only find no device.
+/// Throws Error if one of them is denied or /proc/self/mem is unusable, as libibverbs would only
+/// report that it finds no device.
 void require_calls();
 
-/// The parts: the machine, its network, and Dingo's own libraries.
+/// The groups of checks: the machine, its network, and Dingo's own libraries.
 void check_system(std::vector<Finding>& out);
 void check_network(std::vector<Finding>& out);
 void check_libraries(std::vector<Finding>& out);

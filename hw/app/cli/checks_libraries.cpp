@@ -17,10 +17,10 @@ namespace {
 
 struct Loaded {
     bool ok = false;
-    std::string text;  ///< the file that was loaded, or why it was not
+    std::string text;  ///< file that was loaded, or the error
 };
 
-/// Loads a library with all its symbols in a child process, which it may spoil.
+/// Loads a library with all its symbols in a child process, as loading may crash.
 Loaded try_load(const std::string& library) {
     int pipe[2];
     if (::pipe(pipe) != 0)
@@ -55,7 +55,7 @@ Loaded try_load(const std::string& library) {
     return out;
 }
 
-/// rdma-core's release from "libibverbs.so.1.14.44.0"; "" when the name says none.
+/// Returns rdma-core's release from "libibverbs.so.1.14.44.0"; "" if the name has none.
 std::string release_of(const std::string& file) {
     const std::string name = Path(file).filename();
     constexpr std::string_view kStem = "libibverbs.so.1.";

@@ -59,7 +59,7 @@ Finding roce_port() {
                   "--wire roce:IP"};
 }
 
-/// What limits the wire `roce` on an interface.
+/// Reports the limits of the wire `roce` on an interface.
 Finding roce_limits(const LocalAddress& a) {
     constexpr int kHeaders = 40 + 8 + 12 + 28 + 4;  // IPv6, UDP, BTH, the longest extension, ICRC
     int fits = 4096;

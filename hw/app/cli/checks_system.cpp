@@ -49,7 +49,7 @@ Finding run_directory() {
         return {Verdict::kFail, "run directory",
                 fmt::format("{}: {}", parent.string(), std::strerror(errno)),
                 "set DINGO_RUN to a directory that you may write, on a local file system"};
-    // The longest name of a card still has to leave room for its sockets.
+    // The sockets of the card with the longest name must still fit.
     if (dir.string().size() + std::strlen("/dingo0/uverbs.sock") >= sizeof(sockaddr_un::sun_path))
         return {Verdict::kFail, "run directory",
                 fmt::format("{}: the path is too long", dir.string()),
@@ -93,7 +93,7 @@ Finding memfd() {
         "them)"};
 }
 
-/// A system call that a client of a card cannot do without.
+/// Reports on a system call that clients of a card need.
 Finding call(const char* name, const UniqueFd& fd) {
     if (fd)
         return {Verdict::kOk, name, "allowed", ""};

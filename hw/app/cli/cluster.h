@@ -10,8 +10,8 @@
 
 namespace dingo::cli {
 
-/// The command with cards PREFIX0 ... of which each process sees the one of its local rank
-/// (hw/host/preload/rank.c), or all where it has none. Cards that it starts end with it.
+/// Runs the command with cards PREFIX0 ... Each process sees the card of its local rank
+/// (hw/host/preload/rank.c), or all if it has none. Cards started here are stopped at the end.
 /// Returns the command's exit status. Throws Error.
 int run_cluster(unsigned cards, const std::string& prefix, const StartOptions& start,
                 const std::vector<std::string>& command);

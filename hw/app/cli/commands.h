@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The subcommands. Each add_...() puts its options on the application and what it does into
-// `action`; an action returns the exit code.
+// The subcommands. Each add_...() adds its options to the application and sets `action`, which
+// returns the exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,9 +21,9 @@ void add_card(CLI::App& app, const Common& common, Action& action);
 void add_completion(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, const Common& common, Action& action);
 void add_p2p(CLI::App& app, const Common& common, Action& action);
-/// `command`: the words behind the options of `pair`, which CLI11 does not see.
+/// `command`: the words after the options of `pair`, which CLI11 does not see.
 void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& action);
-/// `command`: the words behind the options of `run`, which CLI11 does not see.
+/// `command`: the words after the options of `run`, which CLI11 does not see.
 void add_run(CLI::App& app, const std::vector<std::string>& command, Action& action);
 void add_stats(CLI::App& app, const Common& common, Action& action);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo completion SHELL: a script for the shell to read. It asks `dingo card list -q` for names.
+// dingo completion SHELL: prints a script for the shell, which calls `dingo card list -q` for
+// names.
 #include "cli/completion.h"
 
 #include <fmt/format.h>

@@ -49,7 +49,7 @@ bool is_roce(const std::string& wire) {
     return wire == "roce" || wire.starts_with("roce:");
 }
 
-/// The addresses of this host that the wire `roce` binds to.
+/// Returns the addresses of this host to which the wire `roce` binds.
 std::vector<LocalAddress> roce_addresses(const std::string& wire) {
     const std::string bind = wire.substr(std::min<std::size_t>(5, wire.size()));
     std::string address = bind.substr(0, bind.find_first_of("%,"));
@@ -66,8 +66,8 @@ std::vector<LocalAddress> roce_addresses(const std::string& wire) {
     return out;
 }
 
-/// On the wire `roce` a card has the addresses of this host; else cards get addresses of one subnet
-/// so that they reach each other.
+/// Returns a card's default addresses: on the wire `roce` those of this host; else addresses of one
+/// subnet, so that cards reach each other.
 std::vector<std::string> default_ips(const std::string& wire, int number) {
     if (!is_roce(wire))
         return {fmt::format("10.77.0.{}/24", number + 1), fmt::format("fd77::{:x}/64", number + 1)};
@@ -77,7 +77,7 @@ std::vector<std::string> default_ips(const std::string& wire, int number) {
     return out;
 }
 
-/// The largest path MTU whose packets fit the interfaces; 0: dingo-card's default does.
+/// Returns the largest path MTU whose packets fit the interfaces; 0: dingo-card's default fits.
 unsigned fitting_mtu(const std::string& wire) {
     unsigned out = 0;
     if (!is_roce(wire))
@@ -114,7 +114,8 @@ std::vector<std::string> command_of(const StartOptions& o, const CardEntry& card
     return out;
 }
 
-/// Why dingo-card would not let this card share a process (needs_own_process()); "" when it would.
+/// Returns why dingo-card would not let this card share a process (needs_own_process()), "" if it
+/// would.
 std::string needs_own_process(const StartOptions& o) {
     if (o.wire != "shm" && !o.wire.starts_with("shm:") && !is_roce(o.wire))
         return fmt::format("--wire {} is neither shm nor roce", o.wire);
@@ -123,7 +124,7 @@ std::string needs_own_process(const StartOptions& o) {
     return o.share ? "--share opens it to other users" : "";
 }
 
-/// Whether the card goes into one process with others.
+/// Returns true if the card is to share a process with others.
 bool shares_process(const StartOptions& o) {
     const std::string why = needs_own_process(o);
     if (o.process == ProcessChoice::kOne && !why.empty())
@@ -133,14 +134,14 @@ bool shares_process(const StartOptions& o) {
     return wanted && why.empty();
 }
 
-/// Which network stack a process has.
+/// Returns the network namespace of a process.
 Path network_of(const std::string& process) {
     std::error_code error;
     return fs::read_symlink(fmt::format("/proc/{}/ns/net", process), error);
 }
 
-/// A running card whose process accepts further cards: it runs the same build of the program and is
-/// in the network namespace that the new card's wire needs.
+/// Returns a running card whose process accepts further cards: it runs the same build of the
+/// program and is in the network namespace that the new card's wire needs.
 std::optional<CardEntry> adopter() {
     const Path program = fs::canonical(find_card_program());
     const Path network = network_of("self");
@@ -154,8 +155,8 @@ std::optional<CardEntry> adopter() {
     return std::nullopt;
 }
 
-/// In the child: becomes a daemon that runs `command`, and ends with `starter` until it is told to
-/// stay. Does not return.
+/// Runs in the child: becomes a daemon that executes `command` and ends with `starter` until it is
+/// told to stay. Does not return.
 [[noreturn]] void become_daemon(const std::vector<char*>& command, const std::string& log,
                                 pid_t starter) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -175,13 +176,13 @@ std::optional<CardEntry> adopter() {
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::umask(077);
     for (const char* name : {"LD_PRELOAD", "DINGO_VIEW", "DINGO_CLUSTER", "RDMAV_DRIVERS"})
-        ::unsetenv(name);  // a card is no client of a card
+        ::unsetenv(name);  // a card must not be a client of a card
     ::execv(command[0], command.data());
     ::dprintf(2, "cannot execute %s: %s\n", command[0], std::strerror(errno));
     ::_exit(kCannotExecute);
 }
 
-/// The last line that a dead card logged.
+/// Returns the last eight lines that a dead card logged.
 std::string last_words(const Path& log) {
     std::istringstream file(text_of(log));
     std::vector<std::string> lines;
@@ -198,9 +199,9 @@ bool serves(CardEntry& card) {
     return card.running() && fs::exists(card.dir / "uverbs.sock") && !card.info.empty();
 }
 
-/// Gives the card to a process that serves others.
+/// Starts the card in a process that serves others.
 void start_in(const CardEntry& adopter, CardEntry& card, std::vector<std::string> words) {
-    words.erase(words.begin());  // the program
+    words.erase(words.begin());  // the program's name
     try {
         ask(adopter, {{"cmd", "adopt"}, {"args", words}});
     } catch (const Error& error) {
@@ -265,8 +266,8 @@ void send_term(const CardEntry& card, const UniqueFd& process) {
                                 std::strerror(errno)));
 }
 
-/// Whether its main thread has ended. Threads that a client holds may remain; the next card of that
-/// name starts all the same.
+/// Returns true if the process's main thread has exited. Threads held by a client may remain; the
+/// next card of that name can start anyway.
 bool has_exited(pid_t pid) {
     const std::string stat = text_of(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = stat.rfind(") ");
@@ -283,12 +284,13 @@ CardEntry start_card(const StartOptions& options) {
     if (shares)
         words.emplace_back("--adopt");
 
-    fs::remove_all(card.dir);  // what a killed card left
+    fs::remove_all(card.dir);  // left by a killed card
     const mode_t mode = options.share ? 0755 : 0700;
     if (::mkdir(card.dir.c_str(), 0700) != 0 || ::chmod(card.dir.c_str(), mode) != 0)
         throw Error(fmt::format("cannot make {}: {}", card.dir.string(), std::strerror(errno)));
     if (options.share)
-        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may pass through, but not list it
+        ::chmod(card.dir.parent_path().c_str(), 0711);  // others may search the directory, but not
+                                                        // list it
     if (other)
         start_in(*other, card, words);
     else
@@ -300,7 +302,7 @@ void stop_card(const CardEntry& card) {
     // The pidfd refers to the process that is checked next, even if the PID is reused later.
     const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, card.pid, 0)));
     if (look_at(card.name).pid != card.pid)
-        return;        // gone, or replaced by another
+        return;        // exited, or replaced by another
     bool ends = true;  // the process ends
     if (card.info.value("adopts", Json(false)) == true)
         ends = ask(card, {{"cmd", "stop"}}).value("last", false);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Starting and stopping cards, each in a process of its own or together in one.
+// Starts and stops cards, each in its own process or several in one.
 #pragma once
 
 #include <string>
@@ -10,13 +9,14 @@
 
 namespace dingo::cli {
 
-/// Whether a card shares one process with the user's other cards (docs/reference/kernel-less.md).
+/// Selects whether a card shares a process with the user's other cards
+/// (docs/reference/kernel-less.md).
 enum class ProcessChoice { kByMachine, kOwn, kOne };
 
-/// What `dingo card start` and `dingo run` may say about a card that they start.
+/// Options of `dingo card start` and `dingo run` for a card that they start.
 struct StartOptions {
     std::string name = "dingo0";
-    std::vector<std::string> ips;  ///< none: made from the uverbs number
+    std::vector<std::string> ips;  ///< empty: derived from the uverbs number
     std::string wire = "shm";
     std::string faults;
     std::string pcap;
@@ -28,13 +28,13 @@ struct StartOptions {
     ProcessChoice process = ProcessChoice::kByMachine;
 };
 
-/// Starts the card, in a process that serves others already or as a daemon, and waits until it
-/// serves. The lock is held by the caller, and no card of this name runs. Throws Error with the
-/// card's own words when it does not come up.
+/// Starts a card, in a process that already serves others or as a daemon, and waits until it
+/// serves. The caller holds the lock, and no card of this name is running. Throws Error with the
+/// card's own log lines if it fails.
 CardEntry start_card(const StartOptions& options);
 
-/// Ends a running card, and its process when no other card is in it, and waits until it is gone.
-/// Throws Error.
+/// Stops a running card, and its process if it has no other card, and waits for the end. Throws
+/// Error.
 void stop_card(const CardEntry& card);
 
 }  // namespace dingo::cli

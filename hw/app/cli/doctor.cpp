@@ -19,7 +19,7 @@ int doctor(bool json) {
     const std::vector<Finding> findings = examine();
     const bool failed = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding& f) { return f.verdict == Verdict::kFail; });
-    const char* const no_colour = std::getenv("NO_COLOR");  // of any value that is not empty
+    const char* const no_colour = std::getenv("NO_COLOR");  // set to any value that is not empty
     const bool colour = ::isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == 0);
     nlohmann::json list = nlohmann::json::array();
     for (const Finding& f : findings) {

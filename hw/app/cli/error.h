@@ -8,7 +8,7 @@
 
 namespace dingo::cli {
 
-/// Exit codes, as --help lists them.
+/// Exit codes, as listed by --help.
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kUsage = 2;
@@ -16,7 +16,7 @@ inline constexpr int kNoSuchCard = 3;
 inline constexpr int kCannotExecute = 126;
 inline constexpr int kNotFound = 127;
 
-/// What went wrong and what to do, for the user; the program ends with `status`.
+/// An error and its remedy, for the user; the program exits with `status`.
 class Error : public std::runtime_error {
   public:
     explicit Error(const std::string& text, int status = kFailed)

@@ -14,7 +14,7 @@
 namespace dingo::cli {
 namespace {
 
-/// Puts `value` in front of the list in the environment variable, unless it is there.
+/// Prepends `value` to the list in the environment variable, and removes it elsewhere in the list.
 void prepend(const char* variable, const std::string& value, const char* separators) {
     const char* const old = std::getenv(variable);
     std::string list = value;
@@ -27,8 +27,7 @@ void prepend(const char* variable, const std::string& value, const char* separat
     ::setenv(variable, list.c_str(), 1);
 }
 
-/// AddressSanitizer of gcc refuses to run behind another preloaded library, unless it is told that
-/// this is meant.
+/// gcc's AddressSanitizer refuses to run after another preloaded library, unless this is set.
 void allow_address_sanitizer() {
     constexpr std::string_view kOption = "verify_asan_link_order";
     const char* const old = std::getenv("ASAN_OPTIONS");
@@ -39,8 +38,8 @@ void allow_address_sanitizer() {
     ::setenv("ASAN_OPTIONS", options.c_str(), 1);
 }
 
-/// UCX 1.19 and later takes peers only to which the kernel has a route from the card's network
-/// interface, and a card on a wire of its own has none. Names that older versions know, too.
+/// UCX 1.19 and later only accepts peers to which the kernel has a route from the card's network
+/// interface, which a card on its own wire lacks. The names are known to older versions, too.
 void allow_ucx_all_peers() {
     if (std::getenv("UCX_IB_ROCE_LOCAL_SUBNET") != nullptr ||
         std::getenv("UCX_IB_ROCE_REACHABILITY_MODE") != nullptr)
@@ -66,7 +65,7 @@ void set_environment(const Libraries& libraries, const Path& view) {
     const char* const other_drivers = std::getenv("IBV_DRIVERS");
     if (std::getenv("RDMAV_DRIVERS") == nullptr && other_drivers != nullptr)
         ::setenv("RDMAV_DRIVERS", other_drivers, 1);  // RDMAV_DRIVERS hides IBV_DRIVERS
-    ::unsetenv("DINGO_CLUSTER");                      // of a `dingo run --cluster` around this one
+    ::unsetenv("DINGO_CLUSTER");                      // set by an outer `dingo run --cluster`
     ::setenv("DINGO_VIEW", view.c_str(), 1);
     prepend("LD_PRELOAD", libraries.preload, ": ");
     prepend("RDMAV_DRIVERS", libraries.driver, ":;");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Becoming a program that sees cards instead of the machine's own RDMA devices.
+// Executes a program that sees cards instead of the machine's own RDMA devices.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace dingo::cli {
 
-/// Dingo's libraries that a program is started with.
+/// Dingo's libraries that the program needs.
 struct Libraries {
     std::string preload;
     std::string driver;
 };
 
-/// Throws Error when one is missing or its path cannot be told to a program.
+/// Throws Error if one is missing or its path cannot be passed to a program.
 Libraries find_libraries();
 
-/// Sets this process' environment so that the programs that it starts see `view`.
+/// Sets this process's environment so that programs started by it see `view`.
 void set_environment(const Libraries& libraries, const Path& view);
 
-/// This process becomes the command. Throws Error, with the exit status of a shell, when it cannot.
+/// Replaces this process by the command. Throws Error, with a shell's exit status, if that fails.
 [[noreturn]] void become(const std::vector<std::string>& command);
 
 }  // namespace dingo::cli

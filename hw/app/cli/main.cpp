@@ -29,8 +29,8 @@ constexpr const char* kFooter =
     "DINGO_RUN names the directory of the cards (default: $XDG_RUNTIME_DIR/dingo or "
     "/tmp/dingo-UID).";
 
-/// Takes the command of `run` or `pair` from the end of `words`. Of `pair` it stands behind "--",
-/// of `run` it is what follows the first word that is neither an option nor an option's value.
+/// Takes the command of `run` or `pair` from the end of `words`: for `pair` the words after "--",
+/// for `run` those from the first word that is neither an option nor an option's value.
 std::vector<std::string> split_command(std::vector<std::string>& words) {
     if (!words.empty() && words[0] == "pair") {
         const auto at = std::find(words.begin(), words.end(), "--");
@@ -78,7 +78,7 @@ int run_tool(int argc, char** argv) {
     check_command(app, words);
     const std::vector<std::string> asked = words;
     try {
-        std::reverse(words.begin(), words.end());  // CLI11 takes them last first
+        std::reverse(words.begin(), words.end());  // CLI11 takes them in reverse order
         app.parse(words);
     } catch (const CLI::ParseError& e) {
         const int status = app.exit(e) == 0 ? kSuccess : kUsage;
@@ -93,7 +93,7 @@ int run_tool(int argc, char** argv) {
 }  // namespace dingo::cli
 
 int main(int argc, char** argv) {
-    // A relative one means from here, in all that this starts, too.
+    // A relative path is relative to this directory, in all started programs as well.
     if (const char* const dir = std::getenv("DINGO_RUN"); dir != nullptr && *dir != '\0')
         ::setenv("DINGO_RUN", dingo::run_dir().c_str(), 1);
     try {

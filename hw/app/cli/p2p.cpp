@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo p2p: whether other devices reach the memory of the cards on this machine's PCI bus, and
-// what they did there.
+// dingo p2p: shows whether other devices can access the memory of the cards on this machine's PCI
+// bus, and their accesses.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 namespace dingo::cli {
 namespace {
 
-/// Tests put another tree in the place of /.
+/// Tests replace / by another tree.
 std::filesystem::path root() {
     const char* const other = std::getenv("DINGO_P2P_ROOT");
     return other == nullptr ? "/" : other;

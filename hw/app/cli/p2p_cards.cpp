@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
-// As the contract names them; the command knows cards by their files in sysfs.
+// As in the contract; this command identifies cards by their sysfs files.
 constexpr std::uint64_t kVendor = 0x1234;
 constexpr std::uint64_t kDevice = 0xD160;
 constexpr unsigned kMemoryBar = 4;
@@ -47,7 +47,7 @@ struct BarPlace {
     std::uint64_t size = 0;
 };
 
-/// Line 4 of `resource`: start, end, flags.
+/// Parses line 4 of `resource`: start, end, flags.
 BarPlace memory_bar(const KernelFiles& files, const std::string& address) {
     std::istringstream lines(files.read(pci(address) / "resource").value_or(""));
     std::string start, end, flags;
@@ -96,8 +96,7 @@ P2pCard describe(const KernelFiles& files, const std::string& address) {
     return card;
 }
 
-/// The port of the root complex that the card is below, which is the card itself where there is
-/// none.
+/// Returns the root port above the card, or the card itself if there is none.
 std::string top_port(const KernelFiles& files, const std::string& address) {
     for (const fs::path& part : files.real(pci(address))) {
         std::string name = part.string();
@@ -107,7 +106,7 @@ std::string top_port(const KernelFiles& files, const std::string& address) {
     return address;
 }
 
-/// Bytes of the largest window of addresses that the root bus has.
+/// Returns the size in bytes of the largest address window of the root bus.
 std::uint64_t largest_window(const KernelFiles& files, const std::string& address) {
     std::uint64_t largest = 0;
     const std::string bus = "PCI Bus " + top_port(files, address).substr(0, 7);
@@ -122,7 +121,7 @@ std::uint64_t largest_window(const KernelFiles& files, const std::string& addres
     return largest;
 }
 
-// PCI Express, Resizable BAR capability: one control register for each BAR that it has.
+// PCI Express, Resizable BAR capability: one control register per resizable BAR.
 constexpr std::size_t kExtended = 0x100;
 constexpr std::size_t kConfigSize = 4096;
 constexpr std::uint32_t kRebarCapability = 0x15;
@@ -132,7 +131,7 @@ std::uint32_t config32(int fd, std::size_t at) {
     return ::pread(fd, &value, sizeof value, static_cast<off_t>(at)) == sizeof value ? value : 0;
 }
 
-// Command register: the function answers in the windows of its BARs.
+// Command register, memory space enable: the function responds to accesses to its BARs.
 constexpr off_t kCommand = 4;
 constexpr std::uint16_t kDecodeMemory = 2;
 
@@ -144,9 +143,10 @@ int stop_decoding(int fd) {
     return ::pwrite(fd, &command, sizeof command, kCommand) < 0 ? errno : 0;
 }
 
-/// Has the card remember the size, for the next time that addresses are given out. 0 or an errno.
-/// No driver may have it: with another size it would answer at addresses of others, so it answers
-/// at none from now on (PCI Express, Resizable BAR: memory space is off while the size is written).
+/// Makes the card store the BAR size for the next assignment of addresses. Returns 0 or an errno.
+/// No driver may be bound: with another size the card would respond to addresses of other devices,
+/// so its memory decoding is disabled from now on (PCI Express, Resizable BAR: memory space must be
+/// disabled while the size is written).
 int remember_size(const KernelFiles& files, const std::string& address, unsigned size) {
     const int fd = ::open(files.at(pci(address) / "config").c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0)
@@ -221,7 +221,7 @@ void check_not_in_use(const KernelFiles& files, const P2pCard& card) {
                                 holders(files, card)));
 }
 
-/// The card's driver lets go of it for the time of a step.
+/// Unbinds the card's driver for the duration of a step.
 class WithoutDriver {
   public:
     WithoutDriver(KernelFiles& files, const P2pCard& card) : files_(files), card_(card) {
@@ -229,7 +229,7 @@ class WithoutDriver {
             must_write(files, "sys/bus/pci/drivers/dingo/unbind", card.address,
                        "taking the card from its driver");
     }
-    /// The driver would have the kernel write the size that it knows.
+    /// Leaves the driver unbound: binding it would make the kernel write the size that it knows.
     void for_good() { back_ = false; }
     ~WithoutDriver() {
         if (card_.driver && back_)
@@ -244,7 +244,7 @@ class WithoutDriver {
     bool back_ = true;
 };
 
-/// `but`: what else is so until then.
+/// `but`: restriction that applies until then.
 [[noreturn]] void no_room_now(const P2pCard& card, std::string_view but = "") {
     throw Error(
         fmt::format("the bridges above {} have no room for {} now. Reboot warm: the card keeps the "

@@ -10,16 +10,16 @@
 
 namespace dingo::cli {
 
-/// One line of "Data Transfer: DMA Bypass". Without a number: the card does not count.
+/// One line of "Data Transfer: DMA Bypass". `number` is empty if the card does not count.
 struct P2pRow {
     std::string device;
-    std::string type;  ///< IN: written by others; OUT: read by them
+    std::string type;  ///< IN: written by other devices; OUT: read by them
     std::optional<std::uint64_t> number;
     std::uint64_t bytes = 0;
-    double seconds = 0;  ///< in which they were counted; 0: since the card was switched on
+    double seconds = 0;  ///< period of the count; 0: since the card was switched on
 };
 
-/// Both lines of a card.
+/// Adds both lines of a card.
 void add_rows(std::vector<P2pRow>& rows, const P2pCard& card, const P2pTransfers& before,
               const P2pTransfers& after, double seconds);
 std::string report_text(const std::vector<P2pRow>& rows, std::size_t width);

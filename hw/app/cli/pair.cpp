@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo pair A B -- COMMAND [-- CLIENT_COMMAND]: a server with card A, and as soon as it listens a
+// dingo pair A B -- COMMAND [-- CLIENT_COMMAND]: runs a server with card A and, when it listens, a
 // client with card B.
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -27,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using Words = std::vector<std::string>;
 
-constexpr int kTimeOut = 124;  ///< exit status as of timeout(1)
+constexpr int kTimeOut = 124;  ///< exit status of timeout(1)
 
 struct PairOptions {
     std::string server = "alice";
@@ -42,12 +42,12 @@ struct PairOptions {
     StartOptions start;
 };
 
-/// The two cards, and what a program sees with each.
+/// The two cards and their views.
 struct PairCards {
     explicit PairCards(const PairOptions& options) {
         const UniqueFd lock = lock_run_dir();
         StartOptions other = options.start;
-        other.pcap.clear();  // one file records one card
+        other.pcap.clear();  // a file records one card only
         server = all.bring(options.server, options.start);
         server_view = make_view({server});
         client_view = make_view({all.bring(options.client, other)});
@@ -62,7 +62,7 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
         text.replace(at, what.size(), by);
 }
 
-/// The first address of the card, without its prefix.
+/// Returns the first address of the card without its prefix length.
 std::string address_of(const CardEntry& card) {
     const Json list = card.info.value("addresses", Json::array());
     const std::string first =
@@ -74,8 +74,8 @@ struct Commands {
     Words server, client;
 };
 
-/// "{}" becomes the server's address and "{ip}" that of its card; a client that names neither gets
-/// the address as its last word.
+/// Replaces "{}" by the server's address and "{ip}" by that of its card. A client command with
+/// neither gets the address as its last word.
 Commands commands_of(const PairOptions& o, const Words& words, const CardEntry& server) {
     const auto split = std::find(words.begin(), words.end(), "--");
     Commands out{{words.begin(), split}, {words.begin(), split}};
@@ -97,7 +97,7 @@ Commands commands_of(const PairOptions& o, const Words& words, const CardEntry& 
     return out;
 }
 
-/// The server's output so far.
+/// Collects the server's output.
 class Output {
   public:
     Output() : fd_(::memfd_create("dingo-pair", MFD_CLOEXEC)) {}
@@ -115,7 +115,7 @@ class Output {
     UniqueFd fd_;
 };
 
-/// How many rdma_cm identifiers of the card listen; 0 when it is not ours to ask.
+/// Returns the number of listening rdma_cm identifiers of the card; 0 if the card cannot be asked.
 std::size_t cm_listeners(const CardEntry& card) {
     try {
         const Json stats = ask(card, {{"cmd", "stats"}});
@@ -134,7 +134,7 @@ void say(const std::string& what, const std::string& output) {
                output.empty() ? "; it wrote nothing" : "; it wrote:", output);
 }
 
-/// Until the server can take a client; otherwise the exit status of all.
+/// Waits until the server accepts clients. Returns nullopt then, else the exit status of `pair`.
 std::optional<int> until_it_listens(Family& family, pid_t server, const PairOptions& o,
                                     const Output& output, const CardEntry& card,
                                     std::size_t listeners_before) {
@@ -162,7 +162,7 @@ std::optional<int> until_it_listens(Family& family, pid_t server, const PairOpti
     return kFailed;
 }
 
-/// The client, and then the server, to their ends; the exit status of all.
+/// Waits for the end of the client and then of the server. Returns the exit status of `pair`.
 int run_client(Family& family, pid_t server, const Words& command, const Family::Start& how,
                const PairOptions& o, const Output& output) {
     const pid_t client = family.start(command, how);

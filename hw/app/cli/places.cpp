@@ -24,7 +24,7 @@ Path own_dir() {
     return self.parent_path();
 }
 
-/// Directories below the prefix that hold libraries of ours, the build tree's first.
+/// Returns the library directories below the prefix, those of the build tree first.
 std::vector<Path> library_dirs(const std::string& below) {
     const Path prefix = own_dir().parent_path();
     std::vector<Path> out;

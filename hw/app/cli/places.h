@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where things are: the run directory, and Dingo's own files, which are found from where this
-// program lies, in a build tree as under an install prefix.
+// Locations: the run directory, and Dingo's own files, found relative to this program, in a build
+// tree or an install prefix.
 #pragma once
 
 #include <filesystem>
@@ -13,19 +13,20 @@ namespace dingo::cli {
 
 using Path = std::filesystem::path;
 
-/// Makes the run directory (mode 0700) where it is missing, and returns it. Throws Error when it
+/// Creates the run directory (mode 0700) if it is missing and returns it. Throws Error if it
 /// belongs to another user or others may write to it.
 Path make_run_dir();
 
-/// Why `dir` is no place for cards, with what to do; "" when it is one or does not exist yet.
+/// Returns why `dir` cannot be the run directory, with a remedy; "" if it can or does not exist
+/// yet.
 std::string run_dir_problem(const Path& dir);
 
-/// Throws Error that names the places looked at.
+/// These throw Error that names the searched locations.
 Path find_card_program();
 Path find_preload();
 /// The provider's full file name, e.g. .../libdingo-rdmav34.so.
 Path find_provider();
-/// Name of the provider for RDMAV_DRIVERS: without "-rdmav34.so".
+/// Returns the provider's name for RDMAV_DRIVERS: without "-rdmav34.so".
 std::string driver_name(const Path& provider);
 
 }  // namespace dingo::cli

@@ -34,7 +34,7 @@ sigset_t ending_signals() {
     return out;
 }
 
-/// Each process of the machine that can be seen, with its parent.
+/// Returns each visible process of the machine with its parent.
 std::multimap<pid_t, pid_t> children_by_parent() {
     std::multimap<pid_t, pid_t> out;
     std::error_code error;
@@ -45,7 +45,7 @@ std::multimap<pid_t, pid_t> children_by_parent() {
         std::ifstream file(entry.path() / "stat");
         std::string line;
         std::getline(file, line);
-        const std::size_t end = line.rfind(')');  // the name of the program may hold anything
+        const std::size_t end = line.rfind(')');  // the program's name may contain any characters
         if (end == line.npos)
             continue;
         std::istringstream rest(line.substr(end + 1));
@@ -57,7 +57,7 @@ std::multimap<pid_t, pid_t> children_by_parent() {
     return out;
 }
 
-/// "socket:[1234]" of each listening TCP socket in the network of the process.
+/// Returns "socket:[1234]" of each listening TCP socket in the network namespace of the process.
 std::set<std::string> listening_sockets(pid_t pid) {
     constexpr const char* kListen = "0A";
     std::set<std::string> out;
@@ -91,10 +91,10 @@ int shell_status(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Runs in the child: becomes the program.
+/// Runs in the child: executes the program.
 [[noreturn]] void become_program(const std::vector<std::string>& command,
                                  const Family::Start& how) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // should this one be killed, no orphan keeps a port
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // if this process is killed, no orphan keeps a port
     if (how.background) {
         ::setpgid(0, 0);
         const int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Programs that `dingo` starts, watches and ends, with all that they start themselves.
+// Programs started by `dingo`, with all their descendants: watches and ends them.
 #pragma once
 
 #include <sys/types.h>
@@ -19,29 +19,30 @@ namespace dingo::cli {
 
 inline constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 
-/// All descendants of this process, also those whose parent has ended. While it exists, this
-/// process adopts such orphans, and SIGINT, SIGTERM and SIGHUP are handled by wait_for().
+/// All descendants of this process, including those whose parent has exited. While the object
+/// exists, this process adopts such orphans, and wait_for() handles SIGINT, SIGTERM and SIGHUP.
 class Family {
   public:
-    Family();   ///< children that are there already (cards) do not belong to it
-    ~Family();  ///< ends all
+    Family();   ///< existing children (cards) do not belong to the family
+    ~Family();  ///< ends all members
     Family(const Family&) = delete;
     Family& operator=(const Family&) = delete;
 
     struct Start {
-        std::function<void()> prepare;  ///< in the child, before it becomes the command
-        int output = -1;                ///< for stdout and stderr; -1: as they are
-        bool background = false;        ///< no terminal: a process group of its own, no stdin
+        std::function<void()> prepare;  ///< called in the child before it executes the command
+        int output = -1;                ///< descriptor for stdout and stderr; -1: inherited
+        bool background = false;        ///< without terminal: own process group, no stdin
     };
     pid_t start(const std::vector<std::string>& command, const Start& how);
 
-    /// What a shell would say of a child of start(); none: it runs.
+    /// Returns the exit status in a shell's encoding of a child of start(); nullopt while it runs.
     [[nodiscard]] std::optional<int> status(pid_t child) const;
-    /// Whether a process of the family listens at a TCP port.
+    /// Returns true if a process of the family listens on a TCP port.
     [[nodiscard]] bool listens() const;
-    /// Waits until `done`, at most `at_most`; returns whether it was `done`. Throws Interrupted.
+    /// Waits until `done` returns true, at most `at_most`. Returns true unless it timed out. Throws
+    /// Interrupted.
     bool wait_for(const std::function<bool()>& done, std::chrono::milliseconds at_most);
-    /// Ends all that are left: SIGTERM, two seconds later SIGKILL.
+    /// Ends all members: SIGTERM, SIGKILL two seconds later.
     void end_all();
 
   private:
@@ -52,7 +53,7 @@ class Family {
     std::map<pid_t, std::optional<int>> started_;
 };
 
-/// A signal has asked this process to end.
+/// Thrown when a signal asks this process to end.
 struct Interrupted {
     int signal;
 };

@@ -21,7 +21,7 @@ namespace dingo::cli {
 namespace {
 
 constexpr std::streamoff kSymbolNames = 1 << 20;  ///< linkers put the names near the beginning
-constexpr int kMaxScripts = 5;  ///< interpreters that are scripts themselves; Linux takes as many
+constexpr int kMaxScripts = 5;  ///< maximum nesting of scripts as interpreters, as in Linux
 
 #if defined(__x86_64__)
 constexpr unsigned kMachine = EM_X86_64;
@@ -31,7 +31,8 @@ constexpr unsigned kMachine = EM_AARCH64;
 constexpr unsigned kMachine = EM_NONE;  // any
 #endif
 
-/// Whether the dynamic linker will drop LD_PRELOAD: the program gains rights by being started.
+/// Returns why the dynamic linker will ignore LD_PRELOAD (the program gains privileges when
+/// executed); "" if it will not.
 std::string gained_rights(const Path& program) {
     struct stat st {};
     struct statvfs fs {};
@@ -47,7 +48,7 @@ std::string gained_rights(const Path& program) {
     return "";
 }
 
-/// The interpreter of a script and its argument; empty: it is none.
+/// Returns the interpreter of a script and its argument; empty if the file is no script.
 std::vector<std::string> interpreter_of(std::ifstream& file) {
     std::string line;
     std::getline(file, line);
@@ -60,7 +61,8 @@ std::vector<std::string> interpreter_of(std::ifstream& file) {
     return out;
 }
 
-/// What env(1) runs: the first word that is neither an option nor a variable.
+/// Returns the program that env(1) executes: the first word that is neither an option nor a
+/// variable.
 Path run_by_env(const std::vector<std::string>& words) {
     for (std::size_t i = 1; i < words.size(); i++)
         if (!words[i].starts_with('-') && words[i].find('=') == std::string::npos)
@@ -68,10 +70,10 @@ Path run_by_env(const std::vector<std::string>& words) {
     return {};
 }
 
-/// Whether the program has this text in its first `limit` bytes; 0: anywhere.
+/// Returns true if the program contains this text in its first `limit` bytes; 0: anywhere.
 bool contains(std::ifstream& file, std::string_view text, std::streamoff limit = 0) {
     std::array<char, 1 << 16> block;
-    std::string kept;  // the end of the block before
+    std::string kept;  // the end of the previous block
     file.clear();
     file.seekg(0);
     while ((limit == 0 || file.tellg() < limit) &&
@@ -84,7 +86,7 @@ bool contains(std::ifstream& file, std::string_view text, std::streamoff limit =
     return false;
 }
 
-/// A program without a dynamic linker makes system calls that the preload library cannot see. If it
+/// A statically linked program makes system calls that the preload library cannot intercept. If it
 /// is a shell or launcher, the programs that it starts may still work. If it contains the device
 /// names, it uses the devices itself.
 Obstacle obstacle_of_static(std::ifstream& file, const std::string& name) {
@@ -134,7 +136,7 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
                         fmt::format("{} uses the C library musl, and Dingo's libraries are for "
                                     "glibc: take a program of this distribution",
                                     name)};
-    // Joined at run time: dingo's own file must not contain the name that is searched for.
+    // Concatenated at run time, as dingo's own file must not contain the searched name.
     if (contains(file, std::string("__interceptor_") + "mmap", kSymbolNames))
         return Obstacle{false,
                         fmt::format("{} has a sanitizer's run time linked into it, which maps "
@@ -145,19 +147,19 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
     return std::nullopt;
 }
 
-/// What su's and runuser's words say of the environment: with a login it is a new one.
+/// Returns true if the arguments of su or runuser request a login, which has a new environment.
 bool asks_for_login(const std::vector<std::string>& command) {
     for (std::size_t i = 1; i < command.size() && command[i] != "--"; i++) {
         if (command[i] == "-c" || command[i] == "--command")
-            i++;  // the command's own words
+            i++;  // skip the command
         else if (command[i] == "-" || command[i] == "-l" || command[i] == "--login")
             return true;
     }
     return false;
 }
 
-/// Commands that start another program without the environment that leads to the card, even for
-/// root.
+/// Returns an obstacle for commands that start another program without the environment that leads
+/// to the card, even for root.
 std::optional<Obstacle> obstacle_of_command(const std::vector<std::string>& command) {
     const std::string name = Path(command[0]).filename();
     if (name == "sudo" || name == "doas" || name == "pkexec" ||
@@ -202,7 +204,7 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
         std::ifstream file(at, std::ios::binary);
         const auto words = interpreter_of(file);
         if (words.empty()) {
-            // The kernel ignores set-user-ID bits of a script: only those of its interpreter count.
+            // The kernel ignores set-user-ID bits of scripts: only those of the interpreter count.
             if (const std::string rights = gained_rights(at); !rights.empty())
                 return Obstacle{
                     true,
@@ -211,7 +213,7 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
                                 "around: sudo dingo run -- COMMAND",
                                 at.string(), rights)};
             if (!file)
-                return std::nullopt;  // it may be executable though it cannot be read
+                return std::nullopt;  // the file may be executable but not readable
             return obstacle_of_elf(file, at.string());
         }
         at = Path(words[0]).filename() == "env" ? run_by_env(words) : Path(words[0]);

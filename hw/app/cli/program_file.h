@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What can be seen of a program before it is started: whether it will see a card.
+// Examines a program before it is started: will it see a card?
 #pragma once
 
 #include <optional>
@@ -12,18 +12,19 @@
 namespace dingo::cli {
 
 struct Obstacle {
-    bool certain;      ///< it cannot work; else it may, through programs that this one starts
-    std::string text;  ///< why, and what to do
+    bool certain;      ///< true: it cannot work; false: it may work through programs that it starts
+    std::string text;  ///< the reason and its remedy
 };
 
-/// The file that execvp() would run; empty: none.
+/// Returns the file that execvp() would execute, empty if there is none.
 Path find_program(const std::string& name);
 
-/// What keeps the program from a card, with the interpreters of scripts followed; none: nothing
-/// that can be seen.
+/// Returns what prevents the program, or the interpreter of a script, from using a card; nullopt if
+/// nothing was found.
 std::optional<Obstacle> obstacle_of(const Path& program);
 
-/// Warns of an obstacle on stderr. Throws Error(kCannotExecute) for a certain one, unless `force`.
+/// Prints a warning about an obstacle to stderr. Throws Error(kCannotExecute) for a certain one,
+/// unless `force`.
 void check_program(const std::vector<std::string>& command, bool force);
 
 }  // namespace dingo::cli

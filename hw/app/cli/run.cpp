@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // dingo run [OPTIONS] [--] COMMAND...: the command sees the card instead of the machine's own RDMA
-// devices. This process becomes the command, so that signals and exit status are its own.
+// devices. This process executes the command, so that signals and exit status are the command's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace dingo::cli {
 namespace {
 
-/// The cards by name, started where that was asked for: the default card always is.
+/// Returns the cards by name. With `may_start`, starts the first one if it is not running.
 std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOptions& start,
                                  bool may_start, bool trust_owner) {
     if (names.empty())
@@ -48,7 +48,7 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
     return out;
 }
 
-/// Owners of foreign cards that the user trusts: "1000,1001", as the preload library reads it.
+/// Returns the UIDs of trusted owners of foreign cards for the preload library: "1000,1001".
 std::string trusted_owners(const std::vector<CardEntry>& cards) {
     std::string out;
     for (const CardEntry& card : cards)

@@ -7,7 +7,7 @@
 
 namespace dingo::cli {
 
-/// The options that `card start` and `run` have in common.
+/// Options common to `card start` and `run`.
 inline void add_start_options(CLI::App& app, StartOptions& o) {
     app.add_option("--ip", o.ips,
                    "Address and prefix of the card; more than one may be given (default: "

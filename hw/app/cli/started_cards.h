@@ -8,8 +8,8 @@
 
 namespace dingo::cli {
 
-/// Cards for the time of a command: those that it starts are stopped when it goes, unless another
-/// program uses them by then.
+/// Cards for the duration of a command: the destructor stops those that it has started, unless
+/// another program uses them by then.
 class StartedCards {
   public:
     StartedCards() = default;
@@ -17,8 +17,8 @@ class StartedCards {
     StartedCards(const StartedCards&) = delete;
     StartedCards& operator=(const StartedCards&) = delete;
 
-    /// The card, started where it does not run. `name` with a '/': one that another user shares.
-    /// The lock is held by the caller. Throws Error.
+    /// Returns the card; starts it if it is not running. A `name` with '/' is that of a card shared
+    /// by another user. The caller holds the lock. Throws Error.
     CardEntry bring(const std::string& name, StartOptions options);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo stats: what a card counted; with --watch, a live table with rates.
+// dingo stats: prints a card's counters; with --watch, a live table with rates.
 #include <fmt/format.h>
 #include <langinfo.h>
 #include <sys/ioctl.h>
@@ -56,7 +56,7 @@ Json json_of(const std::vector<Sample>& samples) {
     return out;
 }
 
-/// The view for the terminal's present size.
+/// Returns the view for the terminal's current size.
 StatsView view_of(const StatsOptions& options, bool screen) {
     StatsView out;
     out.width = output_width();
@@ -85,17 +85,17 @@ int stats(const StatsOptions& options, bool json) {
         now = sample(options.name);
         history.add(now, before);
         if (json)
-            fmt::print("{}\n", json_text(json_of(now)));  // one line a sample
+            fmt::print("{}\n", json_text(json_of(now)));  // one line per sample
         else
             fmt::print("{}{}{}", screen ? "\x1b[H\x1b[2J" : "",
                        stats_text(now, before, history, view_of(options, screen)),
                        screen ? "" : "\n");
         if (std::fflush(stdout) != 0)
-            return kSuccess;  // the reader has gone
+            return kSuccess;  // the reader has closed the pipe
     }
 }
 
-/// What follows --watch: seconds, or the card's name.
+/// Parses the word after --watch: seconds, or the card's name.
 void take_watch_word(const std::string& word, StatsOptions& options) {
     double seconds = 0;
     if (CLI::detail::lexical_cast(word, seconds)) {

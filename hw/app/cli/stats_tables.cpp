@@ -26,7 +26,7 @@ constexpr std::size_t kHistoryBars = 24;
 #define DINGO_COUNTER_NAME(id, text) text,
 constexpr const char* kQpCounters[] = {DINGO_FOR_EACH_QP_COUNTER(DINGO_COUNTER_NAME)};
 #undef DINGO_COUNTER_NAME
-/// QP counters that have a column of their own; the others share one.
+/// QP counters with a column of their own; the others share one.
 constexpr const char* kWithColumn[] = {"tx_bytes", "rx_bytes", "send_cqes", "recv_cqes",
                                        "retransmits"};
 
@@ -48,8 +48,8 @@ std::size_t count_of(const Json& stats, const char* key) {
     return stats[key].is_array() ? stats[key].size() : 0;
 }
 
-/// Frames that the wire lost or refused, and those that the card did, damaged ones for example. Not
-/// those for other cards.
+/// Number of frames lost or rejected by the wire or the card, for example damaged ones. Frames for
+/// other cards are not included.
 double drops(const Json& stats) {
     double sum = counter(stats, "card", "link_down_drops");
     for (const char* key : {"rx_icrc_encapsulated", "rx_drop_malformed", "rx_drop_opcode",
@@ -73,12 +73,12 @@ double seconds_between(const Sample& now, const Sample* before) {
     return before == nullptr ? 0 : std::chrono::duration<double>(now.time - before->time).count();
 }
 
-/// The change in a second; a counter that fell belongs to another object by now.
+/// Returns the change per second. A counter that fell belongs to another object by now.
 double rate(double now, double before, double seconds) {
     return now < before || seconds <= 0 ? 0 : (now - before) / seconds;
 }
 
-/// One row's numbers: sums, or rates where there is an older sample.
+/// The numbers of one row: sums, or rates if there is an older sample.
 class Numbers {
   public:
     Numbers(bool rates, double seconds) : rates_(rates), seconds_(seconds) {}
@@ -170,7 +170,7 @@ std::string peer_of(const Json& qp) {
                : "-";
 }
 
-/// Counters that have no column of their own and are not 0 everywhere.
+/// Returns the counters without a column of their own that are not 0 for all QPs.
 std::vector<std::string> further_counters(const Json& qps) {
     std::map<std::string, bool> seen;
     for (const Json& qp : qps)
@@ -186,7 +186,7 @@ std::vector<std::string> further_counters(const Json& qps) {
     return out;
 }
 
-/// The counters of the QP in an older sample; none when it is new.
+/// Returns the QP's counters in an older sample, empty if the QP is new.
 Json counters_before(const Sample* old, const Json& qp) {
     if (old != nullptr && old->stats.contains("qps"))
         for (const Json& other : old->stats["qps"])
@@ -236,8 +236,8 @@ std::optional<Table> qp_table(const Sample& s, const Sample* old) {
     return table;
 }
 
-/// How fast the clock of a simulated card runs while it has work; between two samples, if there is
-/// an older one.
+/// Returns the clock rate of a simulated card while it has work, between two samples if there is an
+/// older one.
 std::string clock_line(const Sample& s, const Sample* old) {
     if (!s.stats.contains("simulation"))
         return "";
@@ -253,7 +253,7 @@ std::string clock_line(const Sample& s, const Sample* old) {
                        short_number(gone("clock_cycles")), busy / 1e9);
 }
 
-/// As many lines as the terminal has, the last of which says how many there would be.
+/// Truncates the text to the lines of the terminal; the last line tells how many are missing.
 std::string first_lines(const std::string& text, std::size_t most) {
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     if (most < 3 || lines < most)

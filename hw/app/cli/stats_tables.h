@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What `dingo stats` shows of samples of the cards' counters.
+// Formats samples of the cards' counters for `dingo stats`.
 #pragma once
 
 #include <chrono>
@@ -12,18 +12,18 @@
 
 namespace dingo::cli {
 
-/// What a card answered at a moment.
+/// A card's answer at a point in time.
 struct Sample {
     std::string name;
     nlohmann::json stats;
     std::chrono::steady_clock::time_point time;
 };
 
-/// Bits a second of each card, both ways together, oldest first.
+/// Bits per second of each card, both directions together, oldest first.
 class History {
   public:
     void add(const std::vector<Sample>& now, const std::vector<Sample>& before);
-    /// The last `most` values.
+    /// Returns the last `most` values.
     [[nodiscard]] std::vector<double> of(const std::string& card, std::size_t most) const;
 
   private:
@@ -31,17 +31,17 @@ class History {
 };
 
 struct StatsView {
-    std::size_t width = 0;  ///< columns of the terminal; 0: any
-    std::size_t lines = 0;  ///< of the terminal; 0: any
-    std::string sort;       ///< title of a column; "": as they come
+    std::size_t width = 0;  ///< columns of the terminal; 0: unlimited
+    std::size_t lines = 0;  ///< lines of the terminal; 0: unlimited
+    std::string sort;       ///< title of a column; "": unsorted
     bool utf8 = true;
 };
 
-/// Throws Error(kUsage), which names the columns, where no table of rates, or of sums, can have the
-/// column; "" is none.
+/// Throws Error(kUsage), which lists the columns, if no table of rates, or of sums, has the column;
+/// "" is accepted.
 void check_sort(const std::string& column, bool rates);
 
-/// The cards and their QPs; with an older sample rates instead of sums.
+/// Formats the cards and their QPs; with an older sample, rates instead of sums.
 std::string stats_text(const std::vector<Sample>& now, const std::vector<Sample>& before,
                        const History& history, const StatsView& view);
 

@@ -11,7 +11,7 @@
 namespace dingo::cli {
 namespace {
 
-/// How many letters must be inserted, removed, replaced or swapped with their neighbour.
+/// Returns the edit distance: letters to insert, remove, replace or swap with their neighbour.
 std::size_t distance(const std::string& a, const std::string& b) {
     std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); i++)
@@ -29,11 +29,11 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }
 
 struct Candidate {
-    std::string name;   ///< the name that may have been meant
-    std::string whole;  ///< what to type
+    std::string name;   ///< the name compared with the user's word
+    std::string whole;  ///< text to suggest
 };
 
-/// The nearest name, if it differs in so few letters that it was probably meant.
+/// Returns the nearest name if it differs by few enough letters, else nullptr.
 const Candidate* nearest(const std::vector<Candidate>& all, const std::string& word) {
     const auto of = [&](const Candidate& c) { return distance(c.name, word); };
     const auto best =
@@ -41,7 +41,7 @@ const Candidate* nearest(const std::vector<Candidate>& all, const std::string& w
     return best != all.end() && of(*best) <= 1 + best->name.size() / 4 ? &*best : nullptr;
 }
 
-/// All commands below `app`, however deep; the nearer ones first.
+/// Collects all commands below `app` at any depth, the nearer ones first.
 void collect(const CLI::App& app, const std::string& path, std::vector<Candidate>& out) {
     const auto subs = app.get_subcommands({});
     for (const CLI::App* sub : subs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// "Did you mean" for words that are no command and no option.
+// "Did you mean" for unknown commands and options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,11 +9,12 @@
 
 namespace dingo::cli {
 
-/// Throws Error(kUsage), which names the commands that there are and the likely one, when `words`
-/// do not begin with one of the commands of `app`. No words at all are left to CLI11.
+/// Throws Error(kUsage), which lists the commands and suggests one, if `words` do not begin with a
+/// command of `app`. An empty list is left to CLI11.
 void check_command(const CLI::App& app, const std::vector<std::string>& words);
 
-/// " Did you mean --watch?" for an option that the commands in use do not know; "" without an idea.
+/// Returns "Did you mean --watch?" for an option unknown to the commands in use; "" without a
+/// suggestion.
 std::string likely_option(const CLI::App& app, const std::vector<std::string>& words);
 
 }  // namespace dingo::cli

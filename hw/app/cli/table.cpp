@@ -15,14 +15,14 @@ namespace dingo::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 4;  ///< columns that a cut column keeps
+constexpr std::size_t kNarrowest = 4;  ///< minimum width of a truncated column
 
 bool is_number(const std::string& text) {
     return text == "-" || (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) &&
                            text.find_first_of(":/ ") == std::string::npos);
 }
 
-/// The first `width` characters, with '~' for the rest.
+/// Returns the first `width` characters, with '~' in place of the rest.
 std::string cut(const std::string& text, std::size_t width) {
     if (display_width(text) <= width)
         return text;
@@ -49,11 +49,11 @@ std::size_t total(const std::vector<Shown>& shown) {
     return out == 0 ? 0 : out - kGap;
 }
 
-/// Leaves out columns, then cuts the widest, until a line fits.
+/// Drops columns, then truncates the widest, until a line fits.
 void fit(std::vector<Shown>& shown, const std::vector<Column>& head, std::size_t width) {
     const auto loss = [&](const Shown& s) { return head[s.column].loss; };
     while (total(shown) > width) {
-        // Among equal losses the last one counts.
+        // Among equal losses the last column is dropped.
         const auto worst = std::max_element(shown.rbegin(), shown.rend(),
                                             [&](auto& a, auto& b) { return loss(a) < loss(b); });
         if (loss(*worst) != 0) {

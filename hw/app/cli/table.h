@@ -14,10 +14,10 @@ struct Column {
     Column(std::string text, int when_narrow) : title(std::move(text)), loss(when_narrow) {}
     std::string title;
     int loss =
-        0;  ///< where lines are too wide, the columns of the greatest loss go first; 0: stays
+        0;  ///< if lines are too wide, columns with the greatest loss are dropped first; 0: never
 };
 
-/// Text of a cell, and the value that it is sorted by.
+/// Text of a cell, and its value for sorting.
 struct Cell {
     Cell(std::string words) : text(std::move(words)) {}  // NOLINT: a text is a cell
     Cell(std::string words, double number) : text(std::move(words)), value(number) {}
@@ -25,16 +25,17 @@ struct Cell {
     double value = 0;
 };
 
-/// Rows of text in columns that are as wide as they must be; numbers stand right.
+/// Rows of text in columns of minimum width; numbers are right-aligned.
 class Table {
   public:
     explicit Table(std::vector<Column> head) : head_(std::move(head)) {}
     void add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
     [[nodiscard]] bool empty() const { return rows_.empty(); }
-    /// The greatest number, or the first text, stands first. False: there is no such column.
+    /// Sorts by a column, the greatest number or the first text first. Returns false if there is no
+    /// such column.
     bool sort(const std::string& title);
-    /// Lines with a line break each; the head stands above. width: columns of the terminal, into
-    /// which the lines fit; 0: as wide as they are.
+    /// Returns the head and the rows, each with a line break. The lines fit into `width` columns;
+    /// 0: unlimited.
     [[nodiscard]] std::string text(std::size_t width = 0) const;
 
   private:
@@ -42,16 +43,16 @@ class Table {
     std::vector<std::vector<Cell>> rows_;
 };
 
-/// How many columns of a terminal the UTF-8 text takes; each character takes one.
+/// Returns the number of terminal columns for a UTF-8 text; each character takes one.
 std::size_t display_width(const std::string& text);
 
-/// $COLUMNS, else the width of the terminal at stdout; 0: neither is there.
+/// Returns $COLUMNS, else the width of the terminal at stdout, else 0.
 std::size_t output_width();
 
-/// 1234567 as "1.23M", so that a table stays narrow.
+/// Returns 1234567 as "1.23M", to keep tables narrow.
 std::string short_number(double value);
 
-/// The values as a line of bars, the greatest as the highest one; ASCII where `utf8` is not.
+/// Returns the values as a line of bars, relative to the greatest; ASCII if `utf8` is false.
 std::string sparkline(const std::vector<double>& values, bool utf8);
 
 }  // namespace dingo::cli

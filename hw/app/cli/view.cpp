@@ -22,7 +22,7 @@ constexpr const char* kParts[] = {"sys/class/infiniband", "sys/class/infiniband_
 
 constexpr const char* kRdmaCm = "rdma_cm";
 
-/// Links everything of a card's `part` into the same place below `view`.
+/// Links all entries of a card's `part` to the same place below `view`.
 void link_part(const CardEntry& card, const Path& view, const char* part) {
     fs::create_directories(view / part);
     std::error_code missing;
@@ -56,7 +56,8 @@ void link_rdma_cm(const std::vector<CardEntry>& cards, const Path& view) {
     }
 }
 
-/// What is below a view: what each link leads to, nothing for a directory or a copied file.
+/// Returns the content of a view: the target of each link, an empty path for directories and copied
+/// files.
 std::map<Path, Path> content(const Path& view) {
     std::map<Path, Path> out;
     std::error_code missing;
@@ -66,7 +67,7 @@ std::map<Path, Path> content(const Path& view) {
     return out;
 }
 
-/// What a killed process left: the lock is held, so nothing else is being made.
+/// Removes files left by a killed process: as the lock is held, nothing else is being created.
 void remove_unfinished(const Path& views) {
     std::error_code missing;
     for (const auto& entry : fs::directory_iterator(views, missing))
@@ -74,13 +75,13 @@ void remove_unfinished(const Path& views) {
             fs::remove_all(entry.path());
 }
 
-/// Puts `fresh` into the place of `view`, which is missing at no time.
+/// Replaces `view` by `fresh` atomically, if the file system can exchange them.
 void replace(const Path& view, const Path& fresh) {
     if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, view.c_str(), RENAME_EXCHANGE) == 0) {
         fs::remove_all(fresh);
         return;
     }
-    if (errno == EINVAL || errno == ENOSYS)  // a file system that cannot exchange
+    if (errno == EINVAL || errno == ENOSYS)  // the file system cannot exchange them
         fs::remove_all(view);
     fs::rename(fresh, view);
 }
@@ -93,7 +94,7 @@ Path make_view(const std::vector<CardEntry>& cards) {
     std::string name;
     for (const CardEntry& card : cards)
         name += (name.empty() ? "" : "+") + card.name;
-    std::replace(name.begin(), name.end(), '/', '_');  // USER/CARD: a card of another user
+    std::replace(name.begin(), name.end(), '/', '_');  // USER/CARD is a card of another user
     const Path views = run_dir() / "views";
     Path view = views / name;
     const Path fresh = views / fmt::format(".{}", ::getpid());
@@ -103,8 +104,8 @@ Path make_view(const std::vector<CardEntry>& cards) {
             for (const char* part : kParts)
                 link_part(card, fresh, part);
         link_rdma_cm(cards, fresh);
-        // A card that was started again may have another number. While nothing has changed, the
-        // view stays: other programs are reading it.
+        // A restarted card may have another number. An unchanged view stays, as other programs are
+        // reading it.
         if (content(fresh) == content(view))
             fs::remove_all(fresh);
         else

@@ -7,8 +7,8 @@
 
 namespace dingo::cli {
 
-/// The view (docs/reference/kernel-less.md) of these running cards: one card's own directory, or a
-/// directory of links below views/. The lock is held by the caller.
+/// Creates the view (docs/reference/kernel-less.md) of these running cards: one card's own
+/// directory, or a directory of links below views/. The caller holds the lock.
 Path make_view(const std::vector<CardEntry>& cards);
 
 }  // namespace dingo::cli

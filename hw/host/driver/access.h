@@ -5,7 +5,7 @@
 
 namespace dingo::uverbs {
 
-/// Access rights of verbs (IBV_ACCESS_*) in the card's words (DINGO_ACC_*).
+/// Converts access rights of verbs (IBV_ACCESS_*) to those of the card (DINGO_ACC_*).
 std::uint32_t card_access(std::uint32_t access);
 
 }  // namespace dingo::uverbs

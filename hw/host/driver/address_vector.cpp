@@ -15,10 +15,10 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr std::uint32_t kFlowLabelMask = 0xfffff;
-/// What the kernel takes from the route of a host next to us.
+/// The hop limit that the kernel uses for an on-link host.
 constexpr std::uint8_t kHopLimit = 64;
 
-/// Spreads flows to different peers when neither flow label nor connection does.
+/// Spreads flows to different peers if neither flow label nor connection do so.
 std::uint16_t port_of_peer(const Gid& dgid) {
     std::uint32_t hash = 2166136261U;  // FNV-1a
     for (const std::uint8_t b : dgid) {

@@ -9,7 +9,7 @@ namespace dingo::uverbs {
 
 class Driver;
 
-/// An address vector, in the words of dingo_qp_attr and wqe_ud.
+/// An address vector, with the fields of dingo_qp_attr and wqe_ud.
 struct AddressVector {
     Gid dgid{};
     Mac dmac{};
@@ -21,8 +21,8 @@ struct AddressVector {
     std::uint8_t sl = 0;
 };
 
-/// Checks and resolves. The QPNs: of a connection, else 0. ErrnoError; NotYet while the
-/// destination's MAC address is being asked for.
+/// Checks and resolves an address. The QPNs are those of the connection, or 0. Throws ErrnoError;
+/// NotYet while the destination's MAC address is being resolved.
 AddressVector make_address_vector(Driver& driver, const AhAttr& attr, std::uint32_t local_qpn,
                                   std::uint32_t remote_qpn);
 

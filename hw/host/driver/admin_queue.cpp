@@ -16,7 +16,7 @@ namespace {
 
 constexpr unsigned kLogDepth = 4;
 constexpr std::uint32_t kDepth = 1U << kLogDepth;
-/// Engine rounds between two looks at the clock.
+/// Engine rounds between two reads of the clock.
 constexpr unsigned kRounds = 1024;
 
 /// Index: enum st.

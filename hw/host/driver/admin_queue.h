@@ -18,11 +18,11 @@ class AdminQueue {
   public:
     using Results = std::array<std::uint64_t, 5>;
 
-    /// Enables the queue; the card is ready. ErrnoError(ENOMEM).
+    /// Enables the queue; the card must be ready. Throws ErrnoError(ENOMEM).
     AdminQueue(LocalCard& card, BusMap& bus);
 
-    /// Sends a command, runs the engine until it is done. ErrnoError: what kmod's dingo_cmd_*()
-    /// return; EIO, at once, when the card has failed.
+    /// Sends a command and runs the engine until it is done. Throws ErrnoError with the errno of
+    /// kmod's dingo_cmd_*(); EIO, at once, if the card has failed.
     template <typename Command>
     Results execute(std::uint16_t opcode, Command command) {
         command.hdr.opcode = opcode;
@@ -34,11 +34,11 @@ class AdminQueue {
     /// the object.
     Results destroy(std::uint16_t opcode, std::uint32_t id);
 
-    /// Where queries put their answer: a page, zeroed by this call. Valid until the next one.
+    /// A page for the answers of queries, zeroed by this call. Valid until the next call.
     std::span<std::byte> out();
     [[nodiscard]] std::uint64_t out_address() const { return out_.address(); }
 
-    /// The card reported a fatal error, or a command got no answer.
+    /// Returns true if the card has reported a fatal error or not answered a command.
     [[nodiscard]] bool failed() const { return failed_; }
     void fail() { failed_ = true; }
 

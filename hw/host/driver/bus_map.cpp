@@ -97,7 +97,7 @@ void BusMap::remove(std::uint64_t bus_address) {
     free_.push_back(static_cast<std::uint32_t>(index));
 }
 
-/// The data thread goes on while the access that is being made ends.
+/// The data thread continues while this waits for the end of the current access.
 void BusMap::close(std::uint64_t index) {
     std::shared_ptr<FarPlace> far;
     {
@@ -121,7 +121,7 @@ std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& cli
     return mover;
 }
 
-/// A user who starts many programs has no more room than one of them.
+/// All programs of a user share the room of one.
 std::shared_ptr<FarRoom> BusMap::room_of(const std::shared_ptr<Account>& account) {
     if (account == nullptr) {
         return std::make_shared<FarRoom>();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The bus address space of a kernel-less card: what an IOMMU is to a real one. Every piece of
-// memory that the engine may reach is a window; address = window << 40 | offset, so a lookup is an
-// index into an array, and whatever the engine computes wrongly misses.
+// The bus address space of a kernel-less card, the counterpart of a real card's IOMMU. Each piece
+// of memory that the engine may access is a window with address = window << 40 | offset. So a
+// lookup is an array index, and invalid addresses hit no window.
 #pragma once
 
 #include <cstdint>
@@ -28,33 +27,33 @@ class BusMap {
     /// Bus addresses have 64 bits.
     static constexpr std::size_t kMaxWindows = std::size_t{1} << (64 - kOffsetBits);
 
-    /// `max_windows` with window 0, which is never given out: bus address 0 is no memory.
+    /// `max_windows` includes window 0, which is never used: bus address 0 is invalid.
     explicit BusMap(std::size_t max_windows = kMaxWindows)
         : max_windows_(max_windows), windows_(1) {}
 
-    /// From now on windows change only while `gate` is held; readers hold it, too.
+    /// From now on windows change only while `gate` is held; readers hold it as well.
     void set_gate(std::shared_ptr<Gate> gate) { gate_ = std::move(gate); }
 
-    /// A window over memory of this process. Returns its bus address. Throws ErrnoError(ENOMEM)
-    /// when there are too many windows, as the other one does.
+    /// Adds a window over memory of this process and returns its bus address. Like the other
+    /// overloads it throws ErrnoError(ENOMEM) if there are too many windows.
     std::uint64_t add(std::span<std::byte> bytes);
 
-    /// A window over [va, va + length) of a client; `parts` (sorted, without overlap) are mapped
-    /// here, `files` (likewise, and apart from the parts) are reached by their descriptors.
-    /// `client` may be null when they are all there is. Reads, not writes, may go on to
-    /// the end of the last page: an engine that reads whole lines does. Throws ErrnoError(ENOMEM)
-    /// when length does not fit an offset.
+    /// Adds a window over [va, va + length) of a client. `parts` (sorted, without overlap) are
+    /// mapped here; `files` (sorted, without overlap with each other or the parts) are accessed
+    /// through their descriptors. `client` may be null if these cover the window. Reads, but not
+    /// writes, may extend to the end of the last page, as an engine may read whole lines. Throws
+    /// ErrnoError(ENOMEM) if `length` does not fit an offset.
     std::uint64_t add(std::shared_ptr<ClientMemory> client, std::uint64_t va, std::uint64_t length,
                       std::vector<MappedPart> parts, bool writable,
                       std::vector<FilePart> files = {});
 
-    /// A window that is far as a whole.
+    /// Adds a window that lies in far memory as a whole.
     std::uint64_t add(std::shared_ptr<FarPlace> place, std::uint64_t length, bool writable);
 
-    /// The card may write from now on, or may not.
+    /// Allows or forbids the card to write to the window.
     void set_writable(std::uint64_t bus_address, bool writable);
 
-    /// The engine uses the window no more.
+    /// Removes a window that the engine no longer uses.
     void remove(std::uint64_t bus_address);
 
     bool read(std::uint64_t addr, std::span<std::byte> dst) {
@@ -65,10 +64,10 @@ class BusMap {
         return slow_read(addr, dst);
     }
     bool write(std::uint64_t addr, std::span<const std::byte> src);
-    /// An atomic on 8 bytes; `before` = their value before.
+    /// Atomic operation on 8 bytes; sets `before` to their previous value.
     bool atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// nullptr where the range is not wholly in one mapped part.
+    /// Returns nullptr if the range is not completely within one mapped part.
     [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len) {
         const std::uint64_t index = addr >> kOffsetBits;
         if (index >= windows_.size()) {
@@ -82,24 +81,24 @@ class BusMap {
         return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
     }
 
-    /// Where an access goes.
+    /// Target of an access.
     struct Place {
         bool ok = false;                ///< false: a bus error, which is counted
         std::shared_ptr<FarPlace> far;  ///< null: near memory
         std::uint64_t offset = 0;       ///< in the window
         std::uint64_t window = 0;       ///< which of those that had this address
 
-        /// The mover that makes accesses to this place; nullptr: the caller makes them.
+        /// The mover that executes accesses to this place; nullptr if the caller executes them.
         [[nodiscard]] const Mover* mover() const {
             return far != nullptr ? far->mover().get() : nullptr;
         }
     };
     [[nodiscard]] Place place(std::uint64_t addr, std::uint64_t len, bool write);
-    /// Whether the place's window is still there: its address may be another's by now.
+    /// Returns true if the place's window still exists; its address may have been reused.
     [[nodiscard]] bool is_there(std::uint64_t addr, const Place& place);
-    /// Whether a part of the range is neither mapped nor in a file.
+    /// Returns true if a part of the range is neither mapped nor in a file.
     [[nodiscard]] bool is_far(std::uint64_t addr, std::uint64_t len);
-    /// Whether reads from there are fetched into buffers that other cards may use.
+    /// Returns true if reads there use buffers that other cards may access.
     [[nodiscard]] bool lends(std::uint64_t addr);
 
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
@@ -107,18 +106,18 @@ class BusMap {
 
   private:
     struct Window {
-        // The first mapped part: for most windows it is all there is, so it is at hand.
+        // The first mapped part, kept here for fast access: most windows have no other.
         std::byte* first = nullptr;
         std::uint64_t first_offset = 0;
         std::uint64_t first_size = 0;
         std::uint64_t length = 0;    ///< 0: free
         std::uint64_t readable = 0;  ///< bytes; length or more
-        std::uint64_t id = 0;        ///< never given to another
+        std::uint64_t id = 0;        ///< unique, never reused
         bool writable = true;
         WindowMemory memory;
-        std::shared_ptr<FarPlace> far;  ///< a part of it is far memory
+        std::shared_ptr<FarPlace> far;  ///< set if part of the window is far memory
 
-        /// True when all of it lies in the far place: no client's memory is behind it.
+        /// Returns true if the whole window is in `far` and has no client memory.
         [[nodiscard]] bool is_a_place() const { return far != nullptr && !memory.client; }
     };
 
@@ -135,7 +134,8 @@ class BusMap {
     std::size_t max_windows_;
     std::vector<Window> windows_;
     std::vector<std::uint32_t> free_;
-    /// By owner, not by address: that may be another client's before the mover is gone.
+    /// Keyed by owner, not by address, which may be reused by another client before the mover has
+    /// ended.
     std::map<std::weak_ptr<ClientMemory>, std::weak_ptr<Mover>, std::owner_less<>> movers_;
     std::map<std::weak_ptr<Account>, std::weak_ptr<FarRoom>, std::owner_less<>> rooms_;
     std::uint64_t errors_ = 0;

@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 /// More work requests than this make no sense, whatever the card's limit.
 inline constexpr std::uint32_t kMaxQpWr = 8192;
 
-/// What the card can: register CAPS, and what QUERY_DEVICE answers.
+/// The card's capabilities: register CAPS and the answer of QUERY_DEVICE.
 class Capabilities {
   public:
     Capabilities() = default;
@@ -24,14 +24,14 @@ class Capabilities {
     /// DINGO_CAP_*
     [[nodiscard]] std::uint64_t bits() const { return bits_; }
     [[nodiscard]] bool has(std::uint64_t cap) const { return (bits_ & cap) != 0; }
-    /// ErrnoError(EOPNOTSUPP) when the card lacks it.
+    /// Throws ErrnoError(EOPNOTSUPP) if the card lacks it.
     void need(std::uint64_t cap) const {
         if (!has(cap)) {
             throw ErrnoError(EOPNOTSUPP);
         }
     }
     [[nodiscard]] const dingo_limits& limits() const { return limits_; }
-    /// Bytes of a region: a window of the bus must hold it.
+    /// Maximum size of a region in bytes: it must fit a window of the bus.
     [[nodiscard]] std::uint64_t max_mr_size() const {
         return std::min<std::uint64_t>(limits_.max_mr_size, BusMap::kMaxWindow - kPageBytes);
     }

@@ -9,16 +9,16 @@
 
 namespace dingo::uverbs {
 
-/// An object that exists on the card, which destroys it when this goes. Declare it last: the card
-/// lets go of an object before its memory, its doorbell and its number are free.
+/// An object on the card, destroyed by the destructor. Declare it as the last member: the card must
+/// release an object before its memory, doorbell and number are freed.
 class CardObject {
   public:
-    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called when the card fails to destroy it.
+    /// `opcode`: DINGO_OP_DESTROY_*. `kept` is called if the card fails to destroy the object.
     CardObject(AdminQueue& admin, std::uint16_t opcode, std::uint32_t id,
                std::function<void()> kept = {})
         : admin_(admin), opcode_(opcode), id_(id), kept_(std::move(kept)) {}
     ~CardObject();
-    /// Destroys it now. ErrnoError: it stays.
+    /// Destroys the object now. Throws ErrnoError if that fails; then the object stays.
     void destroy();
     CardObject(const CardObject&) = delete;
     CardObject& operator=(const CardObject&) = delete;

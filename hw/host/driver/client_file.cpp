@@ -29,8 +29,8 @@ bool serves(int fd, bool writable) {
     if (mode != O_RDWR && (writable || mode != O_RDONLY)) {
         return false;
     }
-    // Only regular files in memory have seals, so a file of another file system, which might not
-    // answer, is not asked anything more. Files of huge pages cannot be written to.
+    // Only regular files in memory have seals. This is checked first, as a file system that does
+    // not respond must not be queried. Files of huge pages cannot be written with write().
     struct statfs fs {};
     return ::fcntl(fd, F_GET_SEALS) >= 0 && ::fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
@@ -68,8 +68,8 @@ bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
     return true;
 }
 
-// pwrite() would wait for the file's lock, which a client can hold as long as it likes by a write()
-// whose data never come. A page fault does not need that lock.
+// Not by pwrite(), which would wait for the file's lock: a client can hold it arbitrarily long with
+// a write() whose data never arrives. A page fault does not need that lock.
 bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
     struct stat st {};
     // Writing must not extend the file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A file of a client that holds a region. It is accessed through its descriptor, so that the region
-// keeps its memory whatever the client unmaps. It is never accessed through a mapping, as its owner
+// A client's file that contains a region. It is accessed through its descriptor, so that the region
+// keeps its memory whatever the client unmaps. It is not accessed through a mapping, as its owner
 // may shrink it.
 #pragma once
 
@@ -17,15 +17,15 @@ namespace dingo::uverbs {
 
 class ClientFile {
   public:
-    /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is not a file in memory (tmpfs, where
-    /// reading and writing never block) or was not opened for that; ENOMEM.
-    /// Charged to `account`; EMFILE when that has its share.
+    /// Keeps a copy of `fd`, charged to `account`. Throws ErrnoError: EINVAL if it is not on tmpfs
+    /// (where reading and writing never block) or lacks the access mode; ENOMEM; EMFILE if the
+    /// account's share is used up.
     ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr);
     ~ClientFile();
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
 
-    /// False: the file ends before.
+    /// These return false beyond the end of the file.
     bool read(std::uint64_t offset, std::span<std::byte> dst) const;
     bool write(std::uint64_t offset, std::span<const std::byte> src);
 
@@ -37,9 +37,9 @@ class ClientFile {
     Charge mapping_;  ///< for the mapping of the view
     ForeignFd fd_;
     std::mutex mutex_;           ///< the data thread and a mover write
-    std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel
-                                 ///< goes there, to which missing pages are an error, no signal
-    std::uint64_t view_at_ = 0;  ///< in the file
+    std::byte* view_ = nullptr;  ///< mapping of the part being written; only the kernel accesses
+                                 ///< it, for which missing pages are an error and no signal
+    std::uint64_t view_at_ = 0;  ///< offset in the file
 };
 
 /// Part of a window that is in a file.

@@ -16,20 +16,19 @@ namespace dingo::uverbs {
 
 class ClientMemory {
   public:
-    /// `mem` is the client's own descriptor of its /proc/self/mem, open for reading and writing:
-    /// it needs no ptrace permission of ours, so it works under Yama, in containers and for other
-    /// users. Throws ErrnoError(EINVAL) when it is something else (fstat, fcntl and /proc checks).
-    /// Without one, no memory is reached.
-    /// pid 0: a process that we cannot name, as it is in a PID namespace that we do not see.
-    /// The descriptor, and what is mapped of the process, are charged to `account`; nullptr: to
-    /// nobody. EMFILE when that has its share.
+    /// `mem` is the client's descriptor of its own /proc/self/mem, open for reading and writing. It
+    /// needs no ptrace permission of ours, so it works under Yama, in containers and for other
+    /// users. Without it no memory is accessible. `pid` is 0 for a process in a PID namespace that
+    /// is not visible here. The descriptor and mappings of the process are charged to `account`, if
+    /// it is not null. Throws ErrnoError: EINVAL if `mem` is something else (checked by fstat,
+    /// fcntl and /proc), EMFILE if the account's share is used up.
     ClientMemory(pid_t pid, ForeignFd mem, std::shared_ptr<Account> account = nullptr);
     ClientMemory(const ClientMemory&) = delete;
     ClientMemory& operator=(const ClientMemory&) = delete;
 
-    /// Waits for page faults of the client, so only threads of its own call it (far memory), and
-    /// the data thread with an engine that has no port for it. False: the range is not mapped
-    /// there, or the process is gone.
+    /// These wait for page faults of the client, so only the client's own threads call them (far
+    /// memory), or the data thread for an engine without a port for far memory. They return false
+    /// if the range is not mapped or the process has exited.
     bool read(std::uint64_t va, std::span<std::byte> dst);
     bool write(std::uint64_t va, std::span<const std::byte> src);
 
@@ -40,7 +39,7 @@ class ClientMemory {
     pid_t pid_;  ///< what the client says; the memory is always the descriptor's
     std::shared_ptr<Account> account_;
     Charge descriptor_;
-    UniqueFd mem_;  ///< of procfs, so that close() does not block
+    UniqueFd mem_;  ///< a procfs descriptor, so close() does not block
 };
 
 }  // namespace dingo::uverbs

@@ -14,38 +14,39 @@ struct dingo_ring_map;  // dingo-abi.h
 
 namespace dingo::uverbs {
 
-/// Memory of one queue of a context, zeroed, and what the context calls it. The card reaches it
-/// from attach() on.
+/// Zeroed memory of one queue of a context, with its mmap() offset. The card can access it from
+/// attach() on.
 class ClientQueue {
   public:
-    /// ErrnoError(ENOMEM).
+    /// Throws ErrnoError(ENOMEM).
     ClientQueue(Context& context, std::size_t bytes);
     ~ClientQueue();
     ClientQueue(const ClientQueue&) = delete;
     ClientQueue& operator=(const ClientQueue&) = delete;
 
-    /// In one visit with what tells the card of the queue, or that it is gone. ErrnoError(ENOMEM).
+    /// Called in the same visit that tells the card of the queue, or of its end. Throws
+    /// ErrnoError(ENOMEM).
     void attach();
     void detach();
-    /// The ring as the card's commands describe it, once attached.
+    /// The ring in the format of the card's commands, after attach().
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = address_;
         return mem;
     }
-    /// Tells the client where it is.
+    /// Returns the description for the client.
     [[nodiscard]] dingo_ring_map map(const Doorbell& doorbell, unsigned log_size,
                                      unsigned log_stride) const;
-    /// Where it is: of a file that stays the context's.
+    /// Location in a file that belongs to the context.
     [[nodiscard]] int fd() const { return memory_.fd(); }
     [[nodiscard]] std::uint64_t file_offset() const { return memory_.offset(); }
-    /// From now on nobody can map it; existing mappings stay.
+    /// The queue cannot be mapped any more; existing mappings stay.
     void withdraw() { context_.withdraw(std::exchange(offset_, 0)); }
 
   private:
     Context& context_;
     QueueSlabs::Piece memory_;
-    std::uint64_t address_ = 0;  ///< on the bus; 0: not there
+    std::uint64_t address_ = 0;  ///< on the bus; 0: not attached
     std::uint64_t offset_;       ///< for mmap()
 };
 

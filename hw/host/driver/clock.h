@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which time of day it is by the card's clock: measured again and again, and published for clients
-// that want time stamps as CLOCK_REALTIME (dingo-abi.h: struct dingo_clock_page).
+// Relates the card's clock to the time of day: measures periodically and publishes the result for
+// clients that want time stamps as CLOCK_REALTIME (dingo-abi.h: struct dingo_clock_page).
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@ class Clock {
   public:
     explicit Clock(StatusPage& page) : page_(page) { measure(); }
 
-    /// After a round of the card at `now`: measures when the last time is a while ago.
-    /// Any thread may.
+    /// Called after a round of the card at `now`: measures if the last measurement is old.
+    /// Thread-safe.
     void poll(Nanoseconds now) {
         if (now >= next_.load(std::memory_order_relaxed) &&
             !measures_.exchange(true, std::memory_order_acquire)) {
@@ -27,14 +27,15 @@ class Clock {
     }
 
   private:
-    /// CLOCK_MONOTONIC is slewed with CLOCK_REALTIME. They drift apart only when the time is set,
-    /// and this is how late that is noticed.
+    /// CLOCK_MONOTONIC is slewed like CLOCK_REALTIME. They diverge only when the time is set, which
+    /// is noticed after at most this period.
     static constexpr Nanoseconds kEvery = 500'000'000;
     void measure();
 
     StatusPage& page_;
     std::atomic<Nanoseconds> next_ = kEvery;
-    /// A thread does. It may be stopped there for long, and the page has one writer at a time.
+    /// Set while a thread measures. The thread may be descheduled for long, and the page may have
+    /// only one writer.
     std::atomic<bool> measures_ = false;
 };
 

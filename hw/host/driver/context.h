@@ -21,8 +21,8 @@ class FarWatch;
 /// A process's open device: doorbell pages, queue memory and what it may mmap.
 class Context {
   public:
-    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor comes as Udata::Fd. The
-    /// descriptors that the context has are charged to `account`.
+    /// udata: dingo_alloc_ucontext_req and _resp; the kick descriptor is returned as Udata::Fd.
+    /// Descriptors of the context are charged to `account`.
     Context(Driver& driver, Udata& udata, const std::shared_ptr<Account>& account = nullptr,
             const ShareOwner& owner = {});
     Context(const Context&) = delete;
@@ -32,39 +32,41 @@ class Context {
         UniqueFd fd;
         std::uint64_t offset = 0;
     };
-    /// For an offset that an answer gave out. ErrnoError(EINVAL): unknown, or another length.
+    /// Looks up an offset from an earlier answer. Throws ErrnoError(EINVAL) if it is unknown or has
+    /// another length.
     Mapping mmap(std::uint64_t offset, std::uint64_t length);
 
     /// For a process that imports the context: dingo_alloc_ucontext_resp, with a kick descriptor of
     /// its own.
     void describe(Udata& udata) const;
 
-    /// Readable when the client kicked.
+    /// Readable after the client has kicked.
     [[nodiscard]] int kick_fd() const { return kick_.fd(); }
     /// Called by the card's thread when kick_fd() is readable.
     void kicked() { kick_.kicked(); }
 
-    // For the objects that are made in it.
+    // Used by the objects of the context.
 
     [[nodiscard]] Driver& driver() const { return driver_; }
     /// The share of CREATE_QP.
     [[nodiscard]] std::uint32_t share() const { return share_ ? share_->get() : 0; }
-    /// `watched`: pages of their own for slots that the card watches, as a GPU gets them whole.
+    /// With `watched`, slots are on separate pages: the card watches them, and a GPU gets whole
+    /// pages.
     [[nodiscard]] DoorbellSpace& doorbells(bool watched = false) {
         return watched ? watched_doorbells_ : doorbells_;
     }
     [[nodiscard]] QueueSlabs& queue_memory() { return queues_; }
-    /// Lets the client map `length` bytes of `fd`, which stays the caller's, from file_offset on.
-    /// Returns an offset for mmap() that nobody had before.
+    /// Allows the client to map `length` bytes of `fd`, owned by the caller, from file_offset on.
+    /// Returns an mmap() offset that was never used before.
     std::uint64_t publish(int fd, std::uint64_t length, std::uint64_t file_offset = 0);
-    /// From now on nobody can map it; existing mappings stay.
+    /// The offset cannot be mapped any more; existing mappings stay.
     void withdraw(std::uint64_t offset) { mappings_.erase(offset); }
     /// Offsets that can be mapped now.
     [[nodiscard]] std::size_t published() const { return mappings_.size(); }
 
   private:
     struct Entry {
-        int fd = -1;  ///< the owner's
+        int fd = -1;  ///< owned by the publisher
         std::uint64_t length = 0;
         std::uint64_t file_offset = 0;
     };

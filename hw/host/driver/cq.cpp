@@ -15,8 +15,8 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kMinLogCq = 2;
-/// The smallest ring fills one page, which it takes anyway. So the client reports every 16th
-/// completion instead of each.
+/// The smallest ring fills one page, which is allocated anyway. So the client needs to ring the
+/// doorbell only for every 16th completion.
 constexpr unsigned kMinLogRing = 7;
 constexpr unsigned kLogEntry = 5;
 static_assert(1U << kLogEntry == DINGO_CQE_SIZE);

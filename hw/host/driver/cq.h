@@ -19,7 +19,8 @@ class Driver;
 /// A completion queue.
 class Cq {
   public:
-    /// dingo_create_cq_req and _resp. cqe: entries asked for; entries(): usable ones.
+    /// dingo_create_cq_req and _resp. `cqe` is the number of entries requested; entries() returns
+    /// the usable ones.
     Cq(Driver& driver, Context& context, std::uint32_t cqe, std::uint32_t comp_vector,
        std::uint32_t flags, CqListener& listener, Udata& udata);
     ~Cq();
@@ -31,17 +32,17 @@ class Cq {
     /// Receiver of this CQ's events.
     [[nodiscard]] CqListener& listener() const { return listener_; }
     void resize(std::uint32_t cqe, Udata& udata);  ///< dingo_resize_cq_resp
-    /// When an event is due, the card waits for `count` completions (0: for no number), `period`
-    /// microseconds at most; 0: it does not wait.
+    /// Moderates events: the card delays an event until `count` completions (0: no limit), but at
+    /// most `period` microseconds; 0: no delay.
     void moderate(std::uint16_t count, std::uint16_t period);
 
   private:
     struct Size {
         unsigned log_ring;
-        std::uint32_t promised;  ///< entries that the client is told: what the smallest ring holds
-        bool watched = false;    ///< its doorbell is
+        std::uint32_t promised;  ///< entries reported to the client: what the smallest ring holds
+        bool watched = false;    ///< the card watches its doorbell
     };
-    /// ErrnoError(EINVAL): no ring holds so many entries.
+    /// Throws ErrnoError(EINVAL) if no ring holds that many entries.
     static Size size_for(const Driver& driver, std::uint32_t cqe);
     static Size checked_size(Driver& driver, std::uint32_t cqe, std::uint32_t comp_vector,
                              std::uint32_t flags, const Udata& udata);
@@ -52,7 +53,8 @@ class Cq {
     Size size_;
     Doorbell doorbell_;
     std::unique_ptr<ClientQueue> queue_;
-    /// Left by resize(): the client takes what is in it until it resizes again (dingo-abi.h).
+    /// The ring before the last resize(): the client consumes its entries until it resizes again
+    /// (dingo-abi.h).
     std::unique_ptr<ClientQueue> old_queue_;
     TableEntry<CqTable> number_;
     std::optional<CardObject> on_card_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What dingo_query_device() and dingo_query_port() of kmod answer, from the card's limits.
+// Attributes as returned by kmod's dingo_query_device() and dingo_query_port(), from the card's
+// limits.
 #pragma once
 
 #include <cstdint>

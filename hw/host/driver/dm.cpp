@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Device memory: one file for each piece, so that a client that maps its own reaches nobody else's.
+// Device memory: one file per allocation, so that a client can map only its own.
 #include "host/driver/dm.h"
 
 #include <cerrno>
@@ -33,7 +33,7 @@ DmBudget::Share::Share(DmBudget& budget, std::uint64_t bytes)
     budget_.used_ += taken_;
 }
 
-// The share comes first: what is not free must not be tried.
+// The share is taken first: memory that is not free must not be allocated.
 Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
     : share_(checked_budget(driver, length, log_alignment), length),
       context_(context),

@@ -13,7 +13,7 @@ namespace dingo::uverbs {
 
 class Driver;
 
-/// The card's device memory: how much there is, and how much is taken.
+/// The card's device memory: total and used bytes.
 class DmBudget {
   public:
     explicit DmBudget(std::uint64_t bytes) : total_(bytes) {}
@@ -23,7 +23,7 @@ class DmBudget {
     /// A share, in whole pages.
     class Share {
       public:
-        /// ErrnoError(ENOMEM) when `bytes` are not free.
+        /// Throws ErrnoError(ENOMEM) if `bytes` are not free.
         Share(DmBudget& budget, std::uint64_t bytes);
         ~Share() { budget_.used_ -= taken_; }
         Share(const Share&) = delete;
@@ -42,17 +42,17 @@ class DmBudget {
 /// Device memory: pages of the card's process.
 class Dm {
   public:
-    /// ErrnoError: EOPNOTSUPP when the card has none, EINVAL for length 0 or an alignment above a
-    /// page, ENOMEM when so much is not free.
+    /// Throws ErrnoError: EOPNOTSUPP if the card has none, EINVAL for length 0 or an alignment
+    /// above a page, ENOMEM if not enough is free.
     Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment);
     ~Dm() { context_.withdraw(offset_); }
     Dm(const Dm&) = delete;
     Dm& operator=(const Dm&) = delete;
 
     [[nodiscard]] std::uint64_t length() const { return length_; }
-    /// Where the client maps it.
+    /// Returns the description for the client's mmap().
     [[nodiscard]] dingo_dm_resp describe() const;
-    /// For regions: the card may reach it for longer than the client has it.
+    /// For regions, as the card may access the memory for longer than the client has it.
     [[nodiscard]] const std::shared_ptr<const QueueMemory>& memory() const { return memory_; }
 
   private:

@@ -66,7 +66,7 @@ DoorbellPage::DoorbellPage(DoorbellPages& pages, const std::shared_ptr<Account>&
     }
 }
 
-// Puts the card's own page back: it was never given to a client and is zero.
+// Maps the card's own page again, which no client ever had and which is zero.
 DoorbellPage::~DoorbellPage() {
     LocalCard& card = pages_.card();
     card.gate()->run([&] {

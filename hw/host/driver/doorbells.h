@@ -19,13 +19,13 @@
 
 namespace dingo::uverbs {
 
-/// Numbers of the card's pages.
+/// Allocates the numbers of the card's pages.
 class DoorbellPages {
   public:
     explicit DoorbellPages(LocalCard& card);
 
     [[nodiscard]] LocalCard& card() { return card_; }
-    /// ErrnoError(ENOMEM).
+    /// Throws ErrnoError(ENOMEM).
     std::uint32_t take();
     void give_back(std::uint32_t page);
     [[nodiscard]] std::size_t in_use() const { return ids_.in_use(); }
@@ -44,10 +44,10 @@ class DoorbellPage {
 
     [[nodiscard]] std::uint32_t index() const { return index_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// First free slot after `after`; DINGO_DB_SLOTS when there is none.
+    /// Returns the first free slot after `after`, or DINGO_DB_SLOTS if there is none.
     [[nodiscard]] std::uint32_t free_slot(std::uint32_t after = DINGO_DB_FIRST_SLOT - 1) const;
 
-    std::uint64_t mmap_offset = 0;  ///< what its context calls it; 0: nothing yet
+    std::uint64_t mmap_offset = 0;  ///< mmap() offset in its context; 0: not published
 
   private:
     friend class Doorbell;
@@ -58,7 +58,7 @@ class DoorbellPage {
     std::bitset<DINGO_DB_SLOTS> used_;
 };
 
-/// A ring's slot; cleared and free again when this goes.
+/// The slot of a ring; cleared and freed by the destructor.
 class Doorbell {
   public:
     Doorbell() = default;
@@ -76,10 +76,10 @@ class Doorbell {
 
     [[nodiscard]] DoorbellPage& page() const { return *page_; }
     [[nodiscard]] std::uint32_t slot() const { return slot_; }
-    /// Takes the value away, before the slot gets another owner or its QP is reset: the scanner
-    /// sees that by the next command, as each looks at all doorbells first.
+    /// Clears the value before the slot gets another owner or its QP is reset. The scanner notices
+    /// that with the next command, as each command scans all doorbells first.
     void clear();
-    /// Its writer stores the slot and does no more: the card watches it as long as this lives.
+    /// Makes the card watch the slot until it is released: its writer only stores the value.
     void watch() {
         set_watch(true);
         watched_ = true;
@@ -93,7 +93,7 @@ class Doorbell {
     bool watched_ = false;
 };
 
-/// The pages of one context. More are taken as they fill up; all go with it.
+/// The doorbell pages of one context. Pages are added as needed and freed together.
 class DoorbellSpace {
   public:
     /// `kick` is the client's for all of them, and outlives this. Their descriptors are charged to
@@ -102,7 +102,7 @@ class DoorbellSpace {
         : pages_(pages), kick_(kick), account_(std::move(account)) {}
 
     Doorbell take();
-    /// Two slots of one page: a QP names only one.
+    /// Returns two slots of one page, as a QP refers to a single page.
     std::pair<Doorbell, Doorbell> take_pair();
     [[nodiscard]] const std::vector<std::unique_ptr<DoorbellPage>>& pages() const { return list_; }
 

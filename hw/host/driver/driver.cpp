@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The driver's life: bringing the card up, its port and addresses, events.
+// Start of the driver: initialization of the card, its port and addresses; events.
 #include "host/driver/driver.h"
 
 #include <fmt/format.h>
@@ -114,7 +114,7 @@ void Driver::start_port(const std::vector<Prefix>& prefixes) {
     }
 }
 
-// Numbers of objects that are gone by now are ignored: the card wrote the event before.
+// Numbers of objects that no longer exist are ignored: the card wrote the event earlier.
 void Driver::dispatch(const dingo_eqe& event) {
     const std::uint32_t id = event.id;
     switch (event.kind) {

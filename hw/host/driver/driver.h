@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The driver of a kernel-less card: to hw/host/uverbs what dingo.ko is to ib_core. It owns the
-// admin queue, the event queues, queue memory, doorbell pages, numbers and keys, and speaks to the
+// The driver of a kernel-less card: for hw/host/uverbs what dingo.ko is for ib_core. It owns the
+// admin queue, the event queues, queue memory, doorbell pages, numbers and keys, and accesses the
 // engine only through the contract: registers, admin commands, doorbells.
 //
-// Everything but the HostPort, pending() and set_crowded() is called by one thread at a time, which
-// need not be the card's (docs/reference/threads.md). Failures are ErrnoError with the errno that
-// dingo.ko returns in the same case. Destructors of objects cannot fail: they destroy on the card
-// first, then free. Objects must go before what they refer to (the front end counts references).
+// Everything but the HostPort, pending() and set_crowded() is called by one thread at a time, not
+// necessarily the card's (docs/reference/threads.md). Failures are ErrnoError with the errno of
+// dingo.ko. Destructors of objects cannot fail: they first destroy on the card, then free. Objects
+// must be destroyed before those that they refer to (the front end counts references).
 #pragma once
 
 #include <atomic>
@@ -53,8 +53,8 @@ using Counters = std::vector<std::pair<std::string, std::uint64_t>>;
 struct DriverConfig {
     std::string ib_name = "dingo0";
     std::vector<std::string>
-        addresses;             ///< "10.77.0.1/24", "fd77::1/64"; link-local comes by itself
-    std::uint32_t mtu = 9000;  ///< of the port's Ethernet, bytes
+        addresses;             ///< "10.77.0.1/24", "fd77::1/64"; the link-local address is added
+    std::uint32_t mtu = 9000;  ///< Ethernet MTU of the port in bytes
     std::uint64_t device_memory = 16U << 20;  ///< bytes for ibv_alloc_dm(), whole pages; 0: none
 };
 
@@ -65,20 +65,21 @@ class Driver final : public HostPort {
     Driver(const Driver&) = delete;
     Driver& operator=(const Driver&) = delete;
 
-    /// The engine needs its HostPort to be made, so the card comes later. Brings the card up:
-    /// reset, admin queue, event queues, port, GIDs. Throws std::runtime_error for the user.
+    /// Initializes the card: reset, admin queue, event queues, port, GIDs. Separate from the
+    /// constructor, as the engine's constructor needs the HostPort. Throws std::runtime_error with
+    /// a text for the user.
     void start(LocalCard& card);
 
-    /// After every Card::poll(), or when pending() says so: delivers events, retries neighbours.
-    /// True: something was done.
+    /// Delivers events and retries neighbours. Called after every Card::poll(), or when pending()
+    /// returns true. Returns true if it did something.
     bool poll(Nanoseconds now);
-    /// For the card's thread, after each round: poll() has something to do.
+    /// Returns true if poll() has work. Called by the card's thread after each round.
     [[nodiscard]] bool pending(Nanoseconds now);
-    /// The part of poll() that programs wait for: events. By any thread, while no other one uses
-    /// the driver. True: there is more for poll() or for the services.
+    /// Does the part of poll() for which programs wait: events. Called by any thread while no other
+    /// one uses the driver. Returns true if work is left for poll() or the services.
     bool deliver();
     [[nodiscard]] Nanoseconds next_deadline() const;
-    /// The card lacks processor time, or has enough again: told to polling clients.
+    /// Tells polling clients whether the card lacks processor time.
     void set_crowded(bool crowded);
 
     /// Any port or device event (enum ibv_event_type: PORT_ACTIVE, PORT_ERR, DEVICE_FATAL,
@@ -91,33 +92,33 @@ class Driver final : public HostPort {
     /// The compute kernels: dingo_query_device_resp.
     void query_compute(Udata& udata);
     [[nodiscard]] PortAttr query_port();
-    /// The port's enum ibv_mtu, which the host chose: the card is not asked.
+    /// The port's enum ibv_mtu, determined by the host without asking the card.
     [[nodiscard]] PortMtu mtu() const;
-    /// Indexes of the GID table.
+    /// Number of entries in the GID table.
     [[nodiscard]] std::uint32_t gid_table_size() const;
-    /// Completion event queues: Cq's comp_vector is less.
+    /// Number of completion event queues, the limit for Cq's comp_vector.
     [[nodiscard]] std::uint32_t num_comp_vectors() const { return eqs_->comp_vectors(); }
     [[nodiscard]] const std::vector<GidEntry>& gids() const { return gids_->entries(); }
     [[nodiscard]] std::uint64_t clock_ns() const;  ///< register CLOCK
     /// For ibv_create_ah: dingo_create_ah_resp. NotYet as Qp::modify.
     void create_ah(const AhAttr& attr, Udata& udata);
-    /// Finds out how `gid` is reached. NotYet while it is asked for; ErrnoError: ENETUNREACH,
-    /// ENOBUFS.
+    /// Resolves the MAC address of `gid`. Throws NotYet while it is being resolved; ErrnoError:
+    /// ENETUNREACH, ENOBUFS.
     void resolve(const Gid& gid);
-    /// `waiter` is told, in a poll(), when what ended with this NotYet can be done again.
+    /// Calls `waiter`, in a poll(), when the call that threw this NotYet can be repeated.
     void await(const NotYet& what, Waiter& waiter) {
         neighbours_->await(packet::Gid{what.neighbour()}, waiter);
     }
-    /// The same for what ended with a NotSent.
+    /// The same for a call that threw NotSent.
     void await(const NotSent& what, Waiter& waiter) { last_sends_->await(what, waiter); }
 
-    /// Counters by hw_counters name, in contract order; and one QP's.
+    /// Counters of the card, or of one QP, by hw_counters name in contract order.
     Counters card_counters();
     Counters qp_counters(std::uint32_t qpn);
-    /// Adds what the card does not see of them; with a QPN, of that QP.
+    /// Adds traffic that the card does not see to the counters, with a QPN to those of that QP.
     std::function<void(Counters& counters, std::optional<std::uint32_t> qpn)> on_counters;
 
-    /// Completions that QPs had before they were destroyed. `count_gone`: the QP is about to be.
+    /// Completions of QPs that were destroyed. Call count_gone() before a QP is destroyed.
     [[nodiscard]] std::uint64_t messages_of_gone() const { return messages_of_gone_; }
     void count_gone(std::uint32_t qpn);
 
@@ -133,12 +134,12 @@ class Driver final : public HostPort {
     bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
                     std::uint64_t& before) override;
     std::byte* dma_pointer(std::uint64_t addr, std::size_t len) override;
-    /// A region's mapping goes after its DESTROY_MR.
+    /// A region's mapping is removed after its DESTROY_MR.
     [[nodiscard]] bool pointers_last() const override { return true; }
     void raise_msix(unsigned vector) override;
     FarMemory* far_memory() override { return &far_; }
 
-    // What the driver's objects are made with: after start(), by the files of this folder only.
+    // Used after start() by the driver's objects, in this folder only.
 
     [[nodiscard]] const Capabilities& capabilities() const { return caps_; }
     [[nodiscard]] LocalCard& card() { return *card_; }
@@ -149,7 +150,7 @@ class Driver final : public HostPort {
     [[nodiscard]] std::shared_ptr<FarWatch> watch_far();
     [[nodiscard]] EventQueues& event_queues() { return *eqs_; }
     [[nodiscard]] DoorbellPages& doorbell_pages() { return *doorbells_; }
-    /// Null where the card has none.
+    /// Null if the card has no shares.
     [[nodiscard]] Shares::Share share_of(const ShareOwner& owner) {
         return caps_.has(DINGO_CAP_SHARES) ? shares_->of(owner) : nullptr;
     }
@@ -163,14 +164,14 @@ class Driver final : public HostPort {
     [[nodiscard]] CqTable& cqs() { return cqs_; }
     [[nodiscard]] QpTable& qps() { return qps_; }
     [[nodiscard]] SrqTable& srqs() { return srqs_; }
-    /// Keeps memory of an object that the card failed to destroy: as long as the driver lives no
-    /// other object gets its bus addresses.
+    /// Keeps memory of an object that the card failed to destroy, so that no other object gets its
+    /// bus addresses during the driver's lifetime.
     void keep(std::shared_ptr<const void> memory) {
         if (memory) {
             kept_.push_back(std::move(memory));
         }
     }
-    /// The CQN that is kept for the GSI QP: cqs() does not give it out.
+    /// CQN reserved for the GSI QP, not allocated by cqs().
     [[nodiscard]] std::uint32_t gsi_cqn() const { return static_cast<std::uint32_t>(cqs_.size()); }
 
   private:
@@ -198,9 +199,9 @@ class Driver final : public HostPort {
     std::optional<Neighbours> neighbours_;
     std::optional<LastSends> last_sends_;
     std::optional<TapQueue> tapped_;          ///< frames on their way to neighbours_
-    std::atomic<std::uint64_t> vectors_ = 0;  ///< raised and not yet looked at
+    std::atomic<std::uint64_t> vectors_ = 0;  ///< raised and not yet processed
     bool gsi_event_ = false;                  ///< completions of the GSI QP were reported
-    /// Came and wait for poll(): files change with them, which may take long.
+    /// Received, to be handled by poll(): they change files, which may take long.
     std::vector<int> port_events_;
     bool told_fatal_ = false;
 

@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kMinLogEq = 6;
-/// More events than this wait on the card (counter eq_overflow): none is lost.
+/// Further events wait on the card (counter eq_overflow), so none is lost.
 constexpr unsigned kMaxLogEq = 14;
 
 unsigned log_for(std::uint64_t events, const dingo_limits& limits) {

@@ -16,7 +16,7 @@ namespace dingo::uverbs {
 
 class EventQueues {
   public:
-    /// Creates them on the card and arms them. ErrnoError.
+    /// Creates the queues on the card and arms them. Throws ErrnoError.
     EventQueues(LocalCard& card, AdminQueue& admin, BusMap& bus, const dingo_limits& limits);
 
     [[nodiscard]] unsigned comp_vectors() const { return static_cast<unsigned>(eqs_.size() - 1); }
@@ -24,8 +24,8 @@ class EventQueues {
         return eqs_[comp_vector + 1].number;
     }
 
-    /// Takes the events of the queues whose bit is set in `vectors` and hands them out; true when
-    /// there was one.
+    /// Processes the events of the queues whose bit is set in `vectors`. Returns true if there was
+    /// one.
     bool poll(std::uint64_t vectors, const std::function<void(const dingo_eqe&)>& dispatch);
 
   private:
@@ -40,7 +40,7 @@ class EventQueues {
     void ring(const Queue& eq, bool arm);
 
     LocalCard& card_;
-    std::vector<Queue> eqs_;  ///< by number, which is the vector
+    std::vector<Queue> eqs_;  ///< indexed by number, which equals the vector
 };
 
 }  // namespace dingo::uverbs

@@ -19,8 +19,7 @@ class FarBufferPool {
     virtual void give_back(std::byte* at) noexcept = 0;
 };
 
-/// Data of an access: on the heap, in a pool, or memory that something else holds. New bytes are
-/// not cleared: the caller that makes room writes them.
+/// Data of an access: on the heap, in a pool, or held memory. New bytes are not initialized.
 class FarBuffer {
   public:
     FarBuffer() = default;
@@ -47,11 +46,11 @@ class FarBuffer {
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::size_t capacity() const { return capacity_; }
-    /// A copy engine may read it.
+    /// Returns true if a copy engine can read the buffer.
     [[nodiscard]] bool is_pinned() const {
         return at_.get_deleter().pool != nullptr || at_.get_deleter().pinned;
     }
-    /// What keeps it; null: it is this buffer's own.
+    /// Owner of the memory; null: this buffer.
     [[nodiscard]] const Held& held() const { return at_.get_deleter().held; }
     /// Adds the `bytes` that follow in the held memory.
     void extend(std::size_t bytes) { capacity_ = size_ += bytes; }

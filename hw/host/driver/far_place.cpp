@@ -15,7 +15,7 @@ std::shared_ptr<std::mutex> atomics_of(pid_t pid) {
     static std::mutex mutex;
     static std::map<pid_t, std::weak_ptr<std::mutex>> processes;
     if (pid <= 0) {
-        return std::make_shared<std::mutex>();  // not known here: it may be anybody
+        return std::make_shared<std::mutex>();  // unknown process
     }
     const std::scoped_lock lock(mutex);
     std::erase_if(processes, [](const auto& entry) { return entry.second.expired(); });
@@ -61,7 +61,7 @@ bool FarPlace::write(std::uint64_t offset, std::span<const std::byte> src) {
     return accessed([&] { return do_write(offset, src); });
 }
 
-// Atomic against all others that the mover makes, and those that take the same lock.
+// Atomic with respect to other accesses of the mover and to holders of the same lock.
 bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
                       std::uint64_t& before) {
     return accessed([&] {

@@ -21,7 +21,7 @@ struct FarAccess;
 
 class FarPlace {
   public:
-    /// `fetcher` makes the accesses that fetch ahead; null: `mover` does.
+    /// `fetcher` executes prefetches; null: `mover` does.
     explicit FarPlace(std::shared_ptr<Mover> mover, std::shared_ptr<Mover> fetcher = nullptr)
         : mover_(std::move(mover)), fetcher_(fetcher != nullptr ? std::move(fetcher) : mover_) {}
     virtual ~FarPlace() = default;
@@ -32,47 +32,47 @@ class FarPlace {
     /// The mover of reads that need no order with other accesses.
     [[nodiscard]] const std::shared_ptr<Mover>& fetcher() const { return fetcher_; }
 
-    // By the mover's thread, or the fetcher's. `offset` in the window; false: bus error.
+    // Called by the mover's or the fetcher's thread. `offset` is in the window. They return false
+    // for a bus error.
     bool read(std::uint64_t offset, std::span<std::byte> dst);
     bool write(std::uint64_t offset, std::span<const std::byte> src);
-    /// `before` = what the 8 bytes were.
+    /// Sets `before` to the previous value of the 8 bytes.
     bool atomic(std::uint64_t offset, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// Returns a buffer for an access of `bytes`, or a larger one. Any thread.
+    /// Returns a buffer of at least `bytes`. Thread-safe.
     [[nodiscard]] virtual FarBuffer buffer(std::size_t bytes) { return FarBuffer(bytes); }
-    /// Whether enough buffers of this size are left to fetch data that nobody waits for yet. Any
-    /// thread.
+    /// Returns true if enough buffers of this size are left to prefetch. Thread-safe.
     [[nodiscard]] virtual bool has_buffers(std::size_t /*bytes*/) const { return true; }
-    /// Those buffers may be lent to other cards.
+    /// Returns true if the buffers may be lent to other cards.
     [[nodiscard]] virtual bool lends() const { return false; }
-    /// Reads and writes that may be on their way at once, of all places of the mover, and as many
-    /// of the fetcher. Reads are made in the order in which they were started, and so are writes; a
-    /// read may pass a write.
+    /// Maximum number of reads and writes in flight for all places of the mover, and the same
+    /// number for the fetcher. Reads complete in the order of their start, and so do writes; a read
+    /// may pass a write.
     [[nodiscard]] virtual unsigned depth() const { return 1; }
-    /// Whether start() takes it.
+    /// Returns true if start() accepts the access.
     [[nodiscard]] virtual bool can_start(const FarAccess& /*access*/) const { return false; }
-    /// Starts a read or a write. False: bus error, and it is over.
+    /// Starts a read or a write. Returns false for a bus error; then the access has ended.
     bool start(FarAccess& access);
-    /// Waits for `access`, the oldest of its kind that was started. False: bus error.
+    /// Waits for `access`, the oldest of its kind that was started. Returns false for a bus error.
     bool finish(const FarAccess& access);
-    /// finish() would not wait.
+    /// Returns true if finish() would not wait.
     [[nodiscard]] bool is_done(const FarAccess& access) const { return do_is_done(access); }
 
-    /// By any other thread: from now on all accesses are bus errors. Waits for those that are
-    /// being made, as long as FarRoom lets it.
+    /// Makes all further accesses bus errors. Waits for those being executed, as long as FarRoom
+    /// allows. Called by another thread.
     void close();
 
   protected:
     virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
     virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
-    /// Held while an atomic reads and writes, if movers of others reach the same memory.
+    /// Locks atomics if movers of others access the same memory.
     [[nodiscard]] virtual std::unique_lock<std::mutex> lock_atomics() { return {}; }
     virtual bool do_start(FarAccess& /*access*/) { return false; }
     [[nodiscard]] virtual bool do_is_done(const FarAccess& /*access*/) const { return true; }
     virtual bool do_finish(const FarAccess& /*access*/) { return false; }
 
   private:
-    /// False: it is closed.
+    /// Returns false if the place is closed.
     bool begin();
     void end();
     template <typename Access>
@@ -83,13 +83,13 @@ class FarPlace {
     std::mutex mutex_;
     std::condition_variable ended_;
     bool closed_ = false;
-    unsigned busy_ = 0;  ///< accesses that are being made
+    unsigned busy_ = 0;  ///< accesses being executed
 };
 
-/// Memory of a client that is not, or only in part, mapped here.
+/// Memory of a client that is not mapped here, or only in part.
 class FarWindow final : public FarPlace {
   public:
-    /// What is mapped stays so until close() has returned.
+    /// Mapped memory must stay mapped until close() has returned.
     FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory);
 
   private:

@@ -159,7 +159,7 @@ Access FarReads::read(std::uint64_t message, std::uint64_t addr, std::span<std::
         }
         at += bytes;
     }
-    // What follows is on its way while this is sent.
+    // The following pieces are fetched while this one is sent.
     fetch_ahead(at, addr + ahead, fetch);
     if (access == Access::kDone) {
         drop_used();

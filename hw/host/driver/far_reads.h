@@ -17,7 +17,7 @@ namespace dingo::uverbs {
 
 class Mover;
 
-/// Bytes of far memory that are fetched or have been.
+/// Bytes of far memory that are or were fetched.
 struct FetchedPiece final : HeldMemory {
     enum class State : std::uint8_t { kFetching, kHere, kFailed };
 
@@ -25,9 +25,9 @@ struct FetchedPiece final : HeldMemory {
 
     std::uint64_t addr = 0;
     std::uint64_t length = 0;
-    FarBuffer bytes;             ///< the mover's while kFetching
-    std::shared_ptr<void> room;  ///< what it takes of the mover's; null: it has only what is needed
-    std::shared_ptr<const Mover> mover;  ///< fetches it
+    FarBuffer bytes;                     ///< the mover's while kFetching
+    std::shared_ptr<void> room;          ///< share of the mover's room; null: only bytes wanted now
+    std::shared_ptr<const Mover> mover;  ///< executes the fetch
     bool used = false;                   ///< its last byte was read
     std::atomic<State> state = State::kFetching;
 };
@@ -46,22 +46,23 @@ class FarReads {
     static constexpr std::uint64_t kPacket = 4 << 10;
     static constexpr std::uint64_t kMostWithoutRoom = 4 * kPacket;
 
-    /// Starts to fetch a piece, of which `least` bytes are wanted now: when there is no room it may
-    /// become that short. false: not now.
+    /// Starts to fetch a piece of which `least` bytes are needed now; without room the piece may be
+    /// shortened to that. Returns false if it cannot be fetched now.
     using Fetch =
         std::function<bool(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least)>;
 
     /// As FarMemory::read(); `fetch` fetches what is missing.
     FarMemory::Access read(std::uint64_t message, std::uint64_t addr, std::span<std::byte> dst,
                            std::uint64_t ahead, const Fetch& fetch);
-    /// Where bytes are that read() would copy, all of one piece. False: read() is to be asked.
+    /// Sets `where` to the bytes that read() would copy, if they are in one piece. Returns false if
+    /// read() must be called.
     bool refer(std::uint64_t message, std::uint64_t addr, std::size_t bytes, std::uint64_t ahead,
                Elsewhere& where, const Fetch& fetch);
-    /// As FarMemory::prefetch(). Of a long message it fetches the first piece only.
+    /// As FarMemory::prefetch(); for a long message only the first piece is fetched.
     bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes,
                   const Fetch& fetch);
     [[nodiscard]] bool is_fetching() const;
-    /// Ends the fetches under way for which `which` is true: their data will not come.
+    /// Fails the fetches in progress for which `which` returns true: their data will not arrive.
     void fail(const std::function<bool(const FetchedPiece& piece)>& which);
 
   private:
@@ -71,17 +72,18 @@ class FarReads {
         std::vector<std::shared_ptr<FetchedPiece>> pieces;
     };
 
-    /// nullptr: no piece has it.
+    /// Returns nullptr if no piece contains the address.
     const std::shared_ptr<FetchedPiece>* find(std::uint64_t addr);
     void begin(std::uint64_t message);
-    /// The oldest message that comes is not one any more.
+    /// Removes the oldest future message and returns its pieces.
     std::vector<std::shared_ptr<FetchedPiece>> take_coming();
     /// Fetches the next pieces of [at, all).
     void fetch_ahead(std::uint64_t at, std::uint64_t all, const Fetch& fetch);
-    /// A piece that begins at `addr`. nullptr: it cannot be fetched now.
+    /// Returns a piece that begins at `addr`, or nullptr if it cannot be fetched now.
     const std::shared_ptr<FetchedPiece>* start(std::uint64_t addr, std::uint64_t ahead,
                                                std::uint64_t least, const Fetch& fetch);
-    /// A retransmission fetches again what was sent. Small pieces stay: a packet may have many.
+    /// Drops pieces that were sent; a retransmission fetches them again. Small pieces stay, as a
+    /// packet may need many.
     void drop_used();
 
     std::uint64_t message_ = 0;

@@ -18,17 +18,18 @@ namespace {
 
 /// Bytes of one stream that may wait for other movers.
 constexpr std::size_t kMostHeld = std::size_t{8} << 20;
-/// Bytes that go to near memory in one look at a stream, or one access: the data thread does not
-/// stop for all that was held.
+/// Maximum bytes moved to near memory in one call, or one access: the data thread must not stop for
+/// everything that was held.
 constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
-/// How often QPs that wait are run although no access ended: one access may take too long.
+/// Period at which waiting QPs are run even if no access has ended, as one access may take too
+/// long.
 constexpr Nanoseconds kLookEvery = 100'000'000;
 constexpr Nanoseconds kLongestWait = 20'000'000;
 constexpr Nanoseconds kWaitShare = 10;
 
 }  // namespace
 
-/// What movers have made of a stream.
+/// What the movers have executed of a stream.
 struct FarStreams::Made {
     std::mutex mutex;
     std::uint64_t done = 0;
@@ -60,7 +61,7 @@ struct FarStreams::Shared final : FarAccessSink {
             access.data = {};  // releases what it holds before the sink is called
             Made& made = *static_cast<Made*>(access.of.get());
             const std::scoped_lock lock(made.mutex);
-            // Some that are behind one that fails were on their way with it.
+            // Later accesses may have been in flight together with the one that failed.
             made.failed |= !ok;
             made.done += made.failed ? 0 : access.count;
             if (access.kind == FarAccess::Kind::kAtomic) {
@@ -71,7 +72,7 @@ struct FarStreams::Shared final : FarAccessSink {
         tell();
     }
 
-    // `moved` does not decide: nobody clears it while nothing waits, and the next waiter may sleep.
+    // Does not depend on `moved`: it stays set while nothing waits, but the next waiter may sleep.
     void tell() {
         moved.store(true);
         if (!is_awake.exchange(true)) {
@@ -81,7 +82,7 @@ struct FarStreams::Shared final : FarAccessSink {
 
     std::shared_ptr<UniqueFd> wake;
     std::atomic<bool> moved = false;
-    /// The eventfd is readable, or its reader is about to look at `moved`.
+    /// The eventfd is readable, or its reader is about to check `moved`.
     std::atomic<bool> is_awake = false;
     std::atomic<std::uint64_t> made_count = 0;
 };
@@ -127,7 +128,7 @@ bool FarStreams::fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t
         error = true;
         return false;
     }
-    // Near memory is read without this port: it is not fetched ahead.
+    // Near memory is not prefetched, as it is read without this port.
     if (least == 0 && !bus_.is_far(piece->addr, piece->length)) {
         return false;
     }
@@ -302,7 +303,7 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data())) {
         return false;
     }
-    // Room for later writes that probably join, too: movers share the room.
+    // Also reserve room for later writes that will probably be joined: movers share the room.
     const std::shared_ptr<FarRoom>& room = place.far->mover()->room();
     RoomShare& share = s.open->room;
     if (!share.take(room, std::min(2 * size, Mover::kMostJoined) + Mover::kAccessBytes) &&
@@ -324,7 +325,7 @@ void FarStreams::flush(State& s) {
     }
     HeldAccess write = std::move(*s.open);
     s.open.reset();
-    write.room.give_back();  // its mover takes it
+    write.room.give_back();  // the mover takes its own room
     if (s.mover == write.place.far->mover() && s.held.empty() && s.mover->join(write.access)) {
         s.given += write.access.count;
         return;
@@ -336,7 +337,7 @@ void FarStreams::flush(State& s) {
     static_cast<void>(
         write.room.take(write.place.far->mover()->room(), size + Mover::kAccessBytes));
     s.held_bytes += size;
-    s.held.push_back(std::move(write));  // progress() gives it when there is room
+    s.held.push_back(std::move(write));  // progress() gives it to the mover when there is room
 }
 
 bool FarStreams::flush_if_idle(State& s) {
@@ -386,7 +387,7 @@ FarMemory::Access FarStreams::atomic(Stream stream, std::uint64_t addr, const At
     if (!place.ok) {
         return Access::kError;
     }
-    // All atomics on a word are made by the same thread, through whichever region they come.
+    // All atomics on a word are executed by the same thread, regardless of the region.
     if (!bus_.is_far(addr, kBytes)) {
         place.far = nullptr;
     }
@@ -422,7 +423,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
         }
         const std::size_t bytes = next.access.data.size();
         moved += mover == nullptr ? bytes : 0;
-        next.room.give_back();  // its own mover may be the one that it waited for
+        next.room.give_back();  // its own mover may be the one for which it waited
         if (!give(s, next)) {
             break;
         }
@@ -453,8 +454,8 @@ bool FarStreams::moved() {
     return true;
 }
 
-// A client that has its QPs end while its memory is slow takes a tenth of the thread's time at
-// most.
+// The credit limits a client that ends QPs while its memory is slow to a tenth of the thread's
+// time.
 bool FarStreams::wait() {
     flush_idle();
     const Nanoseconds begin = clock_now();

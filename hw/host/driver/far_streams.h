@@ -22,18 +22,18 @@ namespace dingo::uverbs {
 
 class FarStreams final : public FarMemory {
   public:
-    /// By the engine's thread, with the gate held, but for fd(). Throws ErrnoError.
+    /// Called by the engine's thread with the gate held, except for fd(). Throws ErrnoError.
     explicit FarStreams(BusMap& bus);
     ~FarStreams() override;
     FarStreams(const FarStreams&) = delete;
     FarStreams& operator=(const FarStreams&) = delete;
 
-    /// An eventfd that becomes readable when moved() does: for a card's thread that sleeps.
+    /// An eventfd that becomes readable when moved() would return true, for a sleeping card.
     [[nodiscard]] int fd() const { return wake_->get(); }
     /// Clears the wake-up.
     void woke();
 
-    /// Something is not made yet.
+    /// Returns true if an access has not been executed yet.
     [[nodiscard]] bool is_waiting() const;
 
     bool is_far(std::uint64_t addr, std::uint64_t len) override { return bus_.is_far(addr, len); }
@@ -60,21 +60,21 @@ class FarStreams final : public FarMemory {
   private:
     struct Shared;  ///< with the movers
     struct Made;
-    /// An access that waits for others of its stream, which another one makes.
+    /// An access that waits for earlier ones of its stream, which another mover executes.
     struct HeldAccess {
         BusMap::Place place;
         std::uint64_t addr = 0;
         FarAccess access;
-        RoomShare room;  ///< of the mover that it waits for
+        RoomShare room;  ///< of the mover for which it waits
     };
     struct State {
         std::shared_ptr<Made> made;
-        /// A write that may still grow: not given yet.
+        /// A write that may still grow and was not given to its mover yet.
         std::optional<HeldAccess> open{};
-        std::uint64_t open_behind = 0;  ///< accesses that its mover was given before it
+        std::uint64_t open_behind = 0;  ///< number of accesses given to its mover before
         bool is_listed = false;         ///< in open_
-        std::uint64_t given = 0;        ///< to movers, or made at once
-        std::shared_ptr<Mover> mover;   ///< of the newest; null: none
+        std::uint64_t given = 0;        ///< given to movers or executed at once
+        std::shared_ptr<Mover> mover;   ///< mover of the newest access; null: none
         std::weak_ptr<Mover> refused;   ///< mover without room for the last access
         std::deque<HeldAccess> held;
         std::size_t held_bytes = 0;
@@ -84,35 +84,36 @@ class FarStreams final : public FarMemory {
     State& state(Stream stream);
     /// Starts fetching a piece; `error`: it cannot be fetched.
     bool fetch(const std::shared_ptr<FetchedPiece>& piece, std::uint64_t least, bool& error);
-    /// Everything given is done.
+    /// Returns true if all accesses given have completed.
     static bool is_idle(const State& s);
-    /// The write belongs to the open one, and there is room for it. False: it is not so.
+    /// Appends the write to the open one. Returns false if it does not belong to it or there is no
+    /// room.
     static bool extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
                        const Held& held);
-    /// The write may wait for what belongs to it, and there is room for it.
+    /// Returns true if the write may wait for further ones, and there is room for it.
     [[nodiscard]] static bool may_open(const State& s, HeldAccess& write);
     static void fill_in(const State& s, HeldAccess& write);
     /// Gives the open write to its mover, or holds it.
     void flush(State& s);
-    /// The same if its mover has begun all that it was given before; else it may grow. False: it
-    /// may.
+    /// The same if its mover has started all earlier accesses. Returns false if the write may grow.
     bool flush_if_idle(State& s);
     /// flush_if_idle() for all streams that have an open write.
     void flush_idle();
-    /// Gives an access to its mover, or makes it at once. False: not possible now.
+    /// Gives an access to its mover or executes it at once. Returns false if that is not possible
+    /// now.
     bool give(State& s, HeldAccess& held);
-    /// An access of `length` bytes: gives or holds it.
+    /// Gives or holds an access of `length` bytes.
     Access take(State& s, HeldAccess held, std::size_t length);
 
     BusMap& bus_;
     std::shared_ptr<UniqueFd> wake_;
     std::shared_ptr<Shared> shared_;
     std::unordered_map<Stream, State> streams_;
-    std::vector<Stream> open_;     ///< streams that have an open write, and some that had
-    std::uint64_t seen_ = 0;       ///< accesses made before the last read()
+    std::vector<Stream> open_;     ///< streams that have or had an open write
+    std::uint64_t seen_ = 0;       ///< accesses executed before the last read()
     Nanoseconds waited_ = 0;       ///< end of the last wait()
     Nanoseconds wait_credit_ = 0;  ///< how long the next one may take
-    Nanoseconds looked_ = 0;       ///< last time at which moved() looked by itself
+    Nanoseconds looked_ = 0;       ///< time of moved()'s last check without an event
 };
 
 }  // namespace dingo::uverbs

@@ -6,7 +6,7 @@
 
 namespace dingo::uverbs {
 
-/// While it lives a card that sleeps wakes when far memory has moved.
+/// While an object of this class exists, a sleeping card wakes up when far memory has moved.
 class FarWatch final : private Pollable {
   public:
     /// Throws ErrnoError.

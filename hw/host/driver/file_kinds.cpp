@@ -20,7 +20,8 @@ bool is_open(int fd) {
     return flags >= 0 && (flags & O_PATH) == 0;
 }
 
-/// The block size of its file system, which the kernel knows by itself; 0: none.
+/// Returns the block size of the file system, which the kernel knows without asking it; 0 if
+/// unknown.
 int block_size(int fd) {
     int size = 0;
     return ::ioctl(fd, FIGETBSZ, &size) == 0 ? size : 0;
@@ -47,7 +48,7 @@ bool is_on_procfs(int fd) {
     return size != 0 && is_open(fd) && block_size(fd) == size && is_on(fd, PROC_SUPER_MAGIC);
 }
 
-// /proc says who exported a DMABuf, and only of one.
+// Only DMABufs have their exporter's name in /proc.
 bool is_dmabuf(int fd) {
     return is_open(fd) &&
            text_of("/proc/self/fdinfo/" + std::to_string(fd)).find("\nexp_name:\t") !=

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a client's descriptor is of. Nothing here asks the file system of a descriptor before it is
-// known to answer: a client may have one of its own (FUSE) that does not.
+// Determines the kind of a client's descriptor. No file system is asked before it is known to
+// answer: a client's own one (FUSE) may block.
 #pragma once
 
 namespace dingo::uverbs {
 
-/// It is open (no O_PATH) with this access mode: O_RDWR ...
+/// Returns true if `fd` is open (without O_PATH) with access mode `mode`: O_RDWR ...
 bool is_open_for(int fd, int mode);
-/// On any procfs, of this mount namespace or of another.
+/// Returns true for any procfs, of this or another mount namespace.
 bool is_on_procfs(int fd);
 bool is_dmabuf(int fd);
 

@@ -15,7 +15,7 @@ class GidTable {
   public:
     GidTable(AdminQueue& admin, const Mac& mac) : admin_(admin), mac_(mac) {}
 
-    /// Puts an address into the next entry. ErrnoError.
+    /// Adds an address as the next entry. Throws ErrnoError.
     void add(const packet::Gid& gid);
     [[nodiscard]] const std::vector<GidEntry>& entries() const { return entries_; }
 

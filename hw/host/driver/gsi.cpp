@@ -23,7 +23,8 @@ constexpr unsigned kLogReceives = 8;
 constexpr unsigned kLogReceiveStride = 5;
 constexpr unsigned kLogCq = 10;
 constexpr std::size_t kGrhBytes = 40;
-constexpr std::size_t kReceiveBytes = 512;  // GRH and MAD; longer ones end in no buffer's error
+constexpr std::size_t kReceiveBytes = 512;  // GRH and MAD; longer datagrams fail with a length
+                                            // error
 constexpr std::size_t kSendBase = (std::size_t{1} << kLogReceives) * kReceiveBytes;
 constexpr std::size_t kBufferBytes = kSendBase + (kMadBytes << kLogSends);
 constexpr std::size_t kMaxWaiting = 1024;
@@ -45,7 +46,7 @@ struct Gsi::Rings {
     void arm();
     void post_receive(std::uint32_t slot);
     void post_send(const AddressVector& av, const MadBytes& mad);
-    /// The next completion, if there is one.
+    /// Returns the next completion, or nullptr.
     const dingo_cqe* next();
 
     Driver& driver;
@@ -180,7 +181,7 @@ void Gsi::Rings::post_send(const AddressVector& av, const MadBytes& mad) {
     ctrl.num_sge = 1;
     dingo_wqe_ud ud{};
     ud.dest_qpn = DINGO_QPN_GSI;
-    ud.qkey = kQkey;  // bit 31: the QP's own, which is the same
+    ud.qkey = kQkey;  // bit 31: use the QP's own Q_Key, which is the same
     std::ranges::copy(av.dgid, ud.dgid);
     std::ranges::copy(av.dmac, ud.dmac);
     ud.sgid_index = av.sgid_index;
@@ -237,7 +238,7 @@ bool Gsi::send_waiting() {
             rings_->post_send(make_address_vector(driver_, what.to, 0, 0), what.mad);
             ++stats_.sent;
         } catch (const NotYet& not_yet) {
-            // A datagram without an address yet does not block the others.
+            // A datagram that waits for an address must not block the others.
             asking_.splice(asking_.end(), waiting_, what.self);
             driver_.await(not_yet, what);
             continue;

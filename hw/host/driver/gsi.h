@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The general services QP (QP1) of a kernel-less card: management datagrams, as ib_mad has them of
-// a kernel driver. Its completions are looked at after every round of the card; it needs no events.
+// The general services QP (QP1) of a kernel-less card: management datagrams, like ib_mad with a
+// kernel driver. Completions are polled after every round of the card, without events.
 #pragma once
 
 #include <array>
@@ -25,8 +24,9 @@ using MadBytes = std::array<std::byte, kMadBytes>;
 struct GsiStats {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
-    std::uint64_t wrong_length = 0;  ///< received datagrams that do not have kMadBytes
-    std::uint64_t unsent = 0;        ///< the peer has no address, or too many wait for one
+    std::uint64_t wrong_length = 0;  ///< received datagrams whose length is not kMadBytes
+    std::uint64_t unsent = 0;        ///< not sent: the peer's address is unknown, or too many wait
+                                     ///< for one
 };
 
 /// A received datagram: its sender, and our address that it was sent to.
@@ -39,8 +39,8 @@ struct GsiReceived {
 
 class Gsi {
   public:
-    /// Makes QP1 of the card and its queues, and takes it to RTS. One for each card, which is up.
-    /// ErrnoError: EOPNOTSUPP the card has no UD.
+    /// Creates QP1 and its queues and moves it to RTS. One per card, which must be up. Throws
+    /// ErrnoError: EOPNOTSUPP if the card has no UD.
     explicit Gsi(Driver& driver);
     ~Gsi();
     Gsi(const Gsi&) = delete;
@@ -50,7 +50,7 @@ class Gsi {
     /// cannot be sent is lost, as on a wire, and counted.
     void send(const AhAttr& to, const MadBytes& mad);
 
-    /// Hands out received datagrams and sends waiting ones. True: something was done.
+    /// Passes on received datagrams and sends waiting ones. Returns true if it did something.
     bool poll(const std::function<void(const GsiReceived&)>& receive);
 
     [[nodiscard]] const GsiStats& stats() const { return stats_; }
@@ -68,7 +68,7 @@ class Gsi {
     void take_receive(std::uint32_t slot, std::uint32_t bytes, std::uint8_t flags,
                       std::uint32_t source_qpn,
                       const std::function<void(const GsiReceived&)>& receive);
-    /// Sends what waits for room in the ring. True: something was done.
+    /// Sends datagrams that wait for room in the ring. Returns true if it did something.
     bool send_waiting();
     void settled(Waiting& what, int error);
 

@@ -19,7 +19,7 @@ void Kick::add_page(std::uint32_t page) {
     card_.gate()->run([&] { pages_.push_back(page); });
 }
 
-// The client may drain or fill its copy, or make it block: RWF_NOWAIT does not care.
+// RWF_NOWAIT: the client may drain or fill its copy, or make it blocking.
 void Kick::kicked() {
     std::uint64_t count = 0;
     const iovec to{&count, sizeof count};

@@ -20,9 +20,9 @@ class Kick final : private Pollable {
     Kick& operator=(const Kick&) = delete;
 
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// A kick is for this page, too; as long as this lives.
+    /// Adds a page to scan on kicks.
     void add_page(std::uint32_t page);
-    /// Takes the kicks that are there and has the pages looked at.
+    /// Consumes pending kicks and scans the pages.
     void kicked();
 
   private:

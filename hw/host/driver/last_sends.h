@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Messages that were posted to a QP before it goes to ERR. Programs post their last message and
-// disconnect at once: a real card has sent it by then, while this one may be fetching its payload
+// Messages posted to a QP before it goes to ERR. Programs post their last message and disconnect at
+// once: a real card has sent the message by then, while this card may still be fetching its payload
 // from far memory.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace dingo::uverbs {
 
-/// What was posted to the QP is about to leave: repeat the change to ERR when LastSends calls the
-/// waiter. Nothing has changed.
+/// Thrown if posted messages are about to leave. Nothing has changed; the change to ERR is repeated
+/// when LastSends calls the waiter.
 class NotSent : public std::exception {
   public:
     explicit NotSent(std::uint32_t qpn) : qpn_(qpn) {}
@@ -27,24 +27,22 @@ class NotSent : public std::exception {
 
 class LastSends {
   public:
-    /// How long a QP may take.
+    /// Maximum time for a QP.
     static constexpr Nanoseconds kPatience = 100'000'000;
-    /// Time between two looks at a QP, longer where more than kLooks wait.
+    /// Period at which a QP is checked; longer if more than kLooks wait.
     static constexpr Nanoseconds kLook = 1'000'000;
     static constexpr std::size_t kLooks = 16;
-    /// Requests that wait at once: no more, as each look costs the card a turn.
+    /// Maximum number of waiting requests, as each check costs the card a turn.
     static constexpr std::size_t kMost = 256;
 
     explicit LastSends(LocalCard& card) : card_(card) {}
 
-    /// Makes the QP send. Throws NotSent when more would leave soon and there is room for another
-    /// waiter.
+    /// Makes the QP send. Throws NotSent if more would leave soon and another waiter fits.
     void send(std::uint32_t qpn);
-    /// `waiter` is told once, in a poll(), that all that can leave has left, or that it takes too
-    /// long.
+    /// Calls `waiter` once, in a poll(), when all that can leave has left, or on a timeout.
     void await(const NotSent& what, Waiter& waiter);
 
-    /// True: a waiter was called.
+    /// Returns true if a waiter was called.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const { return qps_.empty() ? kNever : look_; }
 
@@ -52,12 +50,12 @@ class LastSends {
     struct Wait {
         std::uint32_t qpn = 0;
         Nanoseconds until = 0;
-        Waiters who;  ///< one; none when it does not wait any more
+        Waiters who;  ///< one waiter; none after it has stopped waiting
         int result = 0;
     };
 
     LocalCard& card_;
-    std::list<Wait> qps_;  ///< the next to be looked at first
+    std::list<Wait> qps_;  ///< in the order of the next check
     Nanoseconds look_ = kNever;
 };
 

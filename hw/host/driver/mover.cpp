@@ -42,34 +42,34 @@ struct Mover::State {
         : spin(spins), room(std::move(its_room)) {}
 
     const Nanoseconds spin;
-    const std::shared_ptr<FarRoom> room;  ///< of all that is posted or being made
+    const std::shared_ptr<FarRoom> room;  ///< for everything posted or in progress
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Posted> posted;
     std::atomic<std::uint64_t> given = 0;
     /// how many of the given accesses are begun; the others are posted
     std::atomic<std::uint64_t> begun = 0;
-    std::atomic<std::uint64_t> made = 0;  ///< how many of the given accesses are done
-    std::atomic<unsigned> writing = 0;    ///< writes on their way
-    std::atomic<bool> news = false;       ///< posted, or it ends
+    std::atomic<std::uint64_t> made = 0;  ///< number of completed accesses
+    std::atomic<unsigned> writing = 0;    ///< writes in flight
+    std::atomic<bool> news = false;       ///< something was posted, or the mover ends
     bool started = false;
     bool ends = false;
-    std::atomic<Nanoseconds> since = 0;  ///< begin of the oldest one being made; 0: none
+    std::atomic<Nanoseconds> since = 0;  ///< start of the oldest access in progress; 0: none
 };
 
-/// What the thread does.
+/// The mover's thread.
 class Mover::Thread {
   public:
     explicit Thread(std::shared_ptr<State> state) : state_(std::move(state)) {}
     void run();
 
   private:
-    /// Waits for something posted. False: it ends.
+    /// Waits until something is posted. Returns false if the mover ends.
     bool wait(std::unique_lock<std::mutex>& lock);
-    /// The oldest one posted may be started beside those on their way.
+    /// Returns true if the oldest posted access may be started beside those in flight.
     [[nodiscard]] bool may_start() const;
     void start(State::Posted next);
-    /// Waits for the oldest one on its way. False: something was posted meanwhile.
+    /// Waits for the oldest access in flight. Returns false if something was posted meanwhile.
     [[nodiscard]] bool oldest_is_done() const;
     void finish_oldest();
     void finish_all();
@@ -139,7 +139,7 @@ bool Mover::post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink)
 
 void FarAccess::append(std::span<const std::byte> src) {
     if (const std::size_t size = data.size() + src.size(); data.capacity() < size) {
-        // A buffer of at most twice the size that is needed.
+        // Allocate up to twice the needed size.
         FarBuffer larger =
             place->buffer(std::max(size, std::min(Mover::kMostJoined, 2 * data.size())));
         larger.append(data.bytes());
@@ -231,7 +231,7 @@ void Mover::Thread::report(State::Posted one, bool ok) {
 }
 
 bool Mover::Thread::oldest_is_done() const {
-    // A mover that does not spin waits in finish().
+    // Without spinning, finish() waits.
     while (state_->spin != 0 && !started_.front().access.place->is_done(started_.front().access)) {
         if (state_->news.load(std::memory_order_relaxed)) {
             return false;
@@ -278,7 +278,7 @@ void Mover::Thread::start(State::Posted next) {
         started_.push_back(std::move(next));
         return;
     }
-    // Nothing of its owner is made behind one that has failed.
+    // After a failed access, no further one of the same owner is executed.
     finish_all();
     report(std::move(next), false);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A thread that makes accesses to far memory in order. Places that can take several accesses at
-// once have some under way together. Each client has a mover of its own, so slow memory delays only
-// its owner.
+// A thread that executes accesses to far memory in order. Places that support several accesses in
+// flight get them together. Each client has its own mover, so slow memory delays only its owner.
 #pragma once
 
 #include <atomic>
@@ -18,18 +16,19 @@
 
 namespace dingo::uverbs {
 
-/// An access, and what becomes of it.
+/// An access and its result.
 struct FarAccess {
     enum class Kind : std::uint8_t { kRead, kWrite, kAtomic };
 
     Kind kind = Kind::kWrite;
     std::shared_ptr<FarPlace> place;
     std::uint64_t offset = 0;     ///< in the place
-    FarBuffer data;               ///< write: what, maybe held; read: room of the size wanted
+    FarBuffer data;               ///< write: the data, maybe held; read: a buffer of the size to
+                                  ///< read
     FarMemory::Atomic request{};  ///< atomic
-    std::uint64_t before = 0;     ///< atomic: the result
-    std::uint32_t count = 1;      ///< write: calls that it was made of
-    /// the write's owner; accesses of others are never joined with it
+    std::uint64_t before = 0;     ///< atomic: the previous value
+    std::uint32_t count = 1;      ///< write: number of calls joined in it
+    /// owner of the write; writes of other owners are never joined with it
     std::shared_ptr<void> of;
 
     /// Appends to a write whose data are not held.
@@ -40,7 +39,7 @@ struct FarAccess {
 class FarAccessSink {
   public:
     virtual ~FarAccessSink() = default;
-    /// False: it is not to be made any more.
+    /// Returns false if the access is not needed any more.
     virtual bool wanted(const FarAccess& access) = 0;
     virtual void made(FarAccess access, bool ok) = 0;
 };
@@ -49,24 +48,24 @@ class FarAccessSink {
 /// the card. Any thread.
 class FarRoom {
   public:
-    /// Bytes that may wait, with what each access takes besides. More is refused.
+    /// Limit on waiting bytes, including a fixed cost per access.
     static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-    /// Bytes fetched ahead and not read yet.
+    /// Limit on bytes prefetched and not read yet.
     static constexpr std::size_t kMostFetched = std::size_t{64} << 20;
     /// Longest wait for the end of an access, and the part of the time (1/N) that such waits may
     /// take.
     static constexpr Nanoseconds kLongestWait = 100'000'000;
     static constexpr Nanoseconds kWaitShare = 10;
 
-    /// False: too much waits.
+    /// Returns false if the limit would be exceeded.
     bool take(std::size_t bytes) { return add(bytes_, bytes, kMostBytes); }
     void give_back(std::size_t bytes) { bytes_ -= bytes; }
     bool take_fetched(std::size_t bytes) { return add(fetched_, bytes, kMostFetched); }
     void give_back_fetched(std::size_t bytes) { fetched_ -= bytes; }
-    /// True when so few bytes wait that a refused access is worth another attempt.
+    /// Returns true if a refused access is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
-    /// How long others may wait from `now` on.
+    /// Returns how long others may wait from `now` on.
     [[nodiscard]] Nanoseconds may_wait(Nanoseconds now);
     void waited(Nanoseconds begin, Nanoseconds end);
 
@@ -77,10 +76,10 @@ class FarRoom {
     std::atomic<std::size_t> fetched_ = 0;
     std::mutex mutex_;
     Nanoseconds credit_ = kLongestWait;
-    Nanoseconds counted_ = 0;  ///< when credit_ was that much
+    Nanoseconds counted_ = 0;  ///< time at which credit_ was computed
 };
 
-/// What one has taken of a room, until it is given back.
+/// Bytes taken of a room, until they are given back.
 class RoomShare {
   public:
     RoomShare() = default;
@@ -94,7 +93,7 @@ class RoomShare {
         return *this;
     }
 
-    /// Makes the share at least `bytes`. False: the room has not so many.
+    /// Increases the share to at least `bytes`. Returns false if the room has not enough.
     bool take(const std::shared_ptr<FarRoom>& room, std::size_t bytes) {
         if (bytes > bytes_) {
             if (!room->take(bytes - bytes_)) {
@@ -120,41 +119,42 @@ class RoomShare {
 
 class Mover {
   public:
-    /// What an access takes besides its bytes.
+    /// Cost of an access in addition to its bytes.
     static constexpr std::size_t kAccessBytes = 256;
-    /// A write grows up to this by its neighbours while it waits.
+    /// Maximum size of a write joined from adjacent ones while it waits.
     static constexpr std::size_t kMostJoined = std::size_t{256} << 10;
     /// Size from which on a write does not wait for more.
     static constexpr std::size_t kFull = std::size_t{192} << 10;
-    /// Writes on their way that are enough for smaller ones to wait.
+    /// Number of writes in flight from which on smaller ones wait.
     static constexpr unsigned kBusy = 2;
     /// Longer ones are not copied once more.
     static constexpr std::size_t kShort = std::size_t{8} << 10;
-    /// What takes longer has failed.
+    /// An access that takes longer has failed.
     static constexpr Nanoseconds kTooLong = 2'000'000'000;
 
-    /// `spin`: how long the thread looks for the next access after its last one before it sleeps.
+    /// `spin`: how long the thread polls for the next access before it sleeps.
     explicit Mover(Nanoseconds spin = 0,
                    std::shared_ptr<FarRoom> room = std::make_shared<FarRoom>());
-    /// Waits for nothing: a thread that is stuck ends when its access does.
+    /// Does not block: a stuck thread ends when its access does.
     ~Mover();
     Mover(const Mover&) = delete;
     Mover& operator=(const Mover&) = delete;
 
-    /// Takes the access. False: too much waits; it is as before.
+    /// Takes the access. Returns false, leaving it unchanged, if too much waits.
     bool post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink);
-    /// A write of the same owner that begins where the newest one, not begun, ends: it is joined
-    /// with it, if it is short, or held and behind it in the same memory. False: it is to be
-    /// posted.
+    /// Joins a write with the newest one, if that has the same owner, ends where the write begins,
+    /// and has not started: the write must be short, or held and adjacent in the same memory.
+    /// Returns false if it must be posted.
     bool join(const FarAccess& write);
-    /// The room for waiting accesses of this mover, and for data that was fetched and not read yet.
+    /// The room for this mover's waiting accesses and for data fetched but not read yet.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;
-    /// Accesses that it was given.
+    /// Number of accesses given to the mover.
     [[nodiscard]] std::uint64_t given() const;
-    /// A write of `size` bytes that comes behind the first `given` of them is to be posted now.
-    /// False: it may grow, as they are not begun, or not done while enough is on its way.
+    /// Returns true if a write of `size` bytes that follows the first `given` accesses should be
+    /// posted now. Returns false if it may grow, as they have not started, or not finished while
+    /// enough is in flight.
     [[nodiscard]] bool wants(std::uint64_t given, std::size_t size) const;
-    /// The present access has taken too long, at this time (clock_now()).
+    /// Returns true if the current access has taken too long at `now` (clock_now()).
     [[nodiscard]] bool is_stuck(Nanoseconds now) const;
 
   private:

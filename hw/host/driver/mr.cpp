@@ -15,7 +15,7 @@
 namespace dingo::uverbs {
 namespace {
 
-/// Flags of a registration that we understand or may ignore.
+/// Access flags that are supported or may be ignored.
 constexpr std::uint32_t kMrAccess = IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE |
                                     IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC |
                                     IB_UVERBS_ACCESS_MW_BIND | IB_UVERBS_ACCESS_ZERO_BASED |
@@ -40,17 +40,17 @@ void check_access(const Capabilities& card, std::uint32_t access) {
     }
 }
 
-/// What all registrations of a client's memory check.
+/// Checks common to all registrations of client memory.
 void check_registration(const Capabilities& card, std::uint64_t length, std::uint64_t iova,
                         std::uint32_t access) {
     check_access(card, access);
-    // No length must never mean all memory.
+    // A length of 0 must never mean all memory.
     if (length == 0 || length > card.max_mr_size() || iova + (length - 1) < iova) {
         throw ErrnoError(EINVAL);
     }
 }
 
-/// Where the indexes of regions come from, when the region's parameters are good.
+/// Returns the pool of region indexes if the region's parameters are valid.
 IdPool& checked_pool(Driver& driver, std::uint64_t length, std::uint64_t iova,
                      std::uint32_t access) {
     check_registration(driver.capabilities(), length, iova, access);
@@ -116,7 +116,7 @@ void Mr::create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t 
     iova_ = (verbs_access & IB_UVERBS_ACCESS_ZERO_BASED) != 0 ? 0 : first;
     length_ = bytes;
     key_ = driver_.keys().make_key(index_.get());
-    // A key that the card does not know opens nothing: that is a region without a byte.
+    // A region without bytes has a key unknown to the card, which gives access to nothing.
     if (bytes != 0) {
         driver_.card().gate()->run([this] {
             if (memory_) {

@@ -33,11 +33,11 @@ class Mr {
     };
     /// access: IBV_ACCESS_*. The caller has made sure that the range is mapped in the client.
     Mr(Driver& driver, Pd& pd, const Range& range, std::uint32_t access, Udata& udata);
-    /// DMABuf: the exporter's descriptor is mapped here; EOPNOTSUPP when it cannot be, EINVAL when
-    /// [offset, offset + length) is not inside.
+    /// A DMABuf, mapped through its exporter. Throws EOPNOTSUPP if that is impossible, EINVAL if
+    /// [offset, offset + length) is outside.
     Mr(Driver& driver, Pd& pd, int dmabuf_fd, std::uint64_t offset, std::uint64_t length,
        std::uint64_t iova, std::uint32_t access, const std::shared_ptr<Account>& account = nullptr);
-    /// Memory that is far as a whole, [offset, offset + length) of `place`, as a GPU's.
+    /// Far memory as a whole, such as a GPU's: [offset, offset + length) of `place`.
     Mr(Driver& driver, Pd& pd, std::shared_ptr<FarPlace> place, std::uint64_t offset,
        std::uint64_t length, std::uint64_t iova, std::uint32_t access);
     /// Part of device memory; its addresses begin at 0. A region of length 0 has a key that opens
@@ -48,31 +48,32 @@ class Mr {
     Mr(const Mr&) = delete;
     Mr& operator=(const Mr&) = delete;
 
-    /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key stays. On failure all stays.
+    /// flags: IB_UVERBS_REREG_* (TRANS 1, PD 2, ACCESS 4). The key is kept. Changes all or nothing.
     void rereg(std::uint32_t flags, Pd* pd, const Range* range, std::uint32_t access);
     [[nodiscard]] std::uint32_t key() const { return key_; }
     [[nodiscard]] std::uint32_t pdn() const { return pdn_; }
     [[nodiscard]] std::uint32_t access() const { return access_; }  ///< DINGO_ACC_*
     [[nodiscard]] std::uint64_t iova() const { return iova_; }
-    /// Takes it from the card. ErrnoError: it stays; EBUSY: windows are bound to it.
+    /// Destroys the region on the card. Throws ErrnoError, and the region stays: EBUSY if windows
+    /// are bound to it.
     void destroy();
 
   private:
     void create(Pd& pd, std::uint64_t first, std::uint64_t bytes, std::uint32_t verbs_access);
-    /// CREATE_MR of the region as it is.
+    /// Returns CREATE_MR for the current region.
     [[nodiscard]] dingo_cmd_create_mr command() const;
 
     Driver& driver_;
     OwnedId index_;
-    std::shared_ptr<MrMemory> memory_;                  ///< none: device memory
-    std::shared_ptr<const QueueMemory> device_memory_;  ///< none: memory of a client
+    std::shared_ptr<MrMemory> memory_;                  ///< null for device memory
+    std::shared_ptr<const QueueMemory> device_memory_;  ///< null for memory of a client
     dingo_mem mem_{};
     std::uint32_t key_ = 0;
     std::uint32_t pdn_ = 0;
     std::uint32_t access_ = 0;  ///< DINGO_ACC_*
     std::uint64_t iova_ = 0;
     std::uint64_t length_ = 0;
-    bool fixed_ = false;  ///< no memory of the client: rereg() is refused
+    bool fixed_ = false;  ///< without client memory: rereg() is refused
     std::optional<CardObject> on_card_;
 };
 

@@ -7,7 +7,7 @@ namespace dingo::uverbs {
 
 std::uint32_t MrKeys::make_key(std::uint32_t index) {
     auto tag = static_cast<std::uint16_t>(random_bits());
-    // Peers that still use the last owner's key must miss.
+    // The key of the index's previous owner must become invalid.
     if (tag == tags_[index]) {
         tag ^= 0x5a5a;
     }

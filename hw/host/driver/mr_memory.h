@@ -10,16 +10,16 @@
 
 namespace dingo::uverbs {
 
-/// Memory of a region: mappings, and a window of the bus from attach() on. Its first byte keeps its
-/// place in the page.
+/// Memory of a region: mappings, and from attach() on a window of the bus. The first byte keeps its
+/// offset in the page.
 class MrMemory {
   public:
-    /// A client's. ErrnoError: EINVAL, ENOMEM, and what SegmentCache::map() has.
+    /// Memory of a client. Throws ErrnoError: EINVAL, ENOMEM, and errors of SegmentCache::map().
     MrMemory(BusMap& bus, SegmentCache& segments, const Mr::Range& range, bool writable);
-    /// A DMABuf's: as map_dmabuf().
+    /// Memory of a DMABuf, as in map_dmabuf().
     MrMemory(BusMap& bus, int dmabuf, std::uint64_t offset, std::uint64_t length, bool writable,
              const std::shared_ptr<Account>& account);
-    /// [offset, offset + length) of a place that is far as a whole.
+    /// Far memory as a whole: [offset, offset + length) of `place`.
     MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t offset,
              std::uint64_t length, bool writable);
     ~MrMemory() {
@@ -30,16 +30,16 @@ class MrMemory {
     MrMemory(const MrMemory&) = delete;
     MrMemory& operator=(const MrMemory&) = delete;
 
-    /// In one visit with what tells the card of the region. ErrnoError(ENOMEM).
+    /// Called in the same visit that tells the card of the region. Throws ErrnoError(ENOMEM).
     void attach();
-    /// The memory as the card's commands describe it, once attached.
+    /// The memory in the format of the card's commands, after attach().
     [[nodiscard]] dingo_mem describe() const {
         dingo_mem mem{};
         mem.addr = window_ + in_page_;
         return mem;
     }
     [[nodiscard]] bool writable() const { return writable_; }
-    /// ErrnoError(EFAULT): it was not shared for writing. The card may write after
+    /// Throws ErrnoError(EFAULT) if it was not shared for writing. The card may write after
     /// set_writable(true).
     void check_writable() const;
     void set_writable(bool writable);
@@ -47,13 +47,13 @@ class MrMemory {
   private:
     BusMap& bus_;
     MappedRange mapped_;
-    std::shared_ptr<FarPlace> place_;       ///< none: a client's or a DMABuf's
-    std::shared_ptr<ClientMemory> client_;  ///< none: a DMABuf
-    std::uint64_t start_ = 0;               ///< in the client's memory, of the first page
+    std::shared_ptr<FarPlace> place_;       ///< null for a client's memory or a DMABuf
+    std::shared_ptr<ClientMemory> client_;  ///< null for a DMABuf
+    std::uint64_t start_ = 0;               ///< address of the first page in the client
     std::uint64_t length_;
     std::uint64_t in_page_;  ///< of the first byte, in the window
     bool writable_;
-    std::uint64_t window_ = 0;  ///< 0: not there
+    std::uint64_t window_ = 0;  ///< 0: not attached
 };
 
 }  // namespace dingo::uverbs

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t kMwType1 = 1;
 constexpr std::uint8_t kMwType2 = 2;
 
-/// Where the index comes from, if the card has such windows.
+/// Returns the pool of indexes if the card supports such windows.
 IdPool& checked_pool(Driver& driver, std::uint8_t type, const Udata& udata) {
     driver.capabilities().need(DINGO_CAP_MW);
     udata_none(udata);

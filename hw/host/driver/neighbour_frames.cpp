@@ -46,7 +46,7 @@ std::uint64_t icmp6_sum(const packet::Ipv6Header& ip, std::span<const std::byte>
            sum_of(message);
 }
 
-/// The ICMPv6 message of a frame whose checksum is right; else empty.
+/// Returns the ICMPv6 message of a frame, empty if the checksum is wrong.
 std::span<const std::byte> icmp6_message(std::span<const std::byte> frame, packet::Ipv6Header& ip) {
     if (frame.size() < kL3 + packet::kIpv6Bytes) {
         return {};

@@ -26,7 +26,7 @@ struct Arp {
     packet::Mac target_mac;
     std::uint32_t target = 0;
 
-    /// Nothing when it is not Ethernet and IPv4.
+    /// Returns nullopt if the frame is not ARP for Ethernet and IPv4.
     static std::optional<Arp> load(std::span<const std::byte> frame);
     [[nodiscard]] std::array<std::byte, kBytes> frame(const packet::Mac& dst) const;
 };
@@ -35,13 +35,15 @@ struct Arp {
 struct Ndp {
     static constexpr std::uint8_t kSolicitation = 135;
     static constexpr std::uint8_t kAdvertisement = 136;
-    static constexpr std::uint8_t kHopLimit = 255;  ///< else it came through a router: not valid
+    static constexpr std::uint8_t kHopLimit = 255;  ///< a lower value means that a router has
+                                                    ///< forwarded it: invalid
     static constexpr std::size_t kBytes = packet::kEthernetBytes + packet::kIpv6Bytes + 32;
     std::uint8_t type = 0;
     packet::Gid src, dst;
     packet::Gid target;
     bool solicited = false;
-    std::optional<packet::Mac> link_address;  ///< option: source's or target's; none: the sender's
+    std::optional<packet::Mac> link_address;  ///< source or target link-layer address option; none:
+                                              ///< the sender's address
 
     static std::optional<Ndp> load(std::span<const std::byte> frame);
     [[nodiscard]] std::array<std::byte, kBytes> frame(const packet::Mac& src_mac,
@@ -52,14 +54,14 @@ struct Ndp {
 packet::Gid solicited_node(const packet::Gid& address);
 packet::Mac multicast_mac(const packet::Gid& group);
 
-/// Where an echo request was sent to and the bytes of the packet; nothing when it is none, or
-/// broken.
+/// An echo request: addresses and size of the packet. load_echo_request() returns nullopt if the
+/// frame is not a valid one.
 struct EchoRequest {
     packet::Gid src, dst;
     std::size_t bytes = 0;  ///< of the frame, without Ethernet padding
 };
 std::optional<EchoRequest> load_echo_request(std::span<const std::byte> frame);
-/// Makes the reply in `out`, which is as long as the request.
+/// Writes the reply to `out`, which is as long as the request.
 void echo_reply(std::span<const std::byte> request, const packet::Mac& our_mac,
                 std::span<std::byte> out);
 

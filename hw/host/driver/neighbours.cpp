@@ -16,9 +16,9 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kIpv4Skip = 96;  // bits of ::ffff:0:0
-/// All entries are looked at this often at most, however many times are due.
+/// Minimum time between two scans of all entries.
 constexpr Nanoseconds kTick = 10'000'000;
-/// Waiters that are told in one poll(): each may be a request that is served again.
+/// Maximum number of waiters called in one poll(): each may serve a request again.
 constexpr unsigned kToldAtOnce = 16;
 /// Destination MAC on a wire that resolves by IP address: any unicast address will do.
 constexpr packet::Mac kAnyPeer{{0x02, 0x44, 0x49, 0xff, 0xff, 0xfe}};
@@ -27,7 +27,7 @@ bool is_link_local(const packet::Gid& gid) {
     return gid.bytes[0] == 0xfe && (gid.bytes[1] & 0xc0) == 0x80;
 }
 
-/// The MAC address in an EUI-64 of fe80::/64, unless it is something else.
+/// Returns the MAC address in the EUI-64 of fe80::/64, nullopt if it contains none.
 std::optional<packet::Mac> mac_of_link_local(const packet::Gid& gid) {
     const auto& b = gid.bytes;
     if (!is_link_local(gid) || b[11] != 0xff || b[12] != 0xfe) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From IP addresses to MAC addresses, and the answers that a host owes its neighbours: ARP, NDP and
-// ping. What the kernel's network stack does for a card with a netdev.
+// Resolution of IP to MAC addresses, and answers to neighbours: ARP, NDP and ping, as the kernel's
+// network stack does for a card with a netdev.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace dingo::uverbs {
 
-/// An address of ours with the prefix that is on its link.
+/// An address of ours with its on-link prefix.
 struct Prefix {
     packet::Gid address;
     unsigned length = 0;  ///< bits of the GID: IPv4 prefixes count 96 more
@@ -44,15 +44,15 @@ class Neighbours final : public FrameTap {
 
     Neighbours(LocalCard& card, const packet::Mac& mac, std::vector<Prefix> prefixes);
 
-    /// The MAC address of `gid`; a multicast group's is known at once. Throws NotYet while it is
-    /// being asked for: await() tells when to call again. Throws ErrnoError: ENETUNREACH no prefix
-    /// of ours holds the address, ENOBUFS too many are being asked for.
+    /// Returns the MAC address of `gid`, at once for a multicast group. Throws NotYet while it is
+    /// being resolved: await() tells when to call again. Throws ErrnoError: ENETUNREACH if none of
+    /// our prefixes contains the address, ENOBUFS if too many are being resolved.
     packet::Mac resolve(const packet::Gid& gid);
-    /// After resolve() threw NotYet for `gid`: `waiter` is told once, in a poll(), that the address
-    /// is known or that nobody answered. What a waiter does costs nobody before.
+    /// After resolve() threw NotYet for `gid`: calls `waiter` once, in a poll(), when the address
+    /// is known or the neighbour did not answer.
     void await(const packet::Gid& gid, Waiter& waiter) { waiting_[gid].add(waiter); }
 
-    /// Repeats requests that are due and tells some waiters. True: something was done.
+    /// Repeats requests that are due and calls some waiters. Returns true if it did something.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const {
         return known_.empty() && failed_.empty() && unset_.empty() ? due_ : 0;
@@ -65,7 +65,7 @@ class Neighbours final : public FrameTap {
         packet::Mac mac;
         bool known = false;
         Nanoseconds fresh_until = 0;
-        unsigned tries = 0;  ///< requests sent since the last answer; 0: none under way
+        unsigned tries = 0;  ///< requests sent since the last answer; 0: none pending
         Nanoseconds retry_at = kNever;
     };
 
@@ -73,7 +73,7 @@ class Neighbours final : public FrameTap {
     void learn(const packet::Gid& gid, const packet::Mac& mac, bool may_create);
     void make_room();
     void retry(Nanoseconds now);
-    /// Waits that are over: at most `budget` of them are told. True: there was one.
+    /// Calls at most `budget` waiters whose wait is over. Returns true if there was one.
     bool tell(unsigned budget);
     void settle(const packet::Gid& gid, Waiters& told);
     void ask(const packet::Gid& gid, Entry& entry);
@@ -89,8 +89,8 @@ class Neighbours final : public FrameTap {
     Nanoseconds due_ = kNever;
     std::vector<packet::Gid> unset_;  ///< asked since the last poll(): it sets their time
     std::map<packet::Gid, Waiters> waiting_;
-    Waiters known_;   ///< whose address is known, not told yet
-    Waiters failed_;  ///< whose neighbour does not answer, not told yet
+    Waiters known_;   ///< waiters to be told that the address is known
+    Waiters failed_;  ///< waiters to be told that the neighbour does not answer
 };
 
 }  // namespace dingo::uverbs

@@ -19,7 +19,7 @@ class IdPool {
   public:
     explicit IdPool(std::uint32_t limit = 0) : limit_(limit) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all are in use.
     std::uint32_t take() {
         if (!returned_.empty()) {
             const std::uint32_t id = *returned_.begin();
@@ -34,14 +34,14 @@ class IdPool {
 
     void give_back(std::uint32_t id) {
         returned_.insert(id);
-        // Keep the set small: the highest numbers go back to the part never given out.
+        // Keep the set small: merge the highest numbers into the part that was never allocated.
         while (!returned_.empty() && *returned_.rbegin() + 1 == next_) {
             returned_.erase(std::prev(returned_.end()));
             --next_;
         }
     }
 
-    /// No number from here on is in use.
+    /// All numbers in use are smaller.
     [[nodiscard]] std::uint32_t end() const { return next_; }
     [[nodiscard]] std::size_t in_use() const { return next_ - returned_.size(); }
 
@@ -51,7 +51,7 @@ class IdPool {
     std::set<std::uint32_t> returned_;
 };
 
-/// An MR index, PDN ... that is given back when its object goes.
+/// An MR index, PDN ... that is freed with its object.
 class OwnedId {
   public:
     explicit OwnedId(IdPool& pool) : pool_(pool), id_(pool.take()) {}
@@ -63,7 +63,7 @@ class OwnedId {
     OwnedId(const OwnedId&) = delete;
     OwnedId& operator=(const OwnedId&) = delete;
     [[nodiscard]] std::uint32_t get() const { return id_; }
-    /// The card failed to destroy the object: its number is never given again.
+    /// Called if the card failed to destroy the object: the number is never reused.
     void lose() { lost_ = true; }
 
   private:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Which objects of a card have which numbers: numbers are the driver's to give, and events name
-// objects by them.
+// Maps the numbers of a card's objects to the objects. The driver allocates the numbers, and events
+// refer to them.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +21,10 @@ class CqTable {
     /// Numbers of [0, size).
     explicit CqTable(std::size_t size = 0) : cqs_(size) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all numbers are in use.
     std::uint32_t take(Cq& cq);
     void give_back(std::uint32_t number);
-    /// nullptr: there is none of this number.
+    /// Returns nullptr if there is no such CQ.
     [[nodiscard]] Cq* find(std::uint32_t number) const {
         return number < cqs_.size() ? cqs_[number] : nullptr;
     }
@@ -41,20 +40,20 @@ class CqTable {
 /// random. QP0 and QP1 are not given out.
 class QpTable {
   public:
-    /// Room for `max_qp` QPs, or as many as QPNs have indexes.
+    /// Room for `max_qp` QPs, limited by the number of indexes in a QPN.
     explicit QpTable(std::uint32_t max_qp = 0);
 
-    /// The QPN. ErrnoError(ENOMEM): all indexes are in use.
+    /// Returns the QPN. Throws ErrnoError(ENOMEM) if all indexes are in use.
     std::uint32_t take(Qp& qp);
     void give_back(std::uint32_t qpn);
-    /// nullptr: none has this QPN now.
+    /// Returns nullptr if no QP has this QPN now.
     [[nodiscard]] Qp* find(std::uint32_t qpn) const;
 
   private:
     struct Entry {
         Qp* qp = nullptr;
         std::uint32_t qpn = 0;
-        std::uint8_t tag = 0;  ///< the last one
+        std::uint8_t tag = 0;  ///< tag of the last QP
     };
     std::vector<Entry> entries_;  ///< by index
 };
@@ -64,10 +63,10 @@ class SrqTable {
   public:
     explicit SrqTable(std::uint32_t size = 0) : numbers_(size), srqs_(size) {}
 
-    /// ErrnoError(ENOMEM): all are in use.
+    /// Throws ErrnoError(ENOMEM) if all numbers are in use.
     std::uint32_t take(Srq& srq);
     void give_back(std::uint32_t number);
-    /// The card failed to destroy the SRQ: its number is never given again.
+    /// Called if the card failed to destroy the SRQ: the number is never reused.
     void lose(std::uint32_t number) { srqs_[number] = nullptr; }
     [[nodiscard]] Srq* find(std::uint32_t number) const {
         return number < srqs_.size() ? srqs_[number] : nullptr;
@@ -78,7 +77,7 @@ class SrqTable {
     std::vector<Srq*> srqs_;
 };
 
-/// An object's number in one of these tables; given back when this goes.
+/// An object's number in one of these tables; freed by the destructor.
 template <typename Table>
 class TableEntry {
   public:

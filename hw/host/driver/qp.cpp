@@ -27,7 +27,7 @@ void check_init(const Capabilities& card, const QpInit& init) {
         case DINGO_QPT_UD:
             card.need(DINGO_CAP_UD);
             break;
-        default:  // the GSI QP is the kernel's
+        default:  // QP1 belongs to the kernel
             throw ErrnoError(EOPNOTSUPP);
     }
     if (init.create_flags != 0) {
@@ -48,7 +48,7 @@ void check_init(const Capabilities& card, const QpInit& init) {
     }
 }
 
-/// Sizes as the provider computed them.
+/// Checks the sizes computed by the provider.
 void check_sizes(const dingo_limits& limits, const QpInit& init, const dingo_create_qp_req& req) {
     if ((req.comp_mask & ~DINGO_CREATE_WATCHED) != 0 || req.reserved != 0) {
         throw ErrnoError(EOPNOTSUPP);

@@ -35,9 +35,9 @@ struct QpInit {
     Srq* srq = nullptr;
 };
 
-/// What the client has said of a QP since it was last reset.
+/// Attributes that the client has set since the QP was last reset.
 struct QpFacts {
-    std::uint8_t state = 0;  ///< enum ibv_qp_state: the last that was asked for
+    std::uint8_t state = 0;  ///< enum ibv_qp_state that was requested last
     std::uint8_t path_mtu = 0;
     std::uint8_t max_rd_atomic = 0;
     std::uint8_t max_dest_rd_atomic = 0;
@@ -58,21 +58,22 @@ class Qp {
     Qp(const Qp&) = delete;
     Qp& operator=(const Qp&) = delete;
 
-    /// mask: IBV_QP_*. udata: nothing. NotYet while the destination's MAC is being asked for.
-    /// `waits`: NotSent when it is to go to ERR and what was posted is about to leave.
+    /// `mask` is IBV_QP_*; `udata` must be empty. Throws NotYet while the destination's MAC address
+    /// is being resolved; with `waits` also NotSent if the QP is to go to ERR and posted messages
+    /// are about to leave.
     void modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits = false);
-    /// Chooses the compute kernel of one direction. ErrnoError: EOPNOTSUPP the card has no slot
-    /// there; EINVAL unknown kernel, its parameter, or the QP's state.
+    /// Selects the compute kernel of one direction. Throws ErrnoError: EOPNOTSUPP if the card has
+    /// no slot there; EINVAL for an unknown kernel, its parameter, or the QP's state.
     void set_compute(const dingo_set_compute_req& req);
-    /// A compute kernel has been chosen.
+    /// Returns true if a compute kernel was selected.
     [[nodiscard]] bool computes() const { return computes_; }
     QpAttr query();
-    /// What query() asks the card, and more.
+    /// As query(), also returning the progress.
     QpAttr query(QpProgress& progress);
-    /// Multicast groups: once however often. ErrnoError: EINVAL not UD, or no group; ENOMEM too
-    /// many.
+    /// Multicast groups; attaching is idempotent. Throw ErrnoError: EINVAL if the QP is not UD or
+    /// the GID no group; ENOMEM if there are too many.
     void attach(const Gid& group);
-    void detach(const Gid& group);  ///< EINVAL when it is not attached
+    void detach(const Gid& group);  ///< throws EINVAL if it is not attached
     /// The QPN.
     [[nodiscard]] std::uint32_t number() const { return number_.get(); }
     [[nodiscard]] const QpInit& init() const { return init_; }
@@ -82,8 +83,8 @@ class Qp {
     [[nodiscard]] const ClientQueue* rq() const { return rq_.get(); }
     [[nodiscard]] std::uint8_t log_rq() const { return sizes_.log_rq; }
     [[nodiscard]] std::uint8_t log_rq_stride() const { return sizes_.log_rq_stride; }
-    /// Indexes of its queues are at `address` of the bus from now on, until the QP is reset
-    /// (SHARE_INDEXES). ErrnoError.
+    /// Moves the indexes of its queues to bus address `address`, until the QP is reset
+    /// (SHARE_INDEXES). Throws ErrnoError.
     void share_indexes(std::uint64_t address);
     /// Receiver of this QP's events.
     [[nodiscard]] EventListener& listener() const { return listener_; }
@@ -93,11 +94,11 @@ class Qp {
         std::uint8_t log_sq;
         std::uint8_t log_rq;
         std::uint8_t log_rq_stride;
-        bool watched;  ///< the SQ's doorbell is
+        bool watched;  ///< the card watches the SQ's doorbell
     };
     static Sizes checked_sizes(const Driver& driver, const QpInit& init, const Udata& udata);
     void change_group(std::uint16_t opcode, const Gid& group);
-    /// Facts of what the card has done.
+    /// Records attributes that the card has set.
     void note(const dingo_cmd_modify_qp& cmd);
 
     Driver& driver_;
@@ -107,9 +108,9 @@ class Qp {
     bool computes_ = false;
     EventListener& listener_;
     Sizes sizes_;
-    std::pair<Doorbell, Doorbell> doorbells_;  ///< SQ's, RQ's
+    std::pair<Doorbell, Doorbell> doorbells_;  ///< of the SQ and the RQ
     ClientQueue sq_;
-    std::unique_ptr<ClientQueue> rq_;  ///< none with an SRQ
+    std::unique_ptr<ClientQueue> rq_;  ///< null with an SRQ
     TableEntry<QpTable> number_;
     std::optional<CardObject> on_card_;
 };

@@ -28,7 +28,7 @@ void check(bool ok, int error = EINVAL) {
     }
 }
 
-/// An attribute, and the contract's range of its values.
+/// An attribute and the range of its values in the contract.
 struct AttrValue {
     std::uint32_t bit, value, min, max;
 };
@@ -37,7 +37,7 @@ struct AttrValue {
 
 void check_attr(const dingo_limits& limits, const QpAttr& attr, std::uint32_t mask) {
     const auto has = [&](std::uint32_t bit) { return (mask & bit) != 0; };
-    // Rights to operations that the card lacks grant nothing: no MR has them.
+    // Rights to operations that the card lacks have no effect: no MR has them.
     check(!has(DINGO_QPM_ACCESS) ||
               (attr.qp_access_flags & ~(DINGO_QP_ACCESS | DINGO_QP_ACCESS_IGNORED)) == 0,
           EOPNOTSUPP);
@@ -61,7 +61,7 @@ void put_av(dingo_qp_attr& to, const AddressVector& av) {
     to.sl = av.sl;
 }
 
-/// Called with a bit, a field and a value: sets the field if the mask has the bit.
+/// Returns a function that sets a field to a value if the mask has the bit.
 auto setter(std::uint32_t mask) {
     return [mask](std::uint32_t bit, auto& field, auto value) {
         if ((mask & bit) != 0) {
@@ -70,7 +70,7 @@ auto setter(std::uint32_t mask) {
     };
 }
 
-/// Attributes that the mask names; the rest stays 0.
+/// Sets the attributes in the mask; the others stay 0.
 void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
     const auto put = setter(mask);
     put(DINGO_QPM_ACCESS, to.access, card_access(attr.qp_access_flags & DINGO_QP_ACCESS));
@@ -94,12 +94,12 @@ void put_attr(dingo_qp_attr& to, const QpAttr& attr, std::uint32_t mask) {
 // Transitions and required masks are checked by the card, as ib_modify_qp_is_ok() does.
 void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits) {
     udata_none(udata);
-    check((mask & ~DINGO_QPM_ALL) == 0, EOPNOTSUPP);  // there are no alternate paths here
+    check((mask & ~DINGO_QPM_ALL) == 0, EOPNOTSUPP);  // alternate paths are not supported
     check_attr(driver_.capabilities().limits(), attr, mask);
 
     dingo_cmd_modify_qp cmd{};
     cmd.qpn = number();
-    cmd.mask = mask;  // the card looks at what it names
+    cmd.mask = mask;  // the card uses only attributes in the mask
     cmd.cur_state = attr.cur_qp_state;
     cmd.next_state = attr.qp_state;
     put_attr(cmd.attr, attr, mask);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the device and its port tell about themselves: only what the card has.
+// Queries of the device and its port; they report only what the card supports.
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_verbs.h>
 
@@ -23,9 +23,9 @@ constexpr std::uint64_t kTimestampMask = (std::uint64_t{1} << 48) - 1;
 constexpr std::uint8_t kPhysPolling = 2;
 constexpr std::uint8_t kPhysLinkUp = 5;
 
-/// Speed and width of a link, as near as the tables of InfiniBand come.
+/// Speed and width of a link: the closest entry of InfiniBand's tables.
 struct Speed {
-    std::uint32_t mbps;  ///< up to
+    std::uint32_t mbps;  ///< upper limit
     LinkSpeed speed;
     LinkWidth width;
 };
@@ -104,7 +104,7 @@ DeviceAttr Driver::query_device() const {
     a.max_res_rd_atom = l.max_dest_rd_atomic * l.max_qp;
     a.atomic_cap = caps_.has(DINGO_CAP_ATOMIC) ? 1 : 0;  // IBV_ATOMIC_HCA
     a.max_mw = caps_.has(DINGO_CAP_MW) ? l.max_mr : 0;
-    a.max_ah = INT_MAX;  // the card keeps none
+    a.max_ah = INT_MAX;  // the card keeps no address handles
     if (caps_.has(DINGO_CAP_SRQ)) {
         a.max_srq = l.max_srq;
         a.max_srq_wr = 1U << l.log_max_rq;
@@ -158,7 +158,7 @@ PortAttr Driver::query_port() {
     a.active_speed = speed.speed;
     a.gid_tbl_len = gid_table_size();
     a.pkey_tbl_len = 1;
-    a.port_cap_flags = IBV_PORT_CM_SUP;  // that GIDs are IP addresses is for uverbs to say
+    a.port_cap_flags = IBV_PORT_CM_SUP;  // uverbs adds that GIDs are IP addresses
     a.max_msg_sz = caps_.limits().max_msg;
     if (!admin_->failed()) {
         const auto counters = query_stats(*admin_, 0, 0, DINGO_CARD_COUNTERS);

@@ -14,7 +14,7 @@ SharedMemory make_memory(std::size_t bytes) {
     try {
         return SharedMemory("dingo-queue", page_align(bytes));
     } catch (const std::system_error&) {
-        throw ErrnoError(ENOMEM);  // memory, or descriptors: both are ours, not the client's
+        throw ErrnoError(ENOMEM);  // the card, not the client, lacks memory or descriptors
     }
 }
 

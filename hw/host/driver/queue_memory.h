@@ -23,7 +23,7 @@ constexpr std::uint64_t page_align(std::uint64_t bytes) {
 /// map.
 class QueueMemory {
   public:
-    /// ErrnoError(ENOMEM). `bytes` is rounded up to pages.
+    /// `bytes` is rounded up to pages. Throws ErrnoError(ENOMEM).
     QueueMemory(BusMap& bus, std::size_t bytes);
     ~QueueMemory() { bus_.remove(address_); }
     QueueMemory(const QueueMemory&) = delete;

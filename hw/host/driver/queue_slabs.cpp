@@ -42,7 +42,7 @@ QueueSlabs::Piece QueueSlabs::take(std::size_t bytes) {
             slabs.emplace_front(account_, slot_bytes,
                                 std::clamp<std::size_t>(kSlabBytes / slot_bytes, 1, kMaxSlots));
         } catch (const std::system_error&) {
-            throw ErrnoError(ENOMEM);  // memory, or descriptors: both are ours, not the client's
+            throw ErrnoError(ENOMEM);  // the card, not the client, lacks memory or descriptors
         }
         slabs.front().home = &slabs;
         slabs.front().self = slabs.begin();

@@ -33,7 +33,7 @@ class QueueSlabs {
         std::list<Slab>::iterator self;
     };
 
-    /// Zeroed pages; they are free again when it goes.
+    /// Zeroed pages, freed by the destructor.
     class Piece {
       public:
         Piece(Slab& slab, std::uint32_t slot, std::size_t size)
@@ -60,7 +60,8 @@ class QueueSlabs {
     QueueSlabs(const QueueSlabs&) = delete;
     QueueSlabs& operator=(const QueueSlabs&) = delete;
 
-    /// `bytes` is rounded up to pages. ErrnoError: ENOMEM; EMFILE when the account has its share.
+    /// `bytes` is rounded up to pages. Throws ErrnoError: ENOMEM; EMFILE if the account's share is
+    /// used up.
     [[nodiscard]] Piece take(std::size_t bytes);
 
     /// Files, each a descriptor and a mapping.
@@ -68,7 +69,7 @@ class QueueSlabs {
 
   private:
     std::shared_ptr<Account> account_;
-    std::map<std::size_t, std::list<Slab>> sizes_;  ///< those with free slots come first
+    std::map<std::size_t, std::list<Slab>> sizes_;  ///< slabs with free slots come first
 };
 
 }  // namespace dingo::uverbs

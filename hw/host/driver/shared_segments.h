@@ -32,17 +32,17 @@ class SharedMapping {
     SharedMapping& operator=(const SharedMapping&) = delete;
 
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-    /// False: the descriptor was not open for writing.
+    /// Returns false if the descriptor was not open for writing.
     [[nodiscard]] bool writable() const { return writable_; }
-    /// From now on cards of this user's other processes may be shown it (exported_memory()). It is
-    /// `fd`'s from `offset` on. Does nothing where that is not possible.
+    /// Allows cards in other processes of this user to map it (exported_memory()). It is the part
+    /// of `fd` from `offset` on. Does nothing if that is impossible.
     void export_from(int fd, std::uint64_t offset, const std::shared_ptr<Account>& account);
 
   private:
     Charge mapping_;
     Charge memory_;
     Charge descriptor_;
-    std::uint64_t exported_ = 0;  ///< its number there; 0: none
+    std::uint64_t exported_ = 0;  ///< its number in exported_memory(); 0: not exported
     std::span<std::byte> bytes_;
     bool writable_;
 };
@@ -61,10 +61,10 @@ struct MappedRange {
 
 class SegmentCache {
   public:
-    /// The parts of window [va, va + length) that `segments` cover. ErrnoError(EINVAL): segments
-    /// out of order or not whole pages, a file that could shrink or is too short, or cannot be
-    /// written though it must; one by descriptor that is not in memory; ENOMEM, EMFILE: also when
-    /// `account` has its share of the process's mappings, bytes or descriptors.
+    /// Maps the parts of window [va, va + length) covered by `segments`. Throws ErrnoError: EINVAL
+    /// if segments are unordered or not whole pages, or a file can shrink, is too short, is not
+    /// writable as needed, or, if accessed by descriptor, is not in memory; ENOMEM, EMFILE also if
+    /// `account` has used up its share of the process's mappings, bytes or descriptors.
     MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
                     bool writable, const std::shared_ptr<Account>& account = nullptr);
 
@@ -79,11 +79,11 @@ class SegmentCache {
     std::map<Key, std::weak_ptr<SharedMapping>> live_;
     /// One descriptor for all regions of a file: device, inode, writable.
     std::map<std::tuple<dev_t, ino_t, bool>, std::weak_ptr<ClientFile>> files_;
-    std::size_t sweep_at_ = 64;  ///< entries at which dead ones are looked for
+    std::size_t sweep_at_ = 64;  ///< number of entries at which expired ones are removed
 };
 
-/// A DMABuf. ErrnoError: EINVAL when it is none or [offset, offset + length) is not inside,
-/// EOPNOTSUPP when its exporter cannot map it. The part starts at offset's page.
+/// Maps a DMABuf; the part starts at the page of `offset`. Throws ErrnoError: EINVAL if it is not a
+/// DMABuf or [offset, offset + length) is outside, EOPNOTSUPP if its exporter cannot map it.
 MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool writable,
                        const std::shared_ptr<Account>& account = nullptr);
 

@@ -16,7 +16,7 @@ namespace dingo::uverbs {
 /// Owner of contexts: a process, or a user whose programs share an account.
 struct ShareOwner {
     enum class Kind : std::uint8_t { kNobody, kProcess, kUser };
-    Kind kind = Kind::kNobody;  ///< kNobody: the context is alone
+    Kind kind = Kind::kNobody;  ///< kNobody: the context has a share of its own
     std::int64_t number = 0;
     auto operator<=>(const ShareOwner&) const = default;
 };
@@ -25,11 +25,11 @@ class Shares {
   public:
     using Share = std::shared_ptr<const OwnedId>;
 
-    /// Numbers 1 ... end - 1.
+    /// Shares have the numbers 1 to end - 1.
     explicit Shares(std::uint32_t end = 1) : ids_(end) { ids_.take(); }
 
-    /// For a context of that owner, while it lives. Null: there is none, its doorbell pages are
-    /// shares of their own.
+    /// Returns the share for a context of that owner, to be held by the context. Null if none is
+    /// left: then each doorbell page is a share of its own.
     Share of(const ShareOwner& owner) {
         std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
         if (owner.kind != ShareOwner::Kind::kNobody) {

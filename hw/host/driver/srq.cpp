@@ -12,7 +12,7 @@
 
 namespace dingo::uverbs {
 
-// What the entries hold anyway is given; the limit is armed by modify() only.
+// Returns as many SGEs as an entry holds, maybe more than requested. modify() alone arms the limit.
 Srq::Size Srq::checked_size(const Driver& driver, std::uint32_t max_wr, std::uint32_t max_sge,
                             const Udata& udata) {
     driver.capabilities().need(DINGO_CAP_SRQ);

@@ -19,14 +19,14 @@ class Driver;
 /// A shared receive queue.
 class Srq {
   public:
-    /// dingo_create_srq_req and _resp. The real sizes come back in max_wr and max_sge.
+    /// dingo_create_srq_req and _resp. Sets max_wr and max_sge to the actual sizes.
     Srq(Driver& driver, Context& context, Pd& pd, std::uint32_t& max_wr, std::uint32_t& max_sge,
         EventListener& listener, Udata& udata);
     ~Srq();
     Srq(const Srq&) = delete;
     Srq& operator=(const Srq&) = delete;
 
-    /// mask: IBV_SRQ_LIMIT (IBV_SRQ_MAX_WR: EOPNOTSUPP).
+    /// `mask` is IBV_SRQ_LIMIT; IBV_SRQ_MAX_WR throws EOPNOTSUPP.
     void modify(std::uint32_t mask, std::uint32_t max_wr, std::uint32_t limit, Udata& udata);
     struct Attr {
         std::uint32_t max_wr, max_sge, limit;

@@ -35,7 +35,7 @@ void check(bool ok, int error, const char* what) {
     }
 }
 
-/// The kernel marks the word that glibc keeps first in the mutex.
+/// The kernel marks the futex word, the first word of glibc's mutex.
 void lock_robust(pthread_mutex_t* mutex) {
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
@@ -59,7 +59,7 @@ StatusPage::StatusPage() : fd_(::memfd_create("dingo-status", MFD_CLOEXEC | MFD_
     check(::ftruncate(fd_.get(), kPageBytes) == 0, errno, "ftruncate of the status page");
     page_ = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     check(page_ != MAP_FAILED, errno, "mmap of the status page");
-    // From here on no writable mapping can be made but ours.
+    // From here on no other writable mapping can be made.
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
     if (::fcntl(fd_.get(), F_ADD_SEALS, seals) != 0) {
         const int error = errno;

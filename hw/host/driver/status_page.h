@@ -16,22 +16,21 @@ class StatusPage {
   public:
     /// The calling thread is the control thread. Throws std::system_error.
     StatusPage();
-    /// An orderly stop: the card is gone.
+    /// Marks the card as gone in an orderly stop.
     ~StatusPage();
     StatusPage(const StatusPage&) = delete;
     StatusPage& operator=(const StatusPage&) = delete;
 
-    /// The card has failed though its thread lives.
+    /// Marks the card as gone after it has failed, while its thread still runs.
     void set_gone();
 
-    /// Tells clients whether the card lacks processor time. If so, they yield when a poll finds
-    /// nothing.
+    /// Tells clients whether the card lacks processor time. If so, they yield after an empty poll.
     void set_crowded(bool crowded);
 
-    /// CLOCK_REALTIME was real_ns, give or take error_ns, when register CLOCK was card_ns.
+    /// CLOCK_REALTIME was real_ns, within error_ns, when register CLOCK was card_ns.
     void set_clock(std::uint64_t card_ns, std::uint64_t real_ns, std::uint32_t error_ns);
 
-    /// Can only be mapped for reading.
+    /// Descriptor that can be mapped for reading only.
     [[nodiscard]] int fd() const { return fd_.get(); }
 
   private:

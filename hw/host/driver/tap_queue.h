@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 
 class TapQueue final : public FrameTap {
   public:
-    /// More frames are dropped: their senders ask again.
+    /// Further frames are dropped: their senders retry.
     static constexpr std::size_t kMost = 256;
 
     explicit TapQueue(LocalCard& card) : card_(card) {}
@@ -30,11 +30,12 @@ class TapQueue final : public FrameTap {
         return true;
     }
 
-    /// Frames wait for hand_over(). Any thread may ask.
+    /// Returns true if frames wait for hand_over(). Thread-safe.
     [[nodiscard]] bool waiting() const { return waiting_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
-    /// Gives each to `to`, and to the engine what that does not want. True: there were some.
+    /// Passes each frame to `to`, and to the engine if `to` does not consume it. Returns true if
+    /// there were any.
     bool hand_over(FrameTap& to) {
         if (!waiting()) {
             return false;

@@ -19,7 +19,7 @@ inline void require_zero(std::span<const std::byte> bytes) {
     }
 }
 
-/// EINVAL: the request is shorter than version 1 of the ABI has it.
+/// Throws EINVAL if the request is shorter than in version 1 of the ABI.
 template <typename Request>
 Request udata_in(const Udata& udata) {
     Request request;

@@ -21,13 +21,13 @@ using Mac = std::array<std::uint8_t, 6>;
 inline constexpr std::uint32_t kAccessFlush = 1U << 8 | 1U << 9;
 
 /// Driver data of a command (kmod/include/uapi/dingo-abi.h). Functions that take none throw
-/// ErrnoError(EOPNOTSUPP) when `in` has a byte that is not zero.
+/// ErrnoError(EOPNOTSUPP) if `in` has a nonzero byte.
 struct Udata {
     std::span<const std::byte> in;
     std::vector<std::byte>
-        out;  ///< the driver's answer; the front end cuts it to the client's room
+        out;  ///< the driver's answer; the front end truncates it to the client's room
 
-    /// The client shall find its number for this descriptor in the 4 bytes at `offset` of out.
+    /// A descriptor for the client, which gets its number in the 4 bytes at `offset` of out.
     struct Fd {
         std::size_t offset;
         UniqueFd fd;
@@ -80,11 +80,11 @@ struct QpAttr {
     QpCap cap;  ///< query only
 };
 
-/// How far the card is with the work of a QP: counts of blocks (SQ) and entries (RQ, or the SRQ
-/// that it uses), free running.
+/// The card's progress with the work of a QP: free-running counts of blocks (SQ) and entries (RQ or
+/// SRQ).
 struct QpProgress {
-    std::uint32_t sq_posted = 0;     ///< as the card has seen it rung
-    std::uint32_t sq_completed = 0;  ///< everything before it has completed
+    std::uint32_t sq_posted = 0;     ///< doorbell value seen by the card
+    std::uint32_t sq_completed = 0;  ///< all blocks before it have completed
     std::uint32_t rq_posted = 0;
     std::uint32_t rq_taken = 0;
     std::uint32_t oldest_psn = 0;  ///< oldest that the peer has not acknowledged

@@ -11,8 +11,8 @@ class Waiter {
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
-    /// Ends the wait: the result is there (0), or will not come (ETIMEDOUT). The receiver may wait
-    /// again, or destroy this.
+    /// Called when the wait has ended: the result is available (0) or will not come (ETIMEDOUT).
+    /// The implementation may wait again or destroy this object.
     virtual void settled(int error) = 0;
 
     [[nodiscard]] bool waits() const { return next_ != this; }

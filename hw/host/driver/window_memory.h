@@ -28,14 +28,14 @@ struct WindowMemory {
     /// sorted, without overlap with each other or with parts
     std::vector<FilePart> files;
 
-    /// Copies between [offset, offset + size) and `dst` or `src`. The caller knows that this is in
-    /// the window. False: bus error.
+    /// Copies from or to [offset, offset + size), which must be inside the window. Returns false
+    /// for a bus error.
     [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> dst) const;
     [[nodiscard]] bool write(std::uint64_t offset, std::span<const std::byte> src) const;
 
-    /// nullptr where the range is not wholly in one mapped part.
+    /// Returns nullptr if the range is not completely within one mapped part.
     [[nodiscard]] std::byte* pointer(std::uint64_t offset, std::size_t len) const;
-    /// Whether parts and files have all of [offset, offset + len).
+    /// Returns true if parts and files cover [offset, offset + len).
     [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t len) const;
 };
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The calls of the CUDA driver API (libcuda.so.1) that a card needs, declared here because its
-/// header may not be redistributed and a card is built without it. Names and values are cuda.h's.
+/// The part of the CUDA driver API (libcuda.so.1) that a card needs, declared here because cuda.h
+/// may not be redistributed and a card is built without it. Names and values are those of cuda.h.
 namespace dingo::gpu::cuda {
 
 using Result = int;
@@ -46,7 +46,7 @@ struct AccessDescription {
     int flags = 0;
 };
 
-/// Rows of bytes from one memory to another.
+/// CUDA_MEMCPY2D: copies rows of bytes.
 struct Memcpy2d {
     std::size_t src_x = 0;
     std::size_t src_y = 0;

@@ -13,7 +13,7 @@
 namespace dingo::gpu {
 namespace {
 
-/// Index of the smallest class whose buffers hold `bytes`.
+/// Returns the index of the smallest class whose buffers hold `bytes`.
 std::size_t class_for(std::size_t bytes) {
     std::size_t i = 0;
     while (i + 1 < CudaBuffers::kClasses.size() && CudaBuffers::kClasses[i].bytes < bytes) {
@@ -22,7 +22,7 @@ std::size_t class_for(std::size_t bytes) {
     return i;
 }
 
-/// Class of the buffer that begins `offset` bytes into the pool.
+/// Returns the class of the buffer at `offset` in the pool.
 std::size_t class_at(std::size_t offset) {
     std::size_t i = 0;
     for (; offset >= CudaBuffers::kClasses[i].bytes * CudaBuffers::kClasses[i].count; ++i) {
@@ -36,7 +36,7 @@ std::size_t class_at(std::size_t offset) {
 CudaBuffers::CudaBuffers(std::shared_ptr<CudaDevice> device,
                          const std::shared_ptr<Account>& account)
     : charge_(account, process_quotas().bytes, kBytes), device_(std::move(device)) {
-    // give_back() never allocates.
+    // Reserved here so that give_back() never allocates.
     for (std::size_t i = 0; i < kClasses.size(); ++i) {
         free_[i].reserve(kClasses[i].count);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Pinned memory of the host, in buffers of some sizes: the copy engine reads and writes it itself.
-// Cards of this user's other processes may be shown it (base/exported_memory.h), so that what was
-// read from a GPU need not go through the wire's ring.
+// Pinned host memory in buffers of a few sizes, which the GPU's copy engine reads and writes
+// directly. Cards in other processes of this user may map it (base/exported_memory.h), so that data
+// read from a GPU need not pass through the wire's ring.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class CudaBuffers final : public uverbs::FarBufferPool,
         std::size_t bytes;
         std::size_t count;
     };
-    /// A packet's data; a message's as most tools have it; a piece of a long message.
+    /// For a packet's data, for a message of usual size, and for a piece of a long message.
     static constexpr std::array<Class, 3> kClasses = {
         {{std::size_t{4} << 10, 512}, {std::size_t{64} << 10, 128}, {std::size_t{256} << 10, 64}}};
     static constexpr std::size_t kLarge = kClasses.back().bytes;
@@ -39,18 +39,18 @@ class CudaBuffers final : public uverbs::FarBufferPool,
         return bytes;
     }();
 
-    /// With the device's context in use. CudaError, ErrnoError: ENOMEM, also when `account` has its
-    /// share of clients' bytes.
+    /// Needs the device's context to be current. Throws CudaError or ErrnoError with ENOMEM, also
+    /// if `account` has used up its share of clients' bytes.
     CudaBuffers(std::shared_ptr<CudaDevice> device, const std::shared_ptr<Account>& account);
-    /// The memory is given back by the worker's thread.
+    /// The worker's thread frees the memory.
     ~CudaBuffers() override;
     CudaBuffers(const CudaBuffers&) = delete;
     CudaBuffers& operator=(const CudaBuffers&) = delete;
 
-    /// Takes a buffer of the pool, or of the heap when none is free or `bytes` is above kLarge. Any
-    /// thread.
+    /// Returns a buffer of the pool, or of the heap if none is free or `bytes` exceeds kLarge.
+    /// Thread-safe.
     uverbs::FarBuffer take(std::size_t bytes);
-    /// True when half of the buffers that fit best are free. Any thread.
+    /// Returns true if at least half of the buffers of the best fitting size are free. Thread-safe.
     [[nodiscard]] bool has_many(std::size_t bytes) const;
     void give_back(std::byte* at) noexcept override;
 
@@ -58,7 +58,7 @@ class CudaBuffers final : public uverbs::FarBufferPool,
     Charge charge_;
     std::shared_ptr<CudaDevice> device_;
     std::unique_ptr<SharedMemory> file_;
-    std::uint64_t exported_ = 0;  ///< its number there; 0: none
+    std::uint64_t exported_ = 0;  ///< its number in exported_memory(); 0: not exported
     std::byte* memory_ = nullptr;
     mutable std::mutex mutex_;
     std::array<std::vector<std::byte*>, kClasses.size()> free_;

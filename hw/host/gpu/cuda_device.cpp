@@ -74,14 +74,14 @@ CudaCalls load() {
     return calls;
 }
 
-/// The driver, and which lanes use which GPU. A call that failed is tried again the next time.
+/// The driver's functions and the GPUs in use. A failed initialization is retried next time.
 struct Driver {
     std::mutex mutex;
     std::optional<CudaCalls> calls;
     std::map<std::array<std::uint8_t, 16>, std::weak_ptr<CudaDevice>> devices;
 };
 
-// Never destroyed: threads that nobody waits for use it until the process ends.
+// Never destroyed: detached threads use it until the process ends.
 Driver& driver() {
     static Driver& the_driver = *new Driver;
     return the_driver;

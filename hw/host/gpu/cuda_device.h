@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// NVIDIA's driver, loaded when a client first registers a GPU's memory.
+// NVIDIA's driver library, loaded when a client first registers GPU memory.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace dingo::gpu {
 
-/// Why memory of a GPU cannot be opened: an errno for the client, words for the log.
+/// Memory of a GPU cannot be opened: an errno for the client and a text for the log.
 class CudaError : public std::runtime_error {
   public:
     CudaError(int error, const std::string& what) : std::runtime_error(what), error_(error) {}
@@ -23,7 +23,7 @@ class CudaError : public std::runtime_error {
     int error_;
 };
 
-/// The calls that a card makes.
+/// The driver functions that a card calls.
 struct CudaCalls {
     cuda::Init* init;
     cuda::GetErrorName* error_name;
@@ -60,10 +60,10 @@ struct CudaCalls {
     cuda::MemSetAccess* set_access;
 };
 
-/// A GPU and this process's primary context on it, for as long as this lives.
+/// A GPU and this process's primary context on it, retained during the object's lifetime.
 class CudaDevice {
   public:
-    /// The GPU with this UUID; every caller gets the same object. CudaError: ENODEV.
+    /// Returns the GPU with this UUID; all callers share one object. Throws CudaError (ENODEV).
     static std::shared_ptr<CudaDevice> open(const cuda::Uuid& uuid);
     ~CudaDevice();
     CudaDevice(const CudaDevice&) = delete;
@@ -71,13 +71,14 @@ class CudaDevice {
 
     [[nodiscard]] const CudaCalls& calls() const { return calls_; }
     [[nodiscard]] cuda::Device number() const { return device_; }
-    /// Locked during an atomic: clients, and lanes of one client, may share memory.
+    /// Locked during an atomic operation, as clients, and lanes of one client, may share memory.
     [[nodiscard]] std::mutex& atomics() { return atomics_; }
-    /// Before any call, on the thread that makes it. False: the context is gone.
+    /// Makes the context current in this thread. Needed before any driver call. Returns false if
+    /// the context is gone.
     [[nodiscard]] bool use() const;
-    /// "cuMemMap: CUDA_ERROR_INVALID_VALUE".
+    /// Returns for example "cuMemMap: CUDA_ERROR_INVALID_VALUE".
     [[nodiscard]] std::string words(const char* call, cuda::Result result) const;
-    /// CudaError(error) unless it succeeded.
+    /// Throws CudaError(error) unless the call succeeded.
     void check(cuda::Result result, const char* call, int error) const;
 
   private:
@@ -90,7 +91,7 @@ class CudaDevice {
     std::unique_ptr<CudaLent> lent_;
 };
 
-/// "GPU-01020304-...", as nvidia-smi says it.
+/// Returns "GPU-01020304-...", the format of nvidia-smi.
 std::string name_of(const cuda::Uuid& uuid);
 
 }  // namespace dingo::gpu

@@ -12,18 +12,17 @@
 namespace dingo::gpu {
 namespace {
 
-/// How long a thread spins for the next copy: it mostly comes soon, and waking a thread takes
-/// longer than copying. Zero on machines where a spinning thread would take the processor from a
-/// card.
+/// How long a thread spins for the next copy, which usually follows soon: waking a thread takes
+/// longer than copying. 0 on machines where a spinning thread would take a processor from a card.
 constexpr Nanoseconds kSpin = 100'000;
 constexpr unsigned kSpinProcessors = 6;  // two threads of a card, two here
 
-/// Below this the driver gives a copy to the GPU to the engine that runs kernels, where it waits
-/// for the end of the time slice of other processes: 2.4 ms were measured on an H100. Rows go by
+/// The driver executes smaller copies to the GPU on the compute engine, where they wait for the
+/// time slices of other processes: 2.4 ms were measured on an H100. 2D copies of rows always use
 /// the copy engine.
 constexpr std::size_t kRows = std::size_t{64} << 10;
 
-// A joined write and a piece fetched ahead each fit a pinned buffer.
+// A joined write and a prefetched piece must each fit into a pinned buffer.
 static_assert(CudaBuffers::kLarge >= uverbs::Mover::kMostJoined &&
               CudaBuffers::kLarge >= uverbs::FarReads::kPiece);
 
@@ -73,7 +72,7 @@ void CudaLane::make() {
 
 void CudaLane::end() {
     const CudaCalls& calls = device_->calls();
-    // Nothing is on its way into memory that is given back.
+    // Wait until no copy into memory to be freed is in flight.
     for (const Way* const way : {&in_, &out_}) {
         if (way->stream != nullptr) {
             calls.synchronize(way->stream);
@@ -129,7 +128,7 @@ bool CudaLane::copy_in(cuda::DevicePointer to, std::span<const std::byte> from,
     }
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     if (to % kWord == 0 && bytes % kWord == 0) {
-        // Words of 8 bytes stay whole: an odd one is the last.
+        // Keep words of 8 bytes whole: if their number is odd, the last one is written alone.
         const std::size_t rows = bytes / (2 * kWord) * 2 * kWord;
         return (rows == 0 || copy_rows(to, from.data(), rows / 2, why)) &&
                (rows == bytes || write_word<std::uint64_t>(to + rows, from.subspan(rows), why));
@@ -137,7 +136,7 @@ bool CudaLane::copy_in(cuda::DevicePointer to, std::span<const std::byte> from,
     if (to % sizeof(std::uint32_t) == 0 && bytes == sizeof(std::uint32_t)) {
         return write_word<std::uint32_t>(to, from, why);
     }
-    // Two rows; of an odd number of bytes the last two once more.
+    // Copy two rows; for an odd number of bytes copy the last two bytes again.
     return copy_rows(to, from.data(), bytes / 2, why) &&
            (bytes % 2 == 0 || copy_rows(to + bytes - 2, from.data() + bytes - 2, 1, why));
 }

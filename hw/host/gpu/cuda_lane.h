@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Copies between host and GPU for one client: for each direction a thread that makes them and a
-// stream, and pinned memory.
+// Copies between host and GPU for one client: a thread and a stream for each direction, and pinned
+// memory.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 
 namespace dingo::gpu {
 
-/// Made, and ended, on the worker's thread; between that copies to the GPU are the mover's alone,
-/// and those from it the fetcher's, but for read() and write().
+/// Constructed and destroyed on the worker's thread. In between only the mover copies to the GPU
+/// and only the fetcher copies from it, except through read() and write().
 class CudaLane {
   public:
-    /// Copies on their way at once, of each direction.
+    /// Maximum number of copies in flight in each direction.
     static constexpr unsigned kDepth = 8;
 
-    /// CudaError, ErrnoError: ENODEV, ENOMEM. Pinned memory is charged to `account`.
+    /// Throws CudaError or ErrnoError (ENODEV, ENOMEM). Pinned memory is charged to `account`.
     explicit CudaLane(const cuda::Uuid& uuid, std::shared_ptr<Account> account = nullptr);
     ~CudaLane();
     CudaLane(const CudaLane&) = delete;
@@ -35,25 +35,26 @@ class CudaLane {
     [[nodiscard]] CudaDevice& device() const { return *device_; }
     [[nodiscard]] CudaBuffers& buffers() { return *buffers_; }
 
-    // False, and `why`: bus error.
+    // The functions below return false and set `why` if the GPU reports an error.
 
-    /// Copy any number of bytes and return when they are there. Any thread.
+    /// Copy any number of bytes and wait for completion. Thread-safe.
     bool read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
 
-    /// Starts a copy; `to` and `from` are pooled, and stay until it is finished or this has failed.
+    /// Start a copy. `to` or `from` is a pooled buffer, kept until the copy has finished or the
+    /// call has failed.
     bool start_read(cuda::DevicePointer from, std::span<std::byte> to, std::string& why);
     bool start_write(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why);
-    /// The oldest read, or write, on its way is done, or has failed.
+    /// Returns true if the oldest read or write in flight has completed or failed.
     [[nodiscard]] bool is_done(bool read) const { return is_done(read ? out_ : in_); }
-    /// Waits for it.
+    /// Waits for that copy.
     bool finish(bool read, std::string& why) { return finish(read ? out_ : in_, why); }
 
   private:
-    /// Copies of one direction.
+    /// Copies in one direction.
     struct Way {
         cuda::Stream stream = nullptr;
-        std::array<cuda::Event, kDepth> ends{};  ///< ends of the copies under way
+        std::array<cuda::Event, kDepth> ends{};  ///< recorded after each copy in flight
         unsigned next = 0;                       ///< index of the next copy's event
         unsigned oldest = 0;
     };
@@ -62,23 +63,22 @@ class CudaLane {
     void end();
     bool use(std::string& why) const;
     bool check(cuda::Result result, const char* call, std::string& why) const;
-    /// From pinned memory.
+    /// Copies from pinned memory to the GPU.
     bool copy_in(cuda::DevicePointer to, std::span<const std::byte> from, std::string& why) const;
     bool copy_rows(cuda::DevicePointer to, const std::byte* from, std::size_t width,
                    std::string& why) const;
-    /// Writes the word as a whole: a reader never sees a part of it.
+    /// Writes the word atomically: a reader never sees a part of it.
     template <typename Word>
     bool write_word(cuda::DevicePointer to, std::span<const std::byte> from,
                     std::string& why) const;
     bool copy_out(std::byte* to, cuda::DevicePointer from, std::size_t bytes,
                   std::string& why) const;
     bool record(cuda::Event event, const Way& way, std::string& why) const;
-    /// Ends a copy that was given to the stream (`ok`: without error). After a failure it waits
-    /// until no part of the copy is under way.
+    /// Handles a failed copy (`ok` false): waits until no part of it is in flight. Returns `ok`.
     bool settled(bool ok, const Way& way) const;
     bool wait(cuda::Event event, std::string& why) const;
-    /// Records the end of a copy that was given to the stream. Whether it is on its way; `ok`: it
-    /// was given.
+    /// Records the end of a copy that was queued on the stream (`ok`: without error). Returns true
+    /// if the copy is in flight.
     bool started(bool ok, Way& way, std::string& why) const;
     [[nodiscard]] bool is_done(const Way& way) const;
     bool finish(Way& way, std::string& why) const;
@@ -92,7 +92,7 @@ class CudaLane {
     std::shared_ptr<CudaBuffers> buffers_;
     uverbs::FarBuffer direct_;  ///< staging for read() and write()
     cuda::Event direct_end_ = nullptr;
-    std::mutex direct_mutex_;  ///< an engine that does not know far memory comes itself
+    std::mutex direct_mutex_;  ///< for engines that access far memory directly
 };
 
 }  // namespace dingo::gpu

@@ -15,12 +15,12 @@
 namespace dingo::gpu {
 namespace {
 
-/// By all GPUs' threads. Two at once may go over the limit by what one of them pins.
+/// Shared by all GPUs' threads. Concurrent calls may exceed the limit by what one of them pins.
 std::atomic<std::size_t> pinned_bytes = 0;
 
 }  // namespace
 
-/// Any thread.
+/// Thread-safe.
 class CudaLent::Pinned {
   public:
     explicit Pinned(const CudaDevice& device) : device_(&device) {}
@@ -53,15 +53,16 @@ class CudaLent::Pinned {
     }
 
   private:
-    /// Limit for all GPUs together. Pinning makes the memory that it names resident, and other
-    /// cards decide how much they name.
+    /// Limit for all GPUs together. Pinning makes memory resident, and other cards decide how much
+    /// memory they lend.
     static constexpr std::size_t kMostPinned = std::size_t{1} << 30;
 
     bool try_to_pin(const std::shared_ptr<LentMemory>& memory) {
         const auto bytes = memory->bytes();
         if (bytes.size() > kMostPinned || pinned_bytes > kMostPinned - bytes.size())
             return false;
-        // Another GPU's may have pinned it for all; what a driver refuses is copied once more.
+        // Fails if another GPU has pinned it for all contexts already. Memory that is not pinned is
+        // copied once more.
         if (device_->calls().pin(const_cast<std::byte*>(bytes.data()), bytes.size(),
                                  cuda::kHostRegisterPortable | cuda::kHostRegisterReadOnly) !=
             cuda::kSuccess)
@@ -79,9 +80,9 @@ class CudaLent::Pinned {
     }
 
     std::mutex mutex_;
-    const CudaDevice* device_;  ///< null: it has ended
+    const CudaDevice* device_;  ///< null after the device has ended
     std::vector<std::shared_ptr<LentMemory>> all_;
-    std::vector<std::weak_ptr<LentMemory>> refused_;  ///< tried again when others are unpinned
+    std::vector<std::weak_ptr<LentMemory>> refused_;  ///< retried when other memory is unpinned
 };
 
 namespace {
@@ -105,8 +106,8 @@ CudaLent::~CudaLent() {
     pinned_->end();
 }
 
-// A card that lends and takes back without end keeps nothing mapped by jobs that wait: what is
-// pinned is kept by Pinned.
+// Jobs hold weak references, so that a card which lends and takes back endlessly does not
+// accumulate mappings in the queue. Pinned keeps the memory that is pinned.
 void CudaLent::lent(const std::shared_ptr<LentMemory>& memory) {
     soon([pinned = pinned_, weak = std::weak_ptr(memory)] {
         if (const auto there = weak.lock())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Buffers of cards of other processes, pinned for this process's GPUs: what such a card has read
-// from its GPU is copied to ours from there.
+// Pins the buffers of other processes' cards for this process's GPUs, so that data which such a
+// card has read from its GPU is copied to our GPU directly from there.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace dingo::gpu {
 
 class CudaDevice;
 
-/// While it lives, all such memory is pinned, by the worker's thread.
+/// During its lifetime all such memory is pinned, by the worker's thread.
 class CudaLent final : public LentMemories::Watcher {
   public:
-    /// `device` lives longer.
+    /// `device` must outlive this object.
     explicit CudaLent(const CudaDevice& device);
     ~CudaLent() override;
     CudaLent(const CudaLent&) = delete;
@@ -27,7 +27,7 @@ class CudaLent final : public LentMemories::Watcher {
   private:
     class Pinned;
 
-    std::shared_ptr<Pinned> pinned_;  ///< jobs have it
+    std::shared_ptr<Pinned> pinned_;  ///< shared with queued jobs
 };
 
 }  // namespace dingo::gpu

@@ -14,7 +14,8 @@ using uverbs::FarAccess;
 
 namespace {
 
-constexpr const char* kBeyond = "out of bounds";  // short: each access makes a string of it
+constexpr const char* kBeyond = "out of bounds";  // short, as each access constructs a string from
+                                                  // it
 
 }  // namespace
 
@@ -30,7 +31,7 @@ CudaPlace::CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, s
     opened_ = memory.pieces.empty() ? open_ipc(device, memory, end) : open_pieces(device, memory);
 }
 
-// Closing may wait for the GPU, so another thread does it; the mover may be what ends this.
+// Closing may wait for the GPU, so the worker's thread does it. The caller may be the mover.
 CudaPlace::~CudaPlace() {
     try {
         do_soon([lane = std::move(lane_), opened = std::move(opened_)] {
@@ -49,7 +50,7 @@ CudaPlace::Opened CudaPlace::open_ipc(const CudaDevice& device, const CudaMemory
     Opened opened;
     device.check(calls.open_ipc(&opened.address, memory.ipc, cuda::kIpcLazyEnablePeerAccess),
                  "cuIpcOpenMemHandle", EOPNOTSUPP);
-    // What the client says may be wrong: what lies behind belongs to others.
+    // The client's size may be wrong, and memory behind the allocation belongs to others.
     cuda::DevicePointer base = 0;
     std::size_t bytes = 0;
     const cuda::Result result = calls.address_range(&base, &bytes, opened.address);
@@ -70,7 +71,7 @@ void CudaPlace::map(const CudaDevice& device, const CudaMemory::Piece& piece,
     device.check(
         calls.import_handle(&handle, std::bit_cast<void*>(os_handle), cuda::kHandlePosixFd),
         "cuMemImportFromShareableHandle", EOPNOTSUPP);
-    // The driver refuses more than the allocation has.
+    // The driver rejects sizes larger than the allocation.
     const cuda::Result result = calls.map(address, piece.bytes, 0, handle, 0);
     calls.release_handle(handle);  // the mapping keeps the memory
     device.check(result, "cuMemMap", EOPNOTSUPP);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A GPU's memory as a card reaches it: an allocation of a client, opened here as well, and copied
-// from and to by the GPU's copy engine (docs/reference/gpu.md).
+// A GPU's memory as accessed by a card: an allocation of a client, opened in this process and
+// copied by the GPU's copy engine (docs/reference/gpu.md).
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace dingo::gpu {
 
-/// What a client says of its memory.
+/// Description of GPU memory received from a client.
 struct CudaMemory {
     struct Piece {
         std::uint64_t bytes = 0;
@@ -28,14 +28,14 @@ struct CudaMemory {
     cuda::Uuid uuid;            ///< of the GPU
     std::uint64_t size = 0;     ///< bytes of the whole allocation
     cuda::IpcHandle ipc;        ///< of one allocation of cuMemAlloc; used without pieces
-    std::vector<Piece> pieces;  ///< allocations of cuMemCreate, one behind the other
+    std::vector<Piece> pieces;  ///< adjacent allocations of cuMemCreate
 };
 
 class CudaPlace final : public uverbs::FarPlace {
   public:
-    /// The first `end` bytes of it are to be used. On the worker's thread. CudaError: ENODEV,
-    /// ENOMEM, EINVAL the allocation is smaller, EOPNOTSUPP the driver gives it to no other
-    /// process.
+    /// Opens the memory, of which the first `end` bytes will be used. Call it on the worker's
+    /// thread. Throws CudaError: ENODEV, ENOMEM, EINVAL if the allocation is smaller, EOPNOTSUPP if
+    /// the driver does not export it to other processes.
     CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, std::uint64_t end);
     ~CudaPlace() override;
 
@@ -54,8 +54,9 @@ class CudaPlace final : public uverbs::FarPlace {
   private:
     struct Opened {
         cuda::DevicePointer address = 0;
-        std::uint64_t reserved = 0;         ///< bytes of addresses of ours; 0: an IPC handle's
-        std::vector<std::uint64_t> mapped;  ///< bytes of each mapping there
+        std::uint64_t reserved = 0;         ///< bytes of address space reserved by us; 0 for an IPC
+                                            ///< handle
+        std::vector<std::uint64_t> mapped;  ///< size of each mapping in bytes
     };
     static Opened open_ipc(const CudaDevice& device, const CudaMemory& memory, std::uint64_t end);
     static Opened open_pieces(const CudaDevice& device, const CudaMemory& memory);

@@ -37,13 +37,13 @@ struct Worker {
     }
 };
 
-// When the process ends the driver goes with it: no further call begins, and the present one gets a
-// moment. The rest goes with the process.
+// At process exit the driver is unloaded: no further call is started, and a running one gets a
+// short time to finish.
 struct Ender {
     ~Ender();
 };
 
-// Never destroyed: the thread may be in a call of the driver when the process ends.
+// Never destroyed: the thread may be in a driver call when the process ends.
 Worker& worker() {
     static Worker& the_worker = *new Worker;
     return the_worker;
@@ -61,7 +61,7 @@ Ender::~Ender() {
 
 void do_soon(std::function<void()> job) {
     Worker& w = worker();
-    static const Ender ender;  // made after the driver was loaded: gone before it
+    static const Ender ender;  // constructed after the driver was loaded, so destroyed before it
     {
         const std::scoped_lock lock(w.mutex);
         if (!w.started) {

@@ -5,8 +5,8 @@
 
 namespace dingo::gpu {
 
-/// Calls `job` soon, on the thread that opens and closes memory of GPUs: a driver may take seconds
-/// for that, and nobody else waits. Jobs are done in order. Throws std::system_error: no thread.
+/// Queues `job` for the thread that opens and closes GPU memory, as the driver may take seconds.
+/// Jobs run in order. Throws std::system_error if the thread cannot be started.
 void do_soon(std::function<void()> job);
 
 }  // namespace dingo::gpu

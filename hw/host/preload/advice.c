@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What programs do with their memory that works otherwise on shared memory: giving pages back,
- * moving them.
+ * Wrappers of madvise(), mremap() and munmap(), which need special handling on shared memory.
  */
 #include "advice.h"
 
@@ -41,13 +40,13 @@ struct discard {
     long result;
 };
 
-/* The pages read as zeros from now on, as those of private memory do. */
+/* Makes the pages read as zeros, as MADV_DONTNEED does with private memory. */
 static long discard_shared(const struct dingo_map* map, uint64_t start, uint64_t end) {
     return DINGO_SYS(SYS_fallocate, dingo_arena_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                      map->offset + (start - map->start), end - start);
 }
 
-/* As discard_shared(), but leaves the pages of the file, which another process sees. */
+/* As discard_shared(), but keeps the pages of the file, which another process still maps. */
 static long discard_view(const struct dingo_map* map, uint64_t start, uint64_t end) {
     int prot = (map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) |
                (map->executable ? PROT_EXEC : 0);
@@ -115,7 +114,7 @@ DINGO_EXPORT int dingo_madvise(void* start, size_t length, int advice) {
 
 typedef void* mremap_fn(void*, size_t, size_t, int, ...);
 
-/* Growing and moving need no help: behind each piece the file continues with zeros. */
+/* Growing and moving need no special handling: the file continues with zeros after each piece. */
 DINGO_BIND(dingo_mremap, mremap);
 DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...);
 DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, int flags, ...) {
@@ -132,12 +131,12 @@ DINGO_EXPORT void* dingo_mremap(void* start, size_t length, size_t new_length, i
     }
     if (DINGO_UNLIKELY(dingo_arena_touches(from, from + (length ? length : 1)))) {
         if (length == 0) {
-            /* a second view of private memory: the kernel has none */
+            /* would duplicate private memory, which the kernel rejects */
             errno = EINVAL;
             return MAP_FAILED;
         }
         if (flags & 4) {
-            /* the old place would keep its content */
+            /* the old address range would keep its content */
             errno = ENOMEM;
             return MAP_FAILED;
         }
@@ -160,7 +159,7 @@ DINGO_EXPORT int dingo_munmap(void* start, size_t length) {
     result =
         real ? real(start, length) : (int)dingo_sys_result(DINGO_SYS(SYS_munmap, start, length));
 
-    /* small pieces are freed when the next ones are shared */
+    /* small pieces are freed when further pieces are shared */
     if (DINGO_UNLIKELY(ours) && result == 0 && dingo_fd_table_is_ours()) {
         uint64_t signals;
 

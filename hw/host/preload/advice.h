@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* madvise() has been used for something that a new mapping would not have (MADV_DONTFORK, ...). */
+/* Returns true if madvise() has set a flag that a new mapping would not inherit (MADV_DONTFORK,
+ * ...). */
 bool dingo_advice_flags_used(void);
 
 #endif

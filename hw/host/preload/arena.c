@@ -17,9 +17,9 @@
 
 #define PAGE 4096ULL
 #define ARENA_BYTES (1ULL << 62)
-#define SLOT_BYTES (1ULL << 36) /* least distance of two pieces in the file */
+#define SLOT_BYTES (1ULL << 36) /* minimum distance of two pieces in the file */
 #define MAX_SLOTS 16384         /* each takes one or two of the 65530 mappings of a process */
-#define MAX_SMALL 1024          /* of them shorter than DINGO_SMALL_PIECE */
+#define MAX_SMALL 1024          /* of these, pieces shorter than DINGO_SMALL_PIECE */
 #define REAP_SLOTS 64
 #define REAP_BYTES (64ULL << 20)
 
@@ -29,8 +29,8 @@ static ino_t arena_inode;
 static uint64_t next_offset;
 static struct dingo_slot slots[MAX_SLOTS];
 static atomic_uint num_slots;
-static atomic_uint moves; /* odd: slots are just being moved */
-/* A forked child's private views of its ancestors' files. */
+static atomic_uint moves; /* odd while slots are being moved */
+/* Private views of the ancestors' files in a forked child. */
 #define MAX_ANCESTORS 8
 static ino_t ancestors[MAX_ANCESTORS];
 static unsigned num_ancestors;
@@ -40,15 +40,16 @@ static struct {
 } views[MAX_SLOTS];
 static atomic_uint num_views;
 static unsigned num_small;
-/* When to look for dead pieces again: after as many requests as there was to look at, so that a
- * registration costs the same however many pieces there are. */
+/* The next scan for unused pieces takes place after a number of requests proportional to the
+ * mappings that the last scan saw, so that the cost of a registration does not depend on the
+ * number of pieces. */
 static unsigned wishes_since_reap; /* requests for a slot, granted or not */
 static unsigned mappings_seen;
 static unsigned reap_wishes = REAP_SLOTS;
 static uint64_t bytes_since_reap;
 static uint64_t reap_bytes = REAP_BYTES;
 
-/* A spin lock: it is held for control operations only, and by one that blocks all signals. */
+/* A spin lock with all signals blocked. It is held for control operations only. */
 void dingo_arena_lock(uint64_t* signals) {
     const uint64_t all = ~0ULL;
     int free_word = 0;
@@ -137,7 +138,7 @@ bool dingo_arena_ready(void) {
     if (dingo_arena_fd() >= 0) {
         return true;
     }
-    /* The application has closed our descriptor. Existing mappings stay, on the slow path. */
+    /* The application has closed the descriptor. Existing mappings remain, on the slow path. */
     arena = -1;
     forget_slots();
     return make_arena();
@@ -156,8 +157,8 @@ bool dingo_arena_inherited(const struct dingo_map* map) {
     return false;
 }
 
-/* Where each look reads all mappings, a piece for each page more than MAX_SMALL: the reading must
- * not cost more than the pages that it saves copying. */
+/* Without PROCMAP_QUERY each scan reads all mappings, so a piece may be added beyond MAX_SMALL
+ * only for each page it has: reading must not cost more than the copying that it saves. */
 static bool fits(uint64_t length) {
     uint64_t limit = dingo_maps_are_text() ? MAX_SMALL + length / PAGE : MAX_SLOTS;
     unsigned count = atomic_load(&num_slots);
@@ -167,7 +168,7 @@ static bool fits(uint64_t length) {
 }
 
 bool dingo_arena_has_room(uint64_t length) {
-    /* before the first piece there is no file yet */
+    /* the file is created with the first piece */
     if (arena < 0 && !dingo_arena_ready()) {
         return false;
     }
@@ -301,7 +302,7 @@ bool dingo_arena_touches(uint64_t start, uint64_t end) {
         }
     }
     if (DINGO_UNLIKELY(before & 1 || before != atomic_load(&moves))) {
-        return true; /* the caller checks again, with the lock */
+        return true; /* the caller checks again with the lock held */
     }
     count = atomic_load_explicit(&num_views, memory_order_acquire);
     for (unsigned i = 0; i < count; i++) {
@@ -320,7 +321,8 @@ void dingo_arena_freeze(void) {
     }
 }
 
-/* The same bytes at the same place, but what the child writes is its own. */
+/* Replaces a shared mapping by a private one of the same bytes, so that the child's writes stay
+ * in the child. */
 static bool make_private(const struct dingo_map* map, void* arg) {
     int prot = (map->readable ? PROT_READ : 0) | (map->writable ? PROT_WRITE : 0) |
                (map->executable ? PROT_EXEC : 0);

@@ -11,7 +11,7 @@ static bool add(struct dingo_arguments* arguments, uint64_t va, uint64_t length,
     uint64_t* sum = room ? &arguments->room : &arguments->bytes;
 
     if (va == 0 || length == 0) {
-        return true; /* the card says what is wrong with it */
+        return true; /* the card reports the error */
     }
     if (arguments->count == DINGO_UVERBS_MAX_ARGUMENTS ||
         length > DINGO_UVERBS_MAX_MESSAGE - *sum) {
@@ -81,7 +81,8 @@ static bool find_of_write(const void* payload, size_t length, struct dingo_argum
     return room == 0 || add(arguments, dingo_word_at(payload, sizeof(*header)), room, true);
 }
 
-/* write() on rdma_cm: the address of the answer is the first word, except in CREATE_ID. */
+/* write() on rdma_cm: the address of the answer is the first word, except in CREATE_ID. SET_OPTION
+ * has the address of the option instead. */
 static bool find_of_cm(const void* payload, size_t length, struct dingo_arguments* arguments) {
     struct rdma_ucm_cmd_hdr header;
     size_t at = sizeof(header);

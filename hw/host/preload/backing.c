@@ -33,7 +33,7 @@ struct entry {
 };
 
 bool dingo_backing_possible(const struct dingo_map* map) {
-    /* file systems without a device: tmpfs is one */
+    /* file systems without a block device, such as tmpfs */
     return map->shared && map->inode != 0 && map->dev_major == 0;
 }
 
@@ -42,7 +42,8 @@ static bool same_file(const struct stat* st, const struct dingo_map* map) {
            major(st->st_dev) == map->dev_major && minor(st->st_dev) == map->dev_minor;
 }
 
-/* Returns `fd` when it is a descriptor of the file that the mapping needs, else -1. */
+/* Returns `fd` if it is a descriptor of the file of the mapping, with the access needed, else
+ * -1. */
 static int checked(int fd, const struct dingo_map* map, bool writable) {
     struct stat st;
     struct statfs fs;
@@ -71,7 +72,7 @@ static int by_path(const char* path, const struct dingo_map* map, bool writable)
     return fd;
 }
 
-/* A copy of one that the application still has open. */
+/* Returns a copy of a descriptor of the file that the application still has open, or -1. */
 static int by_descriptor(const struct dingo_map* map, bool writable) {
     int dir = dingo_sys_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char buffer[1024] __attribute__((aligned(8)));
@@ -110,7 +111,7 @@ int dingo_backing_open(const struct dingo_map* map, bool writable) {
     if (num_held == MAX_HELD) {
         return -1;
     }
-    /* Needs root or CAP_CHECKPOINT_RESTORE. Works also for a file without a name. */
+    /* Needs root or CAP_CHECKPOINT_RESTORE. Also works for files without a name. */
     snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx", (unsigned long)map->start,
              (unsigned long)map->end);
     fd = by_path(path, map, writable);
@@ -123,7 +124,7 @@ int dingo_backing_open(const struct dingo_map* map, bool writable) {
 }
 
 void dingo_backing_close(int fd) {
-    /* an open file description's lock conflicts with a lock of this process, too */
+    /* F_OFD_GETLK also reports locks of this process */
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat st;
 

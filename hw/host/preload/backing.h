@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files behind shared mappings (/dev/shm, memfd): a region keeps its memory when the mapping
- * goes, so the card gets a descriptor.
+ * Opens the files behind shared mappings (/dev/shm, memfd). A region must keep its memory after
+ * munmap(), so the card gets a descriptor of the file.
  */
 #ifndef DINGO_PRELOAD_BACKING_H
 #define DINGO_PRELOAD_BACKING_H
@@ -10,12 +10,13 @@
 
 #include "maps.h"
 
-/* Whether `map` may be of a file that can be handed over: tmpfs. */
+/* Returns true if the file behind `map` may be on tmpfs, so that a descriptor can be passed. */
 bool dingo_backing_possible(const struct dingo_map* map);
 
-/* A descriptor of the file behind `map`, for reading, or for both; -1: none can be opened. */
+/* Opens the file behind `map` for reading, or for reading and writing. Returns -1 if it cannot
+ * be opened. */
 int dingo_backing_open(const struct dingo_map* map, bool writable);
-/* When the card has its copy. */
+/* Closes `fd` after the card has received its copy. */
 void dingo_backing_close(int fd);
 
 #endif

@@ -8,10 +8,10 @@
 #include "sys.h"
 
 #define ROOM_PAGE 4096
-/* Pages of all rooms, each of which may begin and end within one. */
+/* Maximum number of pages of all rooms; each room may begin and end within a page. */
 #define MAX_PROBES (DINGO_UVERBS_MAX_MESSAGE / ROOM_PAGE + 2 * DINGO_UVERBS_MAX_ARGUMENTS)
 
-/* A filter of system calls may forbid it. */
+/* A seccomp filter may forbid the system call. */
 static bool is_forbidden(long result) {
     return result == -ENOSYS || result == -EPERM;
 }
@@ -21,7 +21,7 @@ static long copy_caller(int number, void* here, const void* there, size_t length
     const struct iovec theirs = {(void*)(uintptr_t)there, length};
     long result = DINGO_SYS(number, DINGO_SYS(SYS_getpid), &mine, 1, &theirs, 1, 0);
 
-    if (is_forbidden(result)) { /* then an address that is none ends the program */
+    if (is_forbidden(result)) { /* without it, an invalid address crashes the program */
         bool in = number == SYS_process_vm_readv;
 
         memcpy(in ? here : (void*)(uintptr_t)there, in ? there : here, length);
@@ -38,7 +38,7 @@ long dingo_copy_to(void* to, const void* from, size_t length) {
     return length == 0 ? 0 : copy_caller(SYS_process_vm_writev, (void*)(uintptr_t)from, to, length);
 }
 
-/* A byte of each page is written as it is. */
+/* Reads one byte of each page and writes it back unchanged. */
 long dingo_check_rooms(const struct dingo_arguments* arguments) {
     struct iovec probes[MAX_PROBES];
     char bytes[MAX_PROBES];

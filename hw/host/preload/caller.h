@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The caller's memory, which the kernel reads and writes for us: an address that is none is
- * -EFAULT, as in a system call.
+ * Access to the caller's memory through the kernel: an invalid address gives -EFAULT, as in a
+ * system call.
  */
 #ifndef DINGO_PRELOAD_CALLER_H
 #define DINGO_PRELOAD_CALLER_H
@@ -13,8 +13,8 @@
 long dingo_copy_from(void* to, const void* from, size_t length);
 long dingo_copy_to(void* to, const void* from, size_t length);
 
-/* Whether answers can be written to all rooms, before the card carries the request out: 0 or
- * -EFAULT. */
+/* Checks that all rooms for answers are writable, before the card executes the request. Returns
+ * 0 or -EFAULT. */
 long dingo_check_rooms(const struct dingo_arguments* arguments);
 
 #endif

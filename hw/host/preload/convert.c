@@ -11,7 +11,7 @@
 
 #include "sys.h"
 
-#define CHUNK (1ULL << 20) /* bytes at a time: other threads may wait for this copy */
+#define CHUNK (1ULL << 20) /* bytes copied at a time, as other threads may wait for the copy */
 #define PAGE 4096ULL
 
 /* Newer than the headers of some systems. */
@@ -22,7 +22,7 @@
 static bool other_threads(void) {
     struct stat st;
 
-    /* a directory has one link for each below it, itself and its parent's */
+    /* st_nlink of a directory is 2 plus its subdirectories, here the threads */
     return DINGO_SYS(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) < 0 || st.st_nlink > 3;
 }
 
@@ -40,8 +40,8 @@ bool dingo_guard_open(struct dingo_guard* guard) {
         guard->pagemap = dingo_sys_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
         return true;
     }
-    /* Without the privilege, another thread's system call that writes there at this moment gets
-     * EFAULT. A plain store waits in both cases. */
+    /* Without the privilege, a system call of another thread that writes to these pages
+     * meanwhile fails with EFAULT. A plain store waits in both cases. */
     guard->uffd = (int)DINGO_SYS(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
     if (guard->uffd < 0) {
         guard->uffd =
@@ -80,7 +80,8 @@ static bool protect(const struct dingo_guard* guard, uint64_t start, uint64_t le
     if (DINGO_SYS(SYS_ioctl, guard->uffd, UFFDIO_REGISTER, &reg) < 0) {
         return false;
     }
-    /* Old kernels cannot protect a page that is not there, so all pages get the zero page first. */
+    /* Old kernels cannot write-protect a missing page, so the zero page is mapped everywhere
+     * first. */
     if ((guard->protects_missing ||
          DINGO_SYS(SYS_madvise, start, length, MADV_POPULATE_READ_ADVICE) == 0) &&
         DINGO_SYS(SYS_ioctl, guard->uffd, UFFDIO_WRITEPROTECT, &wp) == 0) {
@@ -98,7 +99,7 @@ static void give_up(const struct dingo_guard* guard, uint64_t start, uint64_t le
     }
 }
 
-/* Threads that waited try again, on the new mapping. */
+/* Wakes the threads that waited; they retry on the new mapping. */
 static void wake(const struct dingo_guard* guard, uint64_t start, uint64_t length) {
     struct uffdio_range range = {start, length};
 
@@ -117,7 +118,7 @@ static bool is_zero(const uint64_t* words) {
     return !any;
 }
 
-/* Which pages of a chunk may hold something: in memory, or swapped. */
+/* Pages of a chunk that may have content: present or swapped. */
 struct touched {
     bool known;
     uint64_t pages[CHUNK / PAGE];
@@ -129,7 +130,7 @@ static void find_touched(struct touched* touched, const struct dingo_guard* guar
                          const struct dingo_map* map, uint64_t start, uint64_t length) {
     long bytes = (long)(length / PAGE * sizeof(touched->pages[0]));
 
-    /* an untouched page of a private file mapping holds the file's content */
+    /* an untouched page of a private file mapping has the file's content */
     touched->known = guard->pagemap >= 0 && map->inode == 0 &&
                      DINGO_SYS(SYS_pread64, guard->pagemap, touched->pages, bytes,
                                start / PAGE * sizeof(touched->pages[0])) == bytes;
@@ -142,7 +143,8 @@ static bool is_empty(const struct touched* touched, uint64_t start, uint64_t at)
     return is_zero((const uint64_t*)(uintptr_t)(start + at));
 }
 
-/* Pages of zeros stay holes, so memory that was never touched costs nothing. */
+/* Copies pages to the file. Pages of zeros stay holes, so memory that was never touched takes no
+ * space. */
 static bool copy(const struct touched* touched, uint64_t start, uint64_t length, int fd,
                  uint64_t offset) {
     uint64_t at = 0;

@@ -10,19 +10,19 @@
 
 #include "maps.h"
 
-/* How other threads are blocked during the conversion. */
+/* Blocks the writes of other threads during a conversion. */
 struct dingo_guard {
-    int uffd; /* -1: there are none */
+    int uffd; /* -1: the process has no other threads */
     bool protects_missing;
-    int pagemap; /* tells which pages were never touched; -1: not known */
+    int pagemap; /* /proc/self/pagemap, tells which pages were never touched; -1: unknown */
 };
 
-/* False: there are other threads, and they cannot be blocked. */
+/* Returns false if other threads exist and cannot be blocked. */
 bool dingo_guard_open(struct dingo_guard* guard);
 void dingo_guard_close(struct dingo_guard* guard);
 
-/* Moves [start, end), whole pages of the private anonymous mapping `map`, to offset `offset` of
- * file `fd`. Returns how many bytes were moved, from the start on. */
+/* Moves [start, end), whole pages of the private anonymous mapping `map`, to `offset` in file
+ * `fd`. Returns the number of bytes moved, counted from `start`. */
 uint64_t dingo_convert(const struct dingo_guard* guard, const struct dingo_map* map, uint64_t start,
                        uint64_t end, int fd, uint64_t offset);
 

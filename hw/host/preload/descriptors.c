@@ -10,7 +10,7 @@
 
 _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
 static _Atomic pid_t hello_pids[DINGO_FD_LIMIT];
-static atomic_int highest = -1; /* highest descriptor that was ever a card's */
+static atomic_int highest = -1; /* highest descriptor that was ever tracked */
 static _Atomic pid_t owner;
 
 bool dingo_fd_table_is_ours(void) {
@@ -20,7 +20,7 @@ bool dingo_fd_table_is_ours(void) {
     return atomic_compare_exchange_strong(&owner, &known, self) || known == self;
 }
 
-/* A forked child forgets held copies: the thread that waits on one exists only in the parent. */
+/* A forked child closes held copies: the thread that waits on one exists only in the parent. */
 void dingo_fd_after_fork(void) {
     int top = atomic_load(&highest);
 
@@ -59,7 +59,7 @@ _Atomic pid_t* dingo_fd_hello(int fd) {
     return &hello_pids[fd];
 }
 
-/* `to` is a copy of `from` now. */
+/* Updates the table after `to` has become a copy of `from`. */
 static void copied(int from, int to) {
     uint32_t entry = dingo_fd_entry(from);
 
@@ -83,14 +83,15 @@ static void forget_range(unsigned first, unsigned last) {
     }
 }
 
-/* A descriptor that the application does not know of. A vfork() child may close its copy. */
+/* Returns true for a descriptor that the application does not know. A vfork() child may close
+ * its copy. */
 static bool is_hidden(int fd) {
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
     return (kind == DINGO_FD_ARENA || kind == DINGO_FD_HELD) && dingo_fd_table_is_ours();
 }
 
-/* The first hidden descriptor of [first, last], or -1. */
+/* Returns the first hidden descriptor in [first, last], or -1. */
 static int hidden_in(unsigned first, unsigned last) {
     int top = atomic_load(&highest);
 
@@ -102,7 +103,7 @@ static int hidden_in(unsigned first, unsigned last) {
     return -1;
 }
 
-/* Another thread may get the number as soon as it is closed, so forget it first. */
+/* Another thread may get the number right after the close, so the entry is cleared before. */
 DINGO_EXPORT int close(int fd) {
     int (*real)(int);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which descriptors are ours. One word a descriptor, no locks: a descriptor that is not ours costs
- * its functions one load and a branch.
+ * Table of the descriptors that belong to this library: one word per descriptor, no locks. For any
+ * other descriptor the intercepted functions cost one load and a branch.
  */
 #ifndef DINGO_PRELOAD_DESCRIPTORS_H
 #define DINGO_PRELOAD_DESCRIPTORS_H
@@ -19,20 +19,21 @@ enum dingo_fd_kind {
     DINGO_FD_COMP = 2,
     DINGO_FD_ASYNC = 3,
     DINGO_FD_RDMA_CM = 5, /* connection to a card's rdma_cm */
-    DINGO_FD_ARENA = 4,   /* our own: programs that close all they do not know must not close it */
-    DINGO_FD_HELD = 6,    /* our own, too: a copy that a write() waits on (rdma_cm.c) */
-    DINGO_FD_NETLINK = 7, /* RDMA netlink of the view (netlink.c) */
+    DINGO_FD_ARENA = 4,   /* internal: programs that close all unknown descriptors must not close
+                           * it */
+    DINGO_FD_HELD = 6,    /* internal: a copy on which a write() waits (rdma_cm.c) */
+    DINGO_FD_NETLINK = 7, /* RDMA netlink socket of the view (netlink.c) */
 };
 #define DINGO_FD_KIND_MASK 0x7u
 #define DINGO_FD_FATAL_SEEN 0x8u /* ASYNC: DEVICE_FATAL was delivered */
 #define DINGO_FD_MINOR_SHIFT 8
 
-/* A higher descriptor is never ours. Unused pages of the table take no memory. */
+/* Descriptors from this number on are not tracked. Unused pages of the table take no memory. */
 #define DINGO_FD_LIMIT (1 << 20)
 
 extern _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
 
-/* What `fd` is to us, 0: nothing. */
+/* Returns the table entry of `fd`, 0 if it is not tracked. */
 static inline uint32_t dingo_fd_entry(int fd) {
     return DINGO_LIKELY((unsigned)fd < DINGO_FD_LIMIT)
                ? atomic_load_explicit(&dingo_fd_table[fd], memory_order_relaxed)
@@ -43,12 +44,12 @@ static inline enum dingo_fd_kind dingo_fd_kind(uint32_t entry) {
     return (enum dingo_fd_kind)(entry & DINGO_FD_KIND_MASK);
 }
 
-/* False: the number is too high for the table. */
+/* Returns false if `fd` is too high for the table. */
 bool dingo_fd_set(int fd, uint32_t entry, pid_t hello_pid);
 void dingo_fd_forget(int fd);
-/* The process that has introduced itself through this descriptor's connection. */
+/* PID of the process that has sent HELLO on this descriptor's connection. */
 _Atomic pid_t* dingo_fd_hello(int fd);
-/* The table is this process's own: false in a vfork() child, which shares its parent's memory. */
+/* Returns false in a vfork() child, which shares its parent's memory and so its table. */
 bool dingo_fd_table_is_ours(void);
 void dingo_fd_after_fork(void);
 

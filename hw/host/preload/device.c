@@ -59,7 +59,7 @@ static void know(int fd, uint32_t rdev) {
 bool dingo_device_adopt(int fd) {
     static const char name[] = "/uverbs.sock";
     struct sockaddr_un peer = {.sun_family = AF_UNSPEC};
-    socklen_t length = sizeof(peer) - 1; /* the path ends with 0 */
+    socklen_t length = sizeof(peer) - 1; /* leaves room for a terminating 0 */
     int type = 0;
     socklen_t type_length = sizeof(type);
     uint32_t rdev = 0;
@@ -105,7 +105,7 @@ int dingo_device_open(const char* path, int number, int flags) {
     result = dingo_hello(fd, number != DINGO_RDMA_CM_NUMBER, &rdev);
     if (result < 0) {
         dingo_sys_close(fd);
-        /* the card died between accept and its answer: report no device, as if it had died
+        /* the card died after accepting the connection: report no device, as if it had died
          * earlier */
         return result == -EIO ? -ENXIO : result;
     }
@@ -122,14 +122,15 @@ static void become(int fd, int other) {
     (void)DINGO_SYS(SYS_dup3, other, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0);
 }
 
-/* Asks the card that owns `path` for its present text; `below`: where the tree begins in it. */
+/* Replaces `fd` by the current text of `path`, asked from the card that owns it. `below` points
+ * to the part of `path` that begins with "/sys". */
 static void refresh_counter(int fd, const char* path, const char* below) {
     struct dingo_request request = {.type = DINGO_UVERBS_SYSFS};
     struct dingo_answer answer;
     char place[PATH_MAX + 16];
     int card;
 
-    /* the tree lies beside the card's socket: DIR/sys, DIR/uverbs.sock */
+    /* the sysfs tree lies beside the card's socket: DIR/sys, DIR/uverbs.sock */
     request.payload = below + 5;
     request.payload_len = strlen(below + 5);
     snprintf(place, sizeof(place), "%.*s/uverbs.sock", (int)(below - path), path);
@@ -165,7 +166,7 @@ void dingo_device_refresh(int fd) {
         refresh_counter(fd, path, below);
     } else if (strstr(below, "/gid_attrs/") && DINGO_SYS(SYS_fstat, fd, &st) == 0 &&
                S_ISREG(st.st_mode) && st.st_size == 0) {
-        /* of an unused GID: read() says EINVAL, as it does on descriptors that cannot be read */
+        /* file of an unused GID: read() fails with EINVAL, as it does on an epoll descriptor */
         int unreadable = (int)DINGO_SYS(SYS_epoll_create1, EPOLL_CLOEXEC);
 
         if (unreadable >= 0) {
@@ -181,7 +182,8 @@ static uint32_t kind_of(uint32_t kind) {
                                            : DINGO_FD_NONE;
 }
 
-/* Descriptors that came with the answer: their numbers go where the application reads them. */
+/* Stores the numbers of received descriptors at the addresses where the application expects
+ * them. */
 static void install(struct dingo_answer* answer) {
     for (uint32_t i = 0; i < answer->reply.num_fixups; i++) {
         const struct dingo_uverbs_fixup* fixup = &answer->fixups[i];
@@ -275,8 +277,8 @@ static long device_mmap(void* at, size_t length, int prot, int flags, int fd, of
     return result;
 }
 
-/* Whether the number belongs to another file by now, because the application closed it without
- * our seeing it. */
+/* Returns true if the number now belongs to another file, because the application closed the
+ * descriptor in a way that was not intercepted. */
 static bool stale(int fd, long result) {
     int type = 0;
     socklen_t length = sizeof(type);
@@ -286,7 +288,7 @@ static bool stale(int fd, long result) {
     }
     if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
         type == SOCK_SEQPACKET) {
-        return false; /* the card's answer */
+        return false; /* the card has returned this error */
     }
     dingo_fd_forget(fd);
     return true;
@@ -347,7 +349,8 @@ DINGO_EXPORT void* dingo_mmap64(void* at, size_t length, int prot, int flags, in
 DINGO_BIND(dingo_mmap, mmap);
 DINGO_BIND(dingo_mmap64, mmap64);
 
-/* Called when `real` has returned 0 or ECONNRESET: the other end is gone, so the card has died. */
+/* Called after read() has returned 0 or ECONNRESET: the other end is closed, so the card has
+ * died. */
 static ssize_t event_channel_ended(int fd, uint32_t entry, void* data) {
     const struct ib_uverbs_async_event_desc fatal = {.event_type = IBV_EVENT_DEVICE_FATAL};
     int type = 0;
@@ -382,7 +385,7 @@ static ssize_t device_read(int fd, uint32_t entry, void* data, size_t bytes) {
 
     if (dingo_fd_kind(entry) == DINGO_FD_UVERBS || dingo_fd_kind(entry) == DINGO_FD_RDMA_CM ||
         bytes < least) {
-        /* what the kernel's uverbs files say */
+        /* as the kernel's uverbs files do */
         errno = EINVAL;
         return -1;
     }
@@ -400,11 +403,11 @@ DINGO_EXPORT ssize_t read(int fd, void* data, size_t bytes) {
     return DINGO_UNLIKELY(entry) ? device_read(fd, entry, data, bytes) : real_read(fd, data, bytes);
 }
 
-/* libc's "buffer overflow detected". */
+/* Ends the program with libc's "buffer overflow detected". */
 _Noreturn void __chk_fail(void);
 DINGO_EXPORT ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room);
 
-/* read() of a program built with _FORTIFY_SOURCE. */
+/* Called for read() by programs built with _FORTIFY_SOURCE. */
 DINGO_EXPORT ssize_t __read_chk(int fd, void* data, size_t bytes, size_t room) {
     if (bytes > room) {
         __chk_fail();

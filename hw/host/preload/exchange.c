@@ -9,7 +9,7 @@
 #include "say.h"
 #include "sys.h"
 
-/* Descriptors that go, and that come. */
+/* Buffers for descriptors sent and received. */
 union sent_control {
     struct cmsghdr head;
     char space[CMSG_SPACE(sizeof(int) * (1 + DINGO_UVERBS_MAX_PIECES))];
@@ -47,7 +47,7 @@ static long send_message(int fd, struct dingo_message* message, const struct din
         total += parts[i].iov_len;
     }
     if (total > DINGO_UVERBS_MAX_MESSAGE) {
-        return -ENOMEM; /* the card would see half of it, and close the connection */
+        return -ENOMEM; /* the card would receive a truncated message and close the connection */
     }
     memset(&control, 0, sizeof(control));
     control.head.cmsg_level = SOL_SOCKET;
@@ -60,8 +60,7 @@ static long send_message(int fd, struct dingo_message* message, const struct din
         long sent = DINGO_SYS(SYS_sendmsg, fd, &header, MSG_NOSIGNAL);
 
         if (sent == -EAGAIN) {
-            /* the application made its descriptor non-blocking, which does not matter to a request
-             */
+            /* the application made its descriptor non-blocking, which must not affect a request */
             struct pollfd wait = {.fd = fd, .events = POLLOUT};
 
             (void)DINGO_SYS(SYS_ppoll, &wait, 1, NULL, NULL, 0);
@@ -103,7 +102,7 @@ static bool has_room(const struct dingo_message* message, const struct dingo_req
     return result->length <= room && result->offset <= room - result->length;
 }
 
-/* What stands before the results' bytes in an answer. */
+/* The part of an answer before the results' bytes. */
 struct answer_head {
     struct dingo_uverbs_reply reply;
     char rest[sizeof(struct dingo_uverbs_fixup) * DINGO_UVERBS_MAX_FDS +
@@ -119,7 +118,8 @@ static long receive_message(int fd, struct msghdr* header, int flags) {
     return got;
 }
 
-/* The answer stays where it is: only its head is looked at. The size of that, or -errno. */
+/* Parses the head of the answer without removing the answer from the socket. Returns the head's
+ * size or -errno. */
 static long peek(int fd, const struct dingo_message* message, const struct dingo_request* request,
                  struct dingo_answer* answer, struct answer_head* head,
                  struct dingo_uverbs_result* results) {
@@ -134,13 +134,13 @@ static long peek(int fd, const struct dingo_message* message, const struct dingo
         return got;
     }
     if (got >= (long)sizeof(head->reply) && head->reply.version != DINGO_UVERBS_VERSION) {
-        /* card and library are of one installation, or do not understand each other */
+        /* card and library must be of the same version */
         DINGO_SAY_ONCE("the card's protocol has version %u, this library's %u", head->reply.version,
                        DINGO_UVERBS_VERSION);
     }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||
-        /* an answer that asks for something, or refuses, writes nothing */
+        /* only a successful answer may contain results */
         (head->reply.num_results != 0 &&
          (head->reply.type != DINGO_UVERBS_DONE || head->reply.result < 0)) ||
         head->reply.num_results > 1 + message->arguments.count) {
@@ -164,8 +164,8 @@ static long peek(int fd, const struct dingo_message* message, const struct dingo
     return (size_t)got == size ? (long)(sizeof(head->reply) + fixups + bytes) : -EIO;
 }
 
-/* Results go where the request wants them: the kernel copies, so that an address which is none is
- * EFAULT. */
+/* Receives the answer. The kernel copies results directly to their destinations, so that an
+ * invalid address gives EFAULT. */
 static long receive(int fd, const struct dingo_message* message,
                     const struct dingo_request* request, struct dingo_answer* answer) {
     char ioctl[DINGO_MAX_IOCTL] __attribute__((aligned(8)));
@@ -222,8 +222,8 @@ static long receive(int fd, const struct dingo_message* message,
     return 0;
 }
 
-/* The card's death is also seen on the connection: a child forked meanwhile may hold the other
- * end of the reply socket. */
+/* The card's death is also detected on the connection itself: a child forked meanwhile may hold
+ * the other end of the reply socket. */
 static long wait_for_answer(int fd, int reply_fd, const struct dingo_message* message,
                             const struct dingo_request* request, struct dingo_answer* answer) {
     for (;;) {
@@ -287,7 +287,7 @@ void dingo_check_fixups(const struct dingo_message* message, const struct dingo_
             fits |= message->arguments.list[n].flags & DINGO_UVERBS_ROOM && fixup->va >= va &&
                     fixup->size <= length && fixup->va - va <= length - fixup->size;
         }
-        fixup->size = fits ? fixup->size : 0; /* install() leaves it out */
+        fixup->size = fits ? fixup->size : 0; /* size 0: install() skips it */
     }
 }
 

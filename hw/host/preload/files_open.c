@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that open files and directories by name.
+ * Wrappers of functions that open files and directories by name.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 typedef int open_fn(const char*, int, ...);
 typedef int openat_fn(int, const char*, int, ...);
 
-/* libc returned this number for a new file, so it is no longer one of ours. */
+/* libc has returned this number for a new file, so it is no longer a descriptor of this library. */
 static int opened(int fd) {
     if (DINGO_UNLIKELY(dingo_fd_entry(fd))) {
         dingo_fd_forget(fd);
@@ -26,7 +26,7 @@ static int opened(int fd) {
     return fd;
 }
 
-/* After a path in a view was opened, or one that may be. */
+/* Refreshes a file after a path that is or may be in a view was opened. */
 static int refreshed(int fd, int flags) {
     if (fd >= 0 && (flags & (O_ACCMODE | O_PATH | O_DIRECTORY)) == O_RDONLY) {
         dingo_device_refresh(fd);
@@ -34,14 +34,14 @@ static int refreshed(int fd, int flags) {
     return fd;
 }
 
-/* Opens a rewritten path; -2 when the caller's libc function should open `path`. */
+/* Opens a rewritten path. Returns -2 if the libc function should open `path` instead. */
 static int open_in_view(const char* path, int flags) {
     int number = dingo_device_number(path);
 
     return number >= 0 ? (int)dingo_sys_result(dingo_device_open(path, number, flags)) : -2;
 }
 
-/* 1: `fd` is the answer; 0: libc opens *path. */
+/* Returns 1 if `fd` is the result, 0 if libc should open *path. */
 static int before_open(int dirfd, const char** path, int flags, char buffer[PATH_MAX], int* fd) {
     const char* rewritten = dingo_rewrite_at(dirfd, *path, buffer);
 
@@ -57,14 +57,14 @@ static int before_open(int dirfd, const char** path, int flags, char buffer[PATH
     return *fd != -2;
 }
 
-/* `original`: as the application wrote it; `path`: as it was opened. */
+/* `original`: path as the application passed it; `path`: path as it was opened. */
 static int after_open(int dirfd, const char* original, const char* path, int flags, int fd) {
     opened(fd);
     if (DINGO_LIKELY(original == path)) {
         if (!original || original[0] == '/' || !dingo_view()) {
             return fd;
         }
-        /* a relative path leads into a view only if its directory is in one */
+        /* a relative path leads into the view only if its directory is in the view */
         if (dirfd == AT_FDCWD
                 ? !dingo_cwd_in_view()
                 : strstr(original, "counters/") == NULL && strstr(original, "gid_attrs/") == NULL) {
@@ -131,7 +131,7 @@ DEFINE_OPEN(open64)
 DEFINE_OPENAT(openat)
 DEFINE_OPENAT(openat64)
 
-/* What programs built with _FORTIFY_SOURCE call where no mode is given. */
+/* Called by programs built with _FORTIFY_SOURCE if no mode is passed. */
 #define DEFINE_OPEN_2(name, plain)                       \
     DINGO_EXPORT int name(const char* path, int flags);  \
     DINGO_EXPORT int name(const char* path, int flags) { \
@@ -147,7 +147,7 @@ DEFINE_OPEN_2(__open64_2, open64)
 DEFINE_OPENAT_2(__openat_2, openat)
 DEFINE_OPENAT_2(__openat64_2, openat64)
 
-/* A stream of a path that was rewritten; NULL, too, where libc can do it. */
+/* Opens a rewritten path as a stream. Returns NULL on failure or if libc can open it as well. */
 static FILE* open_counter(const char* path, const char* mode) {
     FILE* file;
     int fd;
@@ -203,7 +203,7 @@ DEFINE_FOPEN(fopen64)
 DEFINE_FREOPEN(freopen)
 DEFINE_FREOPEN(freopen64)
 
-/* One-argument-path functions whose other arguments only pass through. */
+/* Functions with one path; the other arguments are passed through. */
 #define DEFINE_PATH(type, name, failure, parameters, arguments) \
     DINGO_EXPORT type name parameters {                         \
         char buffer[PATH_MAX];                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions that look at files: stat and its relatives, access, links.
+ * Wrappers of functions that query files: stat and its variants, access, links.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 #include "paths.h"
 #include "sys.h"
 
-/* What `path` stands for; *number: of the device that it leads to, else -1. */
+/* Returns the path to use for `path`; sets *number to the device number that it leads to, else
+ * -1. */
 static const char* resolve(int dirfd, const char* path, char buffer[PATH_MAX], int* number) {
     const char* rewritten = dingo_rewrite_at(dirfd, path, buffer);
 
@@ -45,7 +46,8 @@ static int shown_fd(int result, struct stat* st, int fd) {
     return result;
 }
 
-/* st64 is st on a 64-bit system. Links of the view that lead to a device are not shown as links. */
+/* On a 64-bit system stat64 equals stat. Links of the view that lead to a device are not shown
+ * as links. */
 #define DEFINE_STAT(type, name, follow)                                                     \
     DINGO_EXPORT int name(const char* original, type* st) {                                 \
         char buffer[PATH_MAX];                                                              \
@@ -124,7 +126,7 @@ DEFINE_FSTAT(struct stat64, fstat64)
 DEFINE_FSTATAT(struct stat, fstatat)
 DEFINE_FSTATAT(struct stat64, fstatat64)
 
-/* Programs built with glibc before 2.33. */
+/* For programs built with glibc before 2.33. */
 DEFINE_XSTAT(struct stat, __xstat, stat)
 DEFINE_XSTAT(struct stat64, __xstat64, stat64)
 DEFINE_XSTAT(struct stat, __lxstat, lstat)
@@ -204,7 +206,7 @@ DEFINE_PATH_AT(ssize_t, listxattr, -1, (const char* original, char* list, size_t
 DEFINE_PATH_AT(ssize_t, llistxattr, -1, (const char* original, char* list, size_t room), AT_FDCWD,
                (path, list, room))
 
-/* What programs built with _FORTIFY_SOURCE call. */
+/* Called by programs built with _FORTIFY_SOURCE. */
 DINGO_EXPORT char* __realpath_chk(const char* path, char* resolved, size_t room);
 DINGO_EXPORT ssize_t __readlink_chk(const char* path, char* target, size_t bytes, size_t room);
 DINGO_EXPORT ssize_t __readlinkat_chk(int dirfd, const char* path, char* target, size_t bytes,

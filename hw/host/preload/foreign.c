@@ -12,7 +12,7 @@
 #include "say.h"
 #include "sys.h"
 
-/* The users, by number, whose cards may be used although they are not ours: "1000,1001". */
+/* Returns true if `user` is in `list`, a list of UIDs as in DINGO_TRUST_OWNER: "1000,1001". */
 static bool is_named(const char* list, uid_t user) {
     while (list && *list) {
         char* end;
@@ -53,7 +53,8 @@ int dingo_foreign_refuse(const char* what) {
     return -EOPNOTSUPP;
 }
 
-/* The command REG_MR or REREG_MR of the request: by write(), or by ioctl() with INVOKE_WRITE. */
+/* Returns the command REG_MR or REREG_MR of the request, sent by write(), or by ioctl() with
+ * INVOKE_WRITE; else NULL. */
 static const char* registration(const struct dingo_request* request, uint32_t* command,
                                 size_t* length) {
     if (request->type == DINGO_UVERBS_WRITE &&
@@ -88,7 +89,7 @@ static const char* registration(const struct dingo_request* request, uint32_t* c
     return NULL;
 }
 
-/* The DMABuf of REG_DMABUF_MR, or -1. */
+/* Returns the DMABuf of REG_DMABUF_MR, or -1. */
 static int dmabuf(const struct dingo_request* request) {
     const struct ib_uverbs_ioctl_hdr* header = request->payload;
 
@@ -128,6 +129,6 @@ bool dingo_foreign_names_range(const struct dingo_named* named, uint64_t va, uin
 bool dingo_foreign_names_fd(const struct dingo_named* named, int fd) {
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
-    /* channels are made by a card */
+    /* event channels are created by a card */
     return kind == DINGO_FD_COMP || kind == DINGO_FD_ASYNC || (fd >= 0 && fd == named->fd);
 }

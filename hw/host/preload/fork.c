@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fork(): the child may use its parent's connections (it introduces itself first), but writes into
- * memory of its own.
+ * fork(): the child may use its parent's connections (after a HELLO of its own), but gets private
+ * memory.
  */
 #include <pthread.h>
 

@@ -13,7 +13,7 @@
 #include "say.h"
 #include "sys.h"
 
-/* CUresult, CUpointer_attribute, CUmemorytype, CUmemAllocationHandleType of cuda.h. */
+/* Constants of cuda.h: CUresult, CUpointer_attribute, CUmemorytype, CUmemAllocationHandleType. */
 #define CU_SUCCESS 0
 #define CU_NOT_SUPPORTED 801
 #define CU_POINTER_ATTRIBUTE_CONTEXT 1
@@ -24,7 +24,7 @@
 #define CU_MEM_HANDLE_TYPE_POSIX_FD 1
 
 #define PAGE 4096ULL
-#define MOST_NEIGHBOURS 4096 /* allocations on each side of a region that a DMABuf has as well */
+#define MOST_NEIGHBOURS 4096 /* allocations checked on each side of a region of a DMABuf */
 
 struct cu_ipc_handle {
     uint8_t bytes[64];
@@ -50,9 +50,9 @@ static bool look_up(void* library, const char* name, void* function) {
     return found != NULL;
 }
 
-/* Whether the application has CUDA loaded. Threads that come at the same time find the same. */
+/* Returns true if the application has loaded CUDA. Concurrent calls find the same functions. */
 static bool have_cuda(void) {
-    static atomic_int state; /* 1: it is loaded; -1: it lacks something, and will */
+    static atomic_int state; /* 1: loaded; -1: loaded, but a function is missing */
     void* library;
     bool all;
 
@@ -87,7 +87,7 @@ void dingo_gpu_say_refused(long error) {
                    strerror((int)-error));
 }
 
-/* The GPU that holds it. */
+/* Gets the UUID of the GPU that holds the address. */
 static bool find_uuid(uint64_t va, uint8_t* uuid) {
     int ordinal = -1;
     int device = 0;
@@ -96,8 +96,8 @@ static bool find_uuid(uint64_t va, uint8_t* uuid) {
            cu.device(&device, ordinal) == CU_SUCCESS && cu.uuid(uuid, device) == CU_SUCCESS;
 }
 
-/* As memory of cuMemAlloc. This thread may have no context; the memory's is taken. What the driver
- * says. */
+/* Exports memory of cuMemAlloc as an IPC handle. This thread may have no CUDA context, so the
+ * memory's own is used. Returns the driver's CUresult. */
 static int export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
     struct cu_ipc_handle ipc;
     void* context = NULL;
@@ -121,7 +121,7 @@ void dingo_gpu_close(struct dingo_gpu_memory* memory) {
     }
 }
 
-/* Another descriptor, of the memory of cuMemCreate that is mapped there. */
+/* Exports memory of cuMemCreate that is mapped at `base` as a further descriptor. */
 static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     uint64_t allocation = 0;
     int result;
@@ -139,7 +139,7 @@ static bool export_descriptor(uint64_t base, struct dingo_gpu_memory* memory) {
     return true;
 }
 
-/* Whether the address lies in memory that cuMemCreate() made. */
+/* Returns true if the address is in memory of cuMemCreate(). */
 static bool is_made_by_create(uint64_t va) {
     uint64_t allocation = 0;
     bool made = cu.retain(&allocation, (void*)(uintptr_t)va) == CU_SUCCESS;
@@ -150,7 +150,7 @@ static bool is_made_by_create(uint64_t va) {
     return made;
 }
 
-/* The allocation that holds the address. */
+/* Finds the allocation that contains the address. */
 static bool find_range(uint64_t va, uint64_t* base, uint64_t* bytes) {
     size_t size = 0;
     bool found = cu.range(base, &size, va) == CU_SUCCESS && *base <= va && va - *base < size;
@@ -159,7 +159,7 @@ static bool find_range(uint64_t va, uint64_t* base, uint64_t* bytes) {
     return found;
 }
 
-/* Allocations of cuMemCreate from `base` on, which are mapped one behind the other on one GPU, as
+/* Exports the adjacent allocations of cuMemCreate from `base` to `end`, all on one GPU, as
  * PyTorch's expandable segments are. */
 static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
                                          struct dingo_gpu_memory* memory) {
@@ -179,7 +179,7 @@ static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
         if (!find_range(at, &start, &bytes) || start != at || !find_uuid(at, uuid) ||
             memcmp(uuid, handle->uuid, sizeof(uuid)) != 0) {
             if (end - at < DINGO_UVERBS_GPU_PAGE) {
-                break; /* rounded up */
+                break; /* `end` was rounded up to a page */
             }
             return secret("a region of a GPU's memory reaches beyond what is allocated there");
         }
@@ -196,7 +196,7 @@ static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
     return DINGO_GPU_FOUND;
 }
 
-/* One allocation, of whatever kind. */
+/* Exports a single allocation of any kind. */
 static enum dingo_gpu_answer find_whole(uint64_t base, uint64_t bytes,
                                         struct dingo_gpu_memory* memory) {
     int ipc = export_ipc(base, &memory->handle);
@@ -227,7 +227,7 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
         type != CU_MEMORYTYPE_DEVICE) {
         return DINGO_GPU_NONE;
     }
-    /* the processor reaches managed memory, and so does the card, as that of the process */
+    /* managed memory is accessible by the CPU, so the card accesses it as host memory */
     if (cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) == CU_SUCCESS && managed) {
         return DINGO_GPU_NONE;
     }
@@ -243,7 +243,7 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     } else if (length <= UINT64_MAX - va && is_made_by_create(base)) {
         answer = find_pieces(base, va + length, memory);
     } else if (length < bytes - (va - base) + DINGO_UVERBS_GPU_PAGE) {
-        answer = find_whole(base, bytes, memory); /* rounded up */
+        answer = find_whole(base, bytes, memory); /* the length was rounded up to a page */
     } else {
         answer = secret("a region of a GPU's memory reaches beyond its allocation: register each");
     }
@@ -253,7 +253,7 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     return answer;
 }
 
-/* Whether the descriptor says that it is another exporter's. NVIDIA's is nv_dmabuf. */
+/* Returns true if the descriptor's fdinfo names an exporter other than NVIDIA's nv_dmabuf. */
 static bool is_of_another(int fd) {
     const char* key = "exp_name:";
     char path[64];
@@ -279,8 +279,8 @@ static bool is_of_another(int fd) {
     return strncmp(at, "nv_dmabuf", strlen("nv_dmabuf")) != 0;
 }
 
-/* Whether there are allocations without a gap for `before` bytes before the address and for
- * `behind` from it on. */
+/* Returns true if the `before` bytes before the address and the `behind` bytes from it on are
+ * allocated without a gap, up to a page. */
 static bool is_allocated(uint64_t va, uint64_t before, uint64_t behind) {
     uint64_t first = before <= va ? va - before : 0;
     uint64_t start;
@@ -325,8 +325,8 @@ enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va
         return answer;
     }
     /*
-     * The descriptor does not say which memory it is. As much as the descriptor has before and
-     * behind the region must be memory of the GPU, by pages.
+     * The descriptor does not say which memory it is. Require that as much memory as the descriptor
+     * has before and after the region is allocated on the GPU, up to a page.
      */
     if (!is_allocated(va, offset, (uint64_t)size - offset)) {
         dingo_gpu_close(memory);

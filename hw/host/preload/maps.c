@@ -9,7 +9,7 @@
 
 #include "sys.h"
 
-/* Lines of a file through a fixed buffer; what is longer than the buffer is cut. */
+/* Reads lines of a file through a fixed buffer; longer lines are truncated. */
 struct lines {
     int fd;
     size_t begin;
@@ -32,7 +32,7 @@ static char* next_line(struct lines* in) {
         in->end -= in->begin;
         in->begin = 0;
         if (in->end == sizeof(in->text)) {
-            in->end = sizeof(in->text) - 1; /* an overlong line: its tail is not needed */
+            in->end = sizeof(in->text) - 1; /* overlong line: its tail is not needed */
         }
         do {
             got = DINGO_SYS(SYS_read, in->fd, in->text + in->end, sizeof(in->text) - in->end);
@@ -71,7 +71,8 @@ static void set_name(struct dingo_map* map, const char* name) {
     map->special = *name == '[' && strcmp(name, "[heap]") != 0 && strncmp(name, "[anon:", 6) != 0;
 }
 
-/* "7f00-7f10 rw-p 00000000 00:01 1234    /path". False: not such a line. */
+/* Parses a line such as "7f00-7f10 rw-p 00000000 00:01 1234    /path". Returns false if
+ * malformed. */
 static bool parse(const char* p, struct dingo_map* map) {
     const char* begin = p;
 
@@ -104,7 +105,7 @@ static bool parse(const char* p, struct dingo_map* map) {
     return true;
 }
 
-/* Newer than the headers of some systems: struct procmap_query and its ioctl. */
+/* struct procmap_query and its ioctl, which the headers of some systems lack. */
 struct query {
     uint64_t size;
     uint64_t flags;
@@ -135,7 +136,8 @@ bool dingo_maps_are_text(void) {
     return atomic_load(&query_missing);
 }
 
-/* 0 or -errno; -ENOTTY: the kernel does not support this, and `each` was not called. */
+/* Returns 0 or -errno; -ENOTTY if the kernel does not support the query and `each` was not
+ * called. */
 static long ask(struct lines* in, uint64_t start, uint64_t end,
                 bool (*each)(const struct dingo_map*, void*), void* arg) {
     char* name = in->text;
@@ -208,7 +210,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
                      bool (*each)(const struct dingo_map*, void*), void* arg) {
     struct lines in;
     struct dingo_map map;
-    bool pending = false; /* of smaps: its flags have not come yet */
+    bool pending = false; /* smaps: the mapping's VmFlags line has not been read yet */
     bool more = true;
     char* line;
 
@@ -219,7 +221,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
     if (in.fd < 0) {
         return false;
     }
-    /* for all mappings reading the text is faster */
+    /* reading the text is faster if all mappings are wanted */
     if (!with_flags && end != UINT64_MAX) {
         long result = ask(&in, start, end, each, arg);
 
@@ -239,7 +241,7 @@ bool dingo_maps_read(uint64_t start, uint64_t end, bool with_flags,
             }
             continue;
         }
-        /* field names of smaps begin with a capital letter */
+        /* field names in smaps begin with a capital letter */
         if ((line[0] >= 'A' && line[0] <= 'Z') || !parse(line, &map)) {
             continue;
         }

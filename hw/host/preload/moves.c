@@ -12,7 +12,7 @@ typedef void moved_fn(uintptr_t start, uintptr_t end);
 
 static moved_fn* _Atomic moved;
 
-/* The provider looks this up by its name. It must not unmap memory when it is told. */
+/* Looked up by name by the provider. The callback must not unmap memory. */
 DINGO_EXPORT void dingo_preload_watch_moves(moved_fn* told);
 DINGO_EXPORT void dingo_preload_watch_moves(moved_fn* told) {
     atomic_store(&moved, told);

@@ -31,13 +31,13 @@
 #define MAX_REQUEST 4096
 #define MAX_MESSAGE 4096
 
-/* A message that applications do not see. A reader that bypasses this library ignores
+/* A message that is hidden from applications. A reader that bypasses this library ignores
  * NLMSG_NOOP. */
 struct bookmark {
     struct nlmsghdr head; /* NLMSG_NOOP */
     uint32_t magic;
-    uint32_t device; /* N of the uverbsN that is next to be asked, or a greater one */
-    uint64_t from;   /* where its dump goes on */
+    uint32_t device; /* N of the next uverbsN to ask; the next higher one if it does not exist */
+    uint64_t from;   /* position at which that card's dump continues */
     struct nlmsghdr request;
     char rest[MAX_REQUEST];
 };
@@ -51,15 +51,15 @@ static bool is_netlink(int fd) {
            dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_NETLINK;
 }
 
-/* Into the socket's own queue: 0 or -errno. */
+/* Appends to the socket's own queue. Returns 0 or -errno. */
 static long put(int fd, const void* message, size_t length) {
     long result = DINGO_SYS(SYS_sendto, fd, message, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 
-    /* the kernel's error for a socket that is read too slowly */
+    /* ENOBUFS is the kernel's error for a netlink socket that is read too slowly */
     return result == -EAGAIN ? -ENOBUFS : result < 0 ? result : 0;
 }
 
-/* NLMSG_DONE of a dump, or NLMSG_ERROR with the request's header; error: 0 or -errno. */
+/* Puts NLMSG_DONE of a dump, or NLMSG_ERROR with the request's header; error is 0 or -errno. */
 static long put_end(int fd, const struct nlmsghdr* request, uint16_t type, int error) {
     struct {
         struct nlmsghdr head;
@@ -74,8 +74,8 @@ static long put_end(int fd, const struct nlmsghdr* request, uint16_t type, int e
     return put(fd, &end, end.head.nlmsg_len);
 }
 
-/* A card's answer, from `*from` on, which is then where it goes on (0: that was all). 1: its
- * message is in the queue; 0: it had none; -errno. */
+/* Asks a card for its answer from `*from` on, and sets `*from` to where it continues (0: end).
+ * Returns 1 if a message was put into the queue, 0 if the card had none, or -errno. */
 static long ask_card(int fd, const char* path, const struct nlmsghdr* request, uint64_t* from) {
     const struct dingo_request question = {.type = DINGO_UVERBS_NETLINK,
                                            .arg = *from,
@@ -98,7 +98,7 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
             long error = put(fd, message, head->nlmsg_len);
 
             result = error < 0 ? error : 1;
-            /* without a message there is nothing to go on from */
+            /* without a message there is no position to continue from */
             *from = answer.reply.next;
         } else if (result > 0) {
             result = -EIO;
@@ -109,7 +109,7 @@ static long ask_card(int fd, const char* path, const struct nlmsghdr* request, u
     return result;
 }
 
-/* Returns the smallest device number of the view from `device` on, or -1. */
+/* Returns the smallest device number of the view that is at least `device`, or -1. */
 static long device_from(uint32_t device) {
     char path[PATH_MAX];
     struct dirent* entry;
@@ -137,8 +137,8 @@ static long device_from(uint32_t device) {
     return found;
 }
 
-/* Asks the cards until one has answered: puts its message and the bookmark of what is left, or what
- * ends the answer, into the queue. 0 or -errno: the queue is full. */
+/* Asks the cards until one has answered. Puts its message and a bookmark for the rest into the
+ * queue, or the message that ends the answer. Returns 0, or -errno if the queue is full. */
 static long answer(int fd, struct bookmark* mark) {
     const struct nlmsghdr* request = &mark->request;
     bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
@@ -147,7 +147,7 @@ static long answer(int fd, struct bookmark* mark) {
     long device;
 
     while ((device = device_from(mark->device)) >= 0) {
-        /* the card of the bookmark has gone: the next one begins at its beginning */
+        /* if the bookmark's card has vanished, start at the beginning of the next one */
         mark->from = (uint32_t)device == mark->device ? mark->from : 0;
         snprintf(path, sizeof(path), "%s/dev/infiniband/uverbs%ld", dingo_view(), device);
         result = ask_card(fd, path, request, &mark->from);
@@ -155,7 +155,7 @@ static long answer(int fd, struct bookmark* mark) {
             return result;
         }
         mark->device = (uint32_t)device + (mark->from == 0);
-        /* another card's index; a card that has died since */
+        /* the index belongs to another card, or the card has died */
         if (result == -ENODEV || result == -ENXIO || result == -EIO) {
             continue;
         }
@@ -188,8 +188,9 @@ static long serve(int fd, const struct nlmsghdr* request) {
     return answer(fd, &mark);
 }
 
-/* Looks at the next message of the queue, and where that is a bookmark takes it and goes on. 0: it
- * is one for the application; 1: it was a bookmark; -EAGAIN: there is none. Under the lock. */
+/* Peeks at the next message of the queue; if it is a bookmark, removes and processes it. Returns
+ * 0 for a message for the application, 1 for a bookmark, -EAGAIN if the queue is empty. Call it
+ * with the lock held. */
 static long pass_bookmark(int fd) {
     struct bookmark mark;
     long got =
@@ -209,7 +210,7 @@ static long pass_bookmark(int fd) {
     return got < 0 ? got : 1;
 }
 
-/* Takes what was sent: one request or several. Returns the bytes taken or -errno. */
+/* Processes sent data: one or several requests. Returns the number of bytes taken or -errno. */
 static long take(int fd, const struct iovec* parts, size_t num_parts) {
     _Alignas(struct nlmsghdr) char bytes[MAX_REQUEST];
     size_t length = 0;
@@ -227,7 +228,7 @@ static long take(int fd, const struct iovec* parts, size_t num_parts) {
 
         if (length - at < sizeof(*request) || request->nlmsg_len < sizeof(*request) ||
             request->nlmsg_len > length - at) {
-            break; /* as the kernel: anything but a message is ignored */
+            break; /* as in the kernel, malformed data is ignored */
         }
         result = serve(fd, request);
         if (result < 0) {
@@ -248,7 +249,7 @@ static int open_netlink(int type) {
     if (fd < 0) {
         return fd;
     }
-    /* with the family alone the kernel chooses an abstract address */
+    /* bind() with only the family makes the kernel choose an abstract address */
     result = DINGO_SYS(SYS_bind, fd, &self, sizeof(self.sun_family));
     if (result == 0) {
         result = DINGO_SYS(SYS_getsockname, fd, &self, &length);
@@ -336,8 +337,8 @@ DINGO_EXPORT ssize_t sendmsg(int fd, const struct msghdr* message, int flags) {
     return DINGO_REAL(ssize_t(*)(int, const struct msghdr*, int), sendmsg)(fd, message, flags);
 }
 
-/* recvmsg() of the next message that is the application's. Reading never waits, so that it can be
- * done under the lock; waiting is peeking, which takes nothing. */
+/* recvmsg() of the next message for the application. Reads under the lock never block; waiting
+ * is done by peeking, which removes nothing. */
 static ssize_t read_message(int fd, struct msghdr* message, int flags) {
     ssize_t (*peek)(int, void*, size_t, int) =
         DINGO_REAL(ssize_t(*)(int, void*, size_t, int), recv);

@@ -20,7 +20,7 @@ enum { VIEW_UNKNOWN = 0, VIEW_BEING_READ, VIEW_NONE, VIEW_SET };
 static atomic_int view_state;
 static char view_path[PATH_MAX];
 static size_t view_length;
-/* A program may begin in a directory to which its parent went. */
+/* A program may be started in a directory of the view that its parent had entered. */
 enum { CWD_UNKNOWN = 0, CWD_ELSEWHERE, CWD_IN_VIEW };
 static atomic_int cwd_state;
 
@@ -31,7 +31,7 @@ static int read_view(void) {
     size_t length;
 
     if (!atomic_compare_exchange_strong(&view_state, &state, VIEW_BEING_READ)) {
-        /* another thread is reading it, which takes a moment; a recursive call sees no view */
+        /* another thread is reading the view, which is short; a recursive call sees no view */
         for (int i = 0; state == VIEW_BEING_READ && i < 1000; i++) {
             (void)DINGO_SYS(SYS_sched_yield);
             state = atomic_load(&view_state);
@@ -76,7 +76,7 @@ static const char* next_component(const char* p) {
     return p;
 }
 
-/* Behind the component `name`, or NULL. */
+/* Returns the part after the component `name`, or NULL. */
 static const char* skip_component(const char* p, const char* name) {
     size_t length = strlen(name);
 
@@ -86,7 +86,8 @@ static const char* skip_component(const char* p, const char* name) {
     return next_component(p + length);
 }
 
-/* A component that is an RDMA class or device directory: infiniband, infiniband_verbs, ... */
+/* Returns true if the component is an RDMA class or device directory: infiniband,
+ * infiniband_verbs, ... */
 static bool is_infiniband(const char* p, bool classes) {
     if (strncmp(p, "infiniband", 10) != 0) {
         return false;
@@ -94,7 +95,7 @@ static bool is_infiniband(const char* p, bool classes) {
     return p[10] == '\0' || p[10] == '/' || (classes && p[10] == '_');
 }
 
-/* misc/rdma_cm, the class device of /dev/infiniband/rdma_cm. */
+/* Returns true for misc/rdma_cm, the class device of /dev/infiniband/rdma_cm. */
 static bool is_rdma_cm_class(const char* p) {
     p = skip_component(p, "misc");
     return p && skip_component(p, "rdma_cm");
@@ -139,7 +140,7 @@ static const char* join(const char* directory, const char* rest, char buffer[PAT
     return buffer;
 }
 
-/* `p`: below the root directory. */
+/* `p` is the part of `path` below the root directory. */
 static const char* rewrite_root(const char* path, const char* p, char buffer[PATH_MAX]) {
     const char* q;
 

@@ -8,8 +8,8 @@
 
 #define PAGE 4096ULL
 
-/* The parts of the drivers' interfaces that are used here. The drivers are loaded by the
- * application or not at all. */
+/* The parts of the GPU drivers' interfaces used here. The application loads the drivers, this
+ * library never does. */
 
 /* CUresult, CUpointer_attribute */
 #define CU_SUCCESS 0
@@ -20,11 +20,11 @@ typedef int cu_attribute_fn(void* data, int attribute, uint64_t pointer);
 /* Sets 0 for unknown pointers, where the single-attribute call fails. */
 typedef int cu_attributes_fn(unsigned count, int* attributes, void** data, uint64_t pointer);
 
-/* hsa_amd_pointer_info_t: the layer below HIP. The HIP function would start the runtime. */
+/* hsa_amd_pointer_info_t, the layer below HIP. The HIP function would start the runtime. */
 #define HSA_SUCCESS 0
 struct hsa_info {
     uint32_t size;
-    uint32_t type; /* 0: nothing that it knows */
+    uint32_t type; /* 0: memory unknown to HSA */
     void* agent_base;
     void* host_base;
     size_t bytes;
@@ -41,8 +41,8 @@ static cu_attribute_fn* cu_attribute;
 static cu_attributes_fn* cu_attributes;
 static hsa_info_fn* hsa_info;
 
-/* A function of a library that is loaded. The library is never unloaded from then on, as we keep
- * the pointer. */
+/* Finds a function of a library that is loaded. The library stays loaded from then on, as the
+ * pointer is kept. */
 static void* find(const char* library, const char* name) {
     void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
 
@@ -59,7 +59,7 @@ bool dingo_pins_possible(void) {
     static _Atomic unsigned long long looked_at;
     unsigned long long loads = 0;
 
-    /* looking for a library that is not loaded searches directories, so do it only after new
+    /* searching for a library that is not loaded reads directories, so it is done only after new
      * loads */
     (void)dl_iterate_phdr(count_loads, &loads);
     if (loads == looked_at) {
@@ -84,7 +84,7 @@ bool dingo_pins_possible(void) {
     return cu_attribute || hsa_info;
 }
 
-/* The driver's range, where it makes sense; else the byte. */
+/* Returns the end of the driver's range if it contains `pointer`, else `pointer + 1`. */
 static uint64_t range_end(uint64_t pointer, uint64_t start, uint64_t bytes) {
     return start <= pointer && start + bytes > pointer ? start + bytes : pointer + 1;
 }
@@ -103,7 +103,7 @@ static uint64_t cuda_end(uint64_t pointer) {
             return type ? range_end(pointer, start, bytes) : 0;
         }
     }
-    /* the driver is too old to know ranges, or CUDA was not started */
+    /* the driver is too old to know ranges, or CUDA is not initialized */
     type = 0;
     return cu_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pointer) == CU_SUCCESS && type
                ? pointer + 1
@@ -122,7 +122,7 @@ static uint64_t hsa_end(uint64_t pointer) {
     return range_end(pointer, (uintptr_t)info.host_base, info.bytes);
 }
 
-/* Where the range ends that `pointer` is in; 0: in none. */
+/* Returns the end of the range that contains `pointer`, 0 if there is none. */
 static uint64_t pinned_end(uint64_t pointer) {
     uint64_t end = cu_attribute ? cuda_end(pointer) : 0;
 
@@ -132,7 +132,7 @@ static uint64_t pinned_end(uint64_t pointer) {
 uint64_t dingo_pins_end(uint64_t at) {
     uint64_t end = pinned_end(at);
 
-    /* it may begin inside the page */
+    /* the range may begin inside the page */
     if (!end) {
         end = pinned_end(at + PAGE - 1);
     }

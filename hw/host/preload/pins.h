@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory whose pages a GPU's driver has pinned (cuMemHostRegister, hipHostRegister). Such pages
- * must not be replaced: the GPU would not see the new ones.
+ * Detects memory whose pages a GPU driver has pinned (cuMemHostRegister, hipHostRegister). Such
+ * pages must not be replaced: the GPU would still access the old ones.
  */
 #ifndef DINGO_PRELOAD_PINS_H
 #define DINGO_PRELOAD_PINS_H
@@ -9,13 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Both call the dynamic linker or the driver, which take locks of their own: call them without
- * holding any lock of ours. */
+/* Both functions call the dynamic linker or the GPU driver, which take their own locks: call
+ * them without holding a lock of this library. */
 
-/* Whether a GPU's runtime is loaded at all. Loads nothing. */
+/* Returns true if a GPU runtime is loaded. Loads nothing. */
 bool dingo_pins_possible(void);
 
-/* The end of the pinned pages that begin at page `at`, `at` itself where they are not pinned. */
+/* Returns the end of the pinned pages that begin at page `at`, or `at` itself if that page is
+ * not pinned. */
 uint64_t dingo_pins_end(uint64_t at);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What launchers tell their processes; a rank on this machine before one in all. */
+/* Variables with the rank that launchers set; local ranks are preferred to global ones. */
 static const char* const rank_variables[] = {
     "OMPI_COMM_WORLD_LOCAL_RANK", /* Open MPI */
     "MPI_LOCALRANKID",            /* Intel MPI, MPICH */
@@ -17,7 +17,7 @@ static const char* const rank_variables[] = {
     "PMI_RANK",
 };
 
-/* A decimal number below a million. */
+/* Parses a decimal number below one million. */
 static bool read_number(const char* text, unsigned* value) {
     unsigned n = 0;
 

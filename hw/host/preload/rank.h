@@ -5,8 +5,8 @@
 #include <limits.h>
 
 /*
- * `dingo run --cluster`: the view of this process, which is the card of its rank on this machine;
- * NULL without a cluster or a rank. `buffer` may hold what is returned.
+ * `dingo run --cluster`: returns the view of this process, which has the card of its rank on this
+ * machine, or NULL without a cluster or rank. The result may point to `buffer`.
  */
 const char* dingo_view_of_rank(char buffer[PATH_MAX]);
 

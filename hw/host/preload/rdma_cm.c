@@ -19,7 +19,8 @@
 
 #define MAX_CARDS 64
 
-/* A view of several cards has their sockets as VIEW/rdma_cm/0, 1, ...; false: no more. */
+/* A view of several cards has links to their sockets at VIEW/rdma_cm/0, 1, ... Returns false
+ * after the last one. */
 static bool card_path(unsigned card, char path[PATH_MAX]) {
     char target;
 
@@ -28,8 +29,8 @@ static bool card_path(unsigned card, char path[PATH_MAX]) {
            DINGO_SYS(SYS_readlinkat, AT_FDCWD, path, &target, 1) > 0;
 }
 
-/* A card gets connections to the other cards of the view (JOIN), so one of another user has no
- * rdma_cm. */
+/* A card receives connections to the other cards of the view (JOIN), so cards of other users
+ * cannot be used with rdma_cm. */
 static int connect_to(const char* path, int flags) {
     int fd = dingo_connect(path, flags);
     uid_t user;
@@ -62,7 +63,7 @@ void dingo_rdma_cm_join(int fd, unsigned card) {
         int joins = other == card ? -1 : connect_to(path, O_CLOEXEC);
 
         if (joins >= 0) {
-            /* a card that has died is no obstacle */
+            /* errors are ignored: the other card may have died */
             (void)dingo_request_with(fd, &request, joins, &answer);
             dingo_answer_close(&answer);
             dingo_sys_close(joins);
@@ -79,8 +80,8 @@ static uint32_t take_token(int fd) {
                : 0;
 }
 
-/* Waits until there may be an event. Uses libc's recv(), so that signals, O_NONBLOCK and
- * cancellation act as on a write() that waits in the kernel. */
+/* Waits until an event may be queued. Uses libc's recv(), so that signals, O_NONBLOCK and
+ * cancellation act as on a write() that blocks in the kernel. */
 static long wait_for_token(int fd) {
     int saved = errno;
     char token;
@@ -91,8 +92,8 @@ static long wait_for_token(int fd) {
     return result;
 }
 
-/* The token has no event behind it. It is removed, as poll() would report an event otherwise.
- * The card is told, because another event may have come meanwhile. */
+/* Removes a token without an event, as poll() would report an event otherwise. Tells the card,
+ * because another event may have arrived meanwhile. */
 static void take_out_idle(int fd) {
     struct dingo_request request = {.type = DINGO_UVERBS_RDMA_CM, .flags = DINGO_UVERBS_TOKEN};
     struct dingo_answer answer;
@@ -107,7 +108,7 @@ static void take_out_idle(int fd) {
     }
 }
 
-/* The descriptor that MIGRATE_ID takes the identifier from. */
+/* Returns the descriptor from which MIGRATE_ID takes the identifier. */
 static int left_descriptor(const void* data, size_t bytes) {
     struct rdma_ucm_migrate_id migrate;
 
@@ -148,15 +149,15 @@ static long command_once(int fd, uint32_t command, const void* data, size_t byte
 static void release(void* held) {
     int fd = *(int*)held;
 
-    /* unless the application has put something else there by dup2() */
+    /* unless the application has replaced it by dup2() */
     if (dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_HELD) {
         dingo_fd_forget(fd);
         dingo_sys_close(fd);
     }
 }
 
-/* A write() that waits in the kernel holds its file, so a close() by another thread does not end
- * it, and programs rely on that. So this waits on a copy of the descriptor. */
+/* A write() that blocks in the kernel holds a reference to its file, so close() in another
+ * thread does not end it. Programs rely on that, so this waits on a copy of the descriptor. */
 static long get_event(int fd, const void* data, size_t bytes) {
     int held;
     long result = dingo_hello(fd, false, NULL);

@@ -7,14 +7,15 @@
 
 #include <stddef.h>
 
-/* A connection to the card behind `path`, or to the next of the view that answers; *card: which
- * one. A descriptor or -errno. */
+/* Connects to the card behind `path`, or to the next card of the view that answers, and sets
+ * *card to its index. Returns a descriptor or -errno. */
 int dingo_rdma_cm_connect(const char* path, int flags, unsigned* card);
 
-/* The view's other cards join the connection `fd` to `card`. */
+/* Adds the view's other cards to connection `fd` of `card`. */
 void dingo_rdma_cm_join(int fd, unsigned card);
 
-/* Its result, or -errno. GET_EVENT waits for an event as the descriptor's O_NONBLOCK says. */
+/* Returns the command's result or -errno. GET_EVENT waits for an event unless the descriptor has
+ * O_NONBLOCK. */
 long dingo_rdma_cm_write(int fd, const void* data, size_t bytes);
 
 #endif

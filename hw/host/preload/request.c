@@ -17,7 +17,7 @@
 #include "say.h"
 #include "sys.h"
 
-/* libibverbs reports only that it cannot open the device: print the reason, once. */
+/* Prints the reason, once: libibverbs reports only that it cannot open the device. */
 static void say_no_proc(const char* file, long error) {
     DINGO_SAY_ONCE(
         "%s: %s; no card can be used without it: mount /proc, readable and writable, where this "
@@ -25,8 +25,9 @@ static void say_no_proc(const char* file, long error) {
         file, strerror((int)-error));
 }
 
-/* What HELLO hands over: a descriptor, or DINGO_NO_MEMORY to a card of another user, and to
- * rdma_cm, which registers nothing. -EACCES: of one whom nobody named. */
+/* Returns the descriptor that HELLO passes to the card, or DINGO_NO_MEMORY for rdma_cm, which
+ * registers no memory, and for a trusted card of another user. Returns -EACCES for another user
+ * that is not trusted. */
 #define DINGO_NO_MEMORY INT_MAX
 
 static int open_memory(int fd, bool wanted) {
@@ -83,7 +84,7 @@ int dingo_hello(int fd, bool memory, uint32_t* rdev) {
     return result < 0 ? (int)result : 0;
 }
 
-/* The answer to NEED_FDS. */
+/* Answers NEED_FDS. */
 static void add_fds(struct dingo_message* message, const struct dingo_uverbs_reply* reply) {
     message->head.flags |= DINGO_UVERBS_FDS;
     message->num_fds = 0;
@@ -97,7 +98,7 @@ static void add_fds(struct dingo_message* message, const struct dingo_uverbs_rep
     }
 }
 
-/* The answer to NEED_SHARING. -errno: there is no memory for it. */
+/* Answers NEED_SHARING. Returns -errno if memory cannot be allocated. */
 static int add_segments(struct dingo_message* message, const struct dingo_uverbs_reply* reply) {
     message->shared = (struct dingo_shared_range){
         .va = reply->need_va,
@@ -121,7 +122,7 @@ static int add_segments(struct dingo_message* message, const struct dingo_uverbs
     return result;
 }
 
-/* The answer to both, where the range is a GPU's. */
+/* Answers NEED_FDS or NEED_SHARING for a range of GPU memory. */
 static enum dingo_gpu_answer add_gpu(struct dingo_message* message,
                                      const struct dingo_uverbs_reply* reply) {
     bool dmabuf = reply->type == DINGO_UVERBS_NEED_FDS;
@@ -162,7 +163,7 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
     return result < 0 ? result : answer->reply.result;
 }
 
-/* What a card of another user may ask for. */
+/* Checks what a card of another user asks for. Returns 0 or -EOPNOTSUPP. */
 static long check_wish(const struct dingo_named* named, const struct dingo_uverbs_reply* reply) {
     if (reply->type == DINGO_UVERBS_NEED_SHARING &&
         !dingo_foreign_names_range(named, reply->need_va, reply->need_length)) {
@@ -178,7 +179,7 @@ static long check_wish(const struct dingo_named* named, const struct dingo_uverb
     return 0;
 }
 
-/* The segments, in the order of their addresses or not, hold all of the range. */
+/* Returns true if the segments, in any order, cover the whole range. */
 static bool is_all_shared(const struct dingo_shared_range* range) {
     uint64_t covered = range->va;
     uint64_t before;
@@ -196,13 +197,14 @@ static bool is_all_shared(const struct dingo_shared_range* range) {
     return covered >= range->va + range->length;
 }
 
-/* `foreign`: to a card of another user. */
+/* `foreign`: the card belongs to another user. */
 static long request_in_rounds(int fd, const struct dingo_request* request, bool foreign,
                               struct dingo_answer* answer) {
     struct dingo_message message = {.head.flags = request->flags, .num_fds = 0};
     struct dingo_named named = {.fd = -1};
     struct dingo_request seen = *request;
-    char begin[128] __attribute__((aligned(8))); /* of a command, behind which no address is */
+    char begin[128] __attribute__((aligned(8))); /* start of a command; contains all its
+                                                  * addresses */
     enum dingo_gpu_answer gpu;
     long result;
 
@@ -225,7 +227,7 @@ static long request_in_rounds(int fd, const struct dingo_request* request, bool 
     if (foreign) {
         named = dingo_foreign_named(&seen);
     }
-    /* once each at most */
+    /* NEED_FDS and NEED_SHARING are answered at most once each */
     for (int round = 0; round < 3; round++) {
         result = dingo_exchange(fd, &message, request, answer);
         dingo_shared_close(&message.shared);
@@ -299,9 +301,9 @@ long dingo_request(int fd, const struct dingo_request* request, struct dingo_ans
     return owner < 0 ? owner : -EACCES;
 }
 
-/* The process that serves a card may read and write all memory of its clients (HELLO), unless it is
- * a card of another user. Such a one is used when the caller names its user: libibverbs believes
- * what a device tells it. */
+/* Returns true if the card's owner is trusted. The process that serves a card may read and write
+ * all memory of its clients (HELLO). A card of another user gets no such access, but must be
+ * named by the caller, as libibverbs trusts what a device reports. */
 static bool may_be_used(int fd, const char* path) {
     uid_t user = (uid_t)-1;
     int owner = dingo_owner_of(fd, &user);
@@ -325,7 +327,7 @@ int dingo_connect(const char* path, int flags) {
     if (place < 0) {
         return place;
     }
-    /* a path may be longer than sun_path is */
+    /* a path may be longer than sun_path */
     snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", place);
     fd = (int)DINGO_SYS(SYS_socket, AF_UNIX,
                         SOCK_SEQPACKET | (flags & O_CLOEXEC ? SOCK_CLOEXEC : 0), 0);
@@ -338,7 +340,7 @@ int dingo_connect(const char* path, int flags) {
             if (result == -ENOENT) {
                 say_no_proc("/proc/self/fd", result);
             }
-            /* the error of open() on a device whose driver is gone */
+            /* as open() on a device whose driver is gone */
             fd = result == -ECONNREFUSED ? -ENXIO : (int)result;
         } else if (!may_be_used(fd, path)) {
             dingo_sys_close(fd);

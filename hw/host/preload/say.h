@@ -4,10 +4,10 @@
 
 #include <stdatomic.h>
 
-/* Writes "dingo: " and the text as a line to stderr. */
+/* Writes "dingo: ", the text and a newline to stderr. */
 __attribute__((format(printf, 1, 2))) void dingo_say(const char* format, ...);
 
-/* The same, once in the life of the process. */
+/* The same, once per process. */
 #define DINGO_SAY_ONCE(...)                          \
     do {                                             \
         static atomic_flag said_ = ATOMIC_FLAG_INIT; \

@@ -15,10 +15,10 @@
 #include "sys.h"
 
 #define PAGE 4096ULL
-#define MAX_PIECES 64 /* mappings of one region that are looked at */
-/* What one call populates, as another thread's mmap() may wait for it. */
+#define MAX_PIECES 64 /* maximum number of mappings examined per region */
+/* Maximum populated by one call, as mmap() of another thread may wait for it. */
 #define POPULATE (16ULL << 20)
-#define MAX_PINS 64 /* ranges in them that a driver holds on to; behind the last one all counts */
+#define MAX_PINS 64 /* pinned ranges at most; behind the last one all counts as pinned */
 
 /* Newer than the headers of some systems. */
 #define MADV_POPULATE_READ_ADVICE 22
@@ -27,7 +27,7 @@
 struct walk {
     struct dingo_shared_range* range;
     uint64_t end;
-    uint64_t covered; /* up to here all is mapped as asked */
+    uint64_t covered; /* the range is mapped as requested up to here */
     struct dingo_map pieces[MAX_PIECES];
     unsigned num_pieces;
     struct {
@@ -37,7 +37,7 @@ struct walk {
     unsigned num_pins;
 };
 
-#define ARENA_FD UINT32_MAX /* of a segment, until the index is known */
+#define ARENA_FD UINT32_MAX /* placeholder in a segment until the index is known */
 
 static void report(struct dingo_shared_range* range, uint64_t start, uint64_t end,
                    uint64_t offset) {
@@ -47,7 +47,7 @@ static void report(struct dingo_shared_range* range, uint64_t start, uint64_t en
     }
 }
 
-/* Memory of a file: the card keeps a descriptor of it. */
+/* Reports memory of a file, of which the card keeps a descriptor. */
 static void report_file(struct walk* walk, const struct dingo_map* map) {
     struct dingo_shared_range* range = walk->range;
     uint64_t first = range->va & ~(PAGE - 1);
@@ -56,11 +56,11 @@ static void report_file(struct walk* walk, const struct dingo_map* map) {
     uint64_t end = map->end < last ? map->end : last;
     int fd;
 
-    /* one descriptor is the arena's */
+    /* one descriptor is reserved for the arena */
     if (range->num_segments == range->max_segments || range->num_opened + 1 >= range->max_fds) {
         return;
     }
-    /* for writing where it can be: the region's rights may grow */
+    /* opened for writing if possible, as the region's access rights may be extended */
     fd = dingo_backing_open(map, map->writable);
     if (fd < 0 && map->writable && !range->writable) {
         fd = dingo_backing_open(map, false);
@@ -83,7 +83,7 @@ void dingo_shared_close(struct dingo_shared_range* range) {
     range->num_opened = 0;
 }
 
-/* Whether all of the range is mapped, which parts are shared, and which could be. */
+/* Checks that the range is mapped; collects the parts that are shared and those that could be. */
 static bool check(const struct dingo_map* map, void* arg) {
     struct walk* walk = arg;
 
@@ -92,7 +92,7 @@ static bool check(const struct dingo_map* map, void* arg) {
     }
     walk->covered = map->end;
     if (dingo_arena_owns(map)) {
-        /* all of the mapping: regions inside it share the card's */
+        /* report the whole mapping: regions inside it share the card's mapping */
         report(walk->range, map->start, map->end, map->offset);
     } else if (dingo_backing_possible(map)) {
         report_file(walk, map);
@@ -113,8 +113,8 @@ static bool look(struct walk* walk, bool with_flags) {
            walk->covered >= walk->end;
 }
 
-/* The whole pages of the region in piece `i`; false: there are none, or it is a stack in use (a
- * thread's stack has no name). */
+/* Gets the whole pages of the region in piece `i`. Returns false if there are none, or if the
+ * piece is the current stack (a thread's stack has no name). */
 static bool whole_pages(const struct walk* walk, unsigned i, uint64_t* start, uint64_t* end) {
     const struct dingo_map* map = &walk->pieces[i];
     uint64_t first = (walk->range->va + PAGE - 1) & ~(PAGE - 1);
@@ -138,8 +138,8 @@ static bool has_candidates(const struct walk* walk) {
     return false;
 }
 
-/* Asks the GPU drivers about the pieces. Called without the lock, as a driver has locks of its
- * own. */
+/* Asks the GPU drivers which parts of the pieces are pinned. Called without the lock, as a
+ * driver has its own locks. */
 static void find_pins(struct walk* walk) {
     uint64_t at;
     uint64_t end;
@@ -215,7 +215,7 @@ static void convert(const struct walk* walk) {
     dingo_guard_close(&guard);
 }
 
-/* Whether the pages are present, private and not of a file. */
+/* Returns true if no page is of a file or shared memory (bit 61 of pagemap). */
 static bool is_private(uint64_t first, uint64_t last) {
     const uint64_t of_file = 1ULL << 61;
     uint64_t pages[256];
@@ -241,8 +241,8 @@ static bool is_private(uint64_t first, uint64_t last) {
     return known;
 }
 
-/* Checks a region for which there is no room. The result of a system call on its pages tells
- * whether they are mapped as wanted, so the mappings need not be read. */
+/* Fast path for a region for which the arena has no room. Returns true if its pages are mapped as
+ * requested, which populating them proves without reading the mappings. */
 static bool is_there(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
     uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
@@ -305,8 +305,8 @@ static enum outcome locked_share(struct walk* walk, bool ask_drivers) {
     return outcome;
 }
 
-/* The pages that the card will map are there, as behind a NIC that pins them: else they would be
- * the card's to allocate. Without the lock. Kernels before 5.14 cannot. */
+/* Populates the pages that the card will map, as a NIC that pins pages does; otherwise the card
+ * would allocate them. Called without the lock. Does nothing on kernels before 5.14. */
 static int populate(const struct dingo_shared_range* range, uint64_t end) {
     uint64_t first = range->va & ~(PAGE - 1);
     uint64_t last = (end + PAGE - 1) & ~(PAGE - 1);
@@ -346,7 +346,7 @@ int dingo_share(struct dingo_shared_range* range) {
     if (walk.end < range->va) {
         return -EFAULT;
     }
-    /* a vfork() child would share its parent's table */
+    /* a vfork() child shares its parent's table */
     if (!dingo_fd_table_is_ours()) {
         return 0;
     }

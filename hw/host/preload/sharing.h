@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory regions: memory of this process that the card maps, too (docs/reference/kernel-less.md).
+ * Memory regions: shares memory of this process with the card (docs/reference/kernel-less.md).
  */
 #ifndef DINGO_PRELOAD_SHARING_H
 #define DINGO_PRELOAD_SHARING_H
@@ -18,17 +18,17 @@ struct dingo_shared_range {
     struct dingo_uverbs_segment* segments;
     uint32_t max_segments;
     uint32_t num_segments;
-    int* fds; /* the segments' fd are indices here */
+    int* fds; /* the segments' `fd` are indices into this array */
     unsigned max_fds;
     unsigned num_fds;
-    unsigned num_opened; /* the first ones, dingo_shared_close() */
+    unsigned num_opened; /* the first `num_opened` of fds, closed by dingo_shared_close() */
 };
 
-/* Shares what can be shared of the range, with all its pages. -EFAULT: part of it is not mapped, or
- * not as asked; or what the kernel says when it has no pages. What cannot be shared is not an
- * error: the card goes the slow path there. */
+/* Shares as much of the range as possible and populates its pages. Returns -EFAULT if part of it
+ * is not mapped or lacks the requested access, or the kernel's error if pages cannot be
+ * allocated. Memory that cannot be shared is not an error: the card takes the slow path there. */
 int dingo_share(struct dingo_shared_range* range);
-/* When the card has its copies of the descriptors. */
+/* Closes the descriptors after the card has received its copies. */
 void dingo_shared_close(struct dingo_shared_range* range);
 
 #endif

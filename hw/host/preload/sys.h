@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * System calls of our own: past our wrappers, no cancellation points, -errno instead of errno.
+ * System calls that bypass this library's wrappers, are no cancellation points, and return -errno
+ * instead of setting errno.
  */
 #ifndef DINGO_PRELOAD_SYS_H
 #define DINGO_PRELOAD_SYS_H
@@ -30,7 +31,7 @@ static inline void dingo_sys_close(int fd) {
     (void)DINGO_SYS(SYS_close, fd);
 }
 
-/* Turns the answer of a system call into the one that libc gives, for a wrapper. */
+/* Converts the result of a system call to the libc convention, for a wrapper. */
 static inline long dingo_sys_result(long answer) {
     if (answer >= 0) {
         return answer;

@@ -14,8 +14,8 @@ namespace dingo::rdma_cm {
 
 using cm::Gid;
 
-/// A socket address as rdma_cm takes it: IPv4, IPv6, or of family AF_IB, of which only the
-/// wildcard means something on RoCE.
+/// A socket address as used by rdma_cm: IPv4, IPv6, or family AF_IB, of which only the wildcard is
+/// valid on RoCE.
 struct Address {
     static constexpr sa_family_t kIb = 27;  ///< AF_IB
 
@@ -23,7 +23,7 @@ struct Address {
     Gid gid{};  ///< ::ffff:a.b.c.d for IPv4
     std::uint16_t port = 0;
     std::uint32_t scope = 0;
-    std::uint32_t flow_info = 0;  ///< as it came, network order
+    std::uint32_t flow_info = 0;  ///< as received, in network byte order
 
     [[nodiscard]] bool is_ip() const { return family == AF_INET || family == AF_INET6; }
     /// 0.0.0.0/8 or ::.
@@ -32,18 +32,19 @@ struct Address {
     [[nodiscard]] bool is_loopback() const;
     [[nodiscard]] bool is_ipv4_mapped() const;
 
-    /// Writes a sockaddr; returns its length, 0 for no address.
+    /// Writes a sockaddr. Returns its length, 0 without an address.
     std::size_t put(sockaddr_storage& to) const;
 
     static Address any(sa_family_t family);
     /// 127.0.0.1 or ::1.
     static Gid loopback(bool ipv4);
-    /// Makes an address of family AF_IB.
+    /// Returns an address of family AF_IB.
     static Address of_ib(const Gid& gid);
     static Address of_gid(const Gid& gid, std::uint16_t port, bool ipv4);
 };
 
-/// Nothing: too short, or a family that rdma_cm does not know. AF_UNSPEC gives an empty address.
+/// Returns nullopt if `bytes` is too short or rdma_cm does not support the family. AF_UNSPEC gives
+/// an empty address.
 std::optional<Address> parse_address(std::span<const std::byte> bytes);
 
 }  // namespace dingo::rdma_cm

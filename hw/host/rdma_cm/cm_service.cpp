@@ -19,14 +19,14 @@
 namespace dingo::rdma_cm {
 namespace {
 
-constexpr std::uint32_t kMaxIds = 65535;  // librdmacm has no room for more
+constexpr std::uint32_t kMaxIds = 65535;  // librdmacm cannot handle more
 constexpr std::size_t kMaxIdsOfFile = 16384;
 constexpr std::uint32_t kMaxJoins = 65536;
 constexpr std::size_t kMaxJoinsOfId = 1024;
 constexpr std::size_t kMaxJoinsOfFile = 16384;
 constexpr std::size_t kMaxFiles = 4096;
 
-/// Nothing: there is no more for that client.
+/// Returns nullopt if the client's share is used up.
 std::optional<Charge> try_charge(const File& file, Quota& quota) {
     try {
         return Charge(file.account(), quota);
@@ -35,7 +35,7 @@ std::optional<Charge> try_charge(const File& file, Quota& quota) {
     }
 }
 
-/// enum ibv_rate that is next below the port's.
+/// Returns the highest enum ibv_rate that does not exceed the port's rate.
 std::uint8_t rate_of(const uverbs::PortAttr& port) {
     constexpr std::pair<unsigned, std::uint8_t> kRates[] = {
         {25, 2},   {50, 5},  {100, 3}, {140, 11},  {200, 6},   {250, 15},  {300, 4},   {400, 7},
@@ -276,7 +276,7 @@ cm::Listeners::Answer CmService::on_request(cm::Communication& connection,
     const auto port = static_cast<std::uint16_t>(request.service_id);
     const Address destination = Address::of_gid(header->destination, port, header->ipv4);
     if (gid_index(header->destination) < 0) {
-        // A loopback destination is accepted only from ourselves.
+        // A loopback destination is accepted only from this host.
         const bool ours =
             gid_index(request.source) >= 0 && gid_index(connection.path().remote) >= 0;
         if (!ours || (!destination.is_any() && !destination.is_loopback())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel's rdma_ucm and rdma_cm for the applications of a kernel-less card: their descriptors
-// and identifiers, and the card's QP1.
+// The counterpart of the kernel's rdma_ucm and rdma_cm for the applications of a kernel-less card:
+// their descriptors and identifiers, and the card's QP1.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ class CmService final : public uverbs::Service,
         std::string directory;  ///< the card's directory
         bool share = false;
     };
-    /// The card is up and its part of sysfs exists. Throws std::runtime_error for the user.
+    /// The card is up and its sysfs files exist. Throws std::runtime_error with a text for the
+    /// user.
     CmService(const Options& options, uverbs::Driver& driver, Poller& poller);
     ~CmService() override;
 
@@ -60,25 +61,25 @@ class CmService final : public uverbs::Service,
     std::uint32_t random() override;
     void count_malformed() { ++malformed_; }
 
-    /// nullptr: there are too many.
+    /// Returns nullptr if there are too many.
     Id* make_id(File& file, std::uint64_t uid, std::uint16_t space, std::uint8_t qp_type);
     [[nodiscard]] Id* find_id(std::uint32_t number) const;
     void remove_id(Id& id);
-    /// nullptr: there are too many.
+    /// Returns nullptr if there are too many.
     GroupJoin* make_join(Id& id, std::uint64_t uid);
     [[nodiscard]] GroupJoin* find_join(std::uint32_t number) const;
     void remove_join(const GroupJoin& join);
     void add_listener(Id& id);
     void drop_listener(Id& id);
-    /// Names the identifier with this number for ever: no other one gets it.
+    /// Returns a key for the identifier with this number that is never reused.
     std::uint64_t next_key(std::uint32_t number) { return ++last_key_ << 32 | number; }
-    /// Polls the identifier in the next round, and when its deadline() has come; until unwatch().
+    /// Polls the identifier in the next round and at its deadline(), until unwatch().
     void watch(Id& id);
     void unwatch(const Id& id) { deadlines_.erase({id.deadline(), id.number()}); }
     void poll_soon(const Id& id) { soon_.push_back(id.number()); }
 
   private:
-    // Pollable: a client connects
+    // Pollable: a client connects.
     void ready(std::uint32_t events) override;
     // cm::CmPort
     void send(const cm::Path& path, const cm::Mad& mad) override;

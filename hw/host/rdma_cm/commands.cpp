@@ -129,7 +129,7 @@ void get_event(Command& c) {
     if (entry == nullptr) {
         throw ErrnoError(EAGAIN);
     }
-    // Older libraries know no ECE, and 32-bit ones not the padding before it.
+    // Older libraries lack ECE, and 32-bit ones the padding before it.
     constexpr std::size_t kLeast = offsetof(rdma_ucm_event_resp, reserved);
     c.respond(r.response, entry->event, kLeast);
     c.file.taken();
@@ -162,7 +162,8 @@ void notify(Command& c) {
 void migrate_id(Command& c) {
     const auto r = c.request<rdma_ucm_migrate_id>();
     Id* const id = c.service.find_id(r.id);
-    // The descriptor's number says nothing here; what counts is that the process has used it.
+    // The descriptor's number has no meaning here; what counts is that the process has used that
+    // descriptor.
     if (id == nullptr || !c.file.may_take_from(id->file(), c.process)) {
         throw ErrnoError(EINVAL);
     }
@@ -213,7 +214,7 @@ void join_mcast(Command& c) {
 
 void leave_mcast(Command& c) {
     need_room<rdma_ucm_destroy_id_resp>(c);
-    const auto r = c.request<rdma_ucm_destroy_id>();  // the number is a join's
+    const auto r = c.request<rdma_ucm_destroy_id>();  // the number is that of a join
     GroupJoin* const join = c.service.find_join(r.id);
     if (join == nullptr) {
         throw ErrnoError(ENOENT);
@@ -232,7 +233,7 @@ constexpr Handler kHandlers[] = {
     create_id,  // RDMA_USER_CM_CMD_*, in order
     destroy_id, bind_ip,      resolve_ip,    resolve_route, query_route,  connect,
     listen,     accept,       reject,        disconnect,    init_qp_attr, get_event,
-    nullptr,  // GET_OPTION: no kernel has it
+    nullptr,  // GET_OPTION: not implemented by any kernel
     set_option, notify,       join_ip_mcast, leave_mcast,   migrate_id,   query,
     bind,       resolve_addr, join_mcast,
 };

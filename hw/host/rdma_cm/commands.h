@@ -26,12 +26,12 @@ struct Command {
     CmService& service;
     File& file;
     uverbs::Arguments& arguments;
-    std::int64_t process;  ///< the process that sent the command
+    std::int64_t process;  ///< key of the process that sent the command
     std::span<const std::byte> in;
     std::size_t out_length;
-    File* left = nullptr;  ///< where a migrated identifier was
+    File* left = nullptr;  ///< descriptor that a migrated identifier was taken from
 
-    /// The command's structure; what an older library did not send is 0.
+    /// Returns the command's structure; fields that an older library did not send are 0.
     template <typename T>
     [[nodiscard]] T request() const {
         T value;
@@ -39,7 +39,8 @@ struct Command {
         std::memcpy(&value, in.data(), std::min(in.size(), sizeof value));
         return value;
     }
-    /// copy_to_user, of what the client has room for. ErrnoError: ENOSPC less than `least`, EFAULT.
+    /// As copy_to_user, as far as the client has room. Throws ErrnoError: ENOSPC if there is room
+    /// for less than `least` bytes, EFAULT.
     template <typename T>
     void respond(std::uint64_t va, const T& value, std::size_t least = sizeof(T)) const {
         respond_bytes(va, std::as_bytes(std::span(&value, 1)), least);
@@ -47,12 +48,13 @@ struct Command {
     void respond_bytes(std::uint64_t va, std::span<const std::byte> bytes, std::size_t least) const;
 };
 
-/// `command.in` is all that was written. ErrnoError.
+/// `command.in` is all data written. Throws ErrnoError.
 void execute_command(Command& command);
 
 /// Reads the sockaddr of a structure. Throws ErrnoError(EINVAL).
 Address address_of(const void* storage, std::size_t size);
-/// As the kernel's rdma_addr_size() checks it: a family that is known and as long as it is.
+/// Checks as the kernel's rdma_addr_size() does: the family must be known and `size` must be its
+/// length.
 Address sized_address(const __kernel_sockaddr_storage& storage, std::size_t size);
 
 // commands_query.cpp

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What an identifier knows of its device, addresses and route.
+// Queries of an identifier's device, addresses and route.
 #include <endian.h>
 #include <infiniband/sa.h>
 
@@ -17,7 +16,7 @@ namespace dingo::rdma_cm {
 namespace {
 
 constexpr std::uint16_t kPkey = 0xffff;
-constexpr std::uint32_t kNoIndex = 0xffffffff;  ///< devices are known by their GUID here
+constexpr std::uint32_t kNoIndex = 0xffffffff;  ///< devices are identified by their GUID
 constexpr std::uint8_t kExactly = 2;
 constexpr std::uint32_t kPathFlags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
 
@@ -67,7 +66,7 @@ void query_path(const Command& c, std::uint64_t va, const Id& id) {
     ib_path_rec_data path{};
     std::array<std::byte, sizeof head + sizeof path> answer{};
     std::size_t size = sizeof head;
-    if (id.has_path() && c.out_length >= answer.size()) {  // else there is no room for it
+    if (id.has_path() && c.out_length >= answer.size()) {  // otherwise there is no room for it
         head.num_paths = 1;
         path.flags = kPathFlags;
         const ibv_path_record record = record_of(id.path());

@@ -21,7 +21,7 @@
 namespace dingo::rdma_cm {
 namespace {
 
-constexpr unsigned kRequestBudget = 8;  // of one client in one round
+constexpr unsigned kRequestBudget = 8;  // requests of one client per round
 
 }  // namespace
 
@@ -233,8 +233,8 @@ void File::made(const Id& id) {
 }
 
 bool File::may_take_from(const File& from, std::int64_t process) const {
-    // A relayed connection is one card asking for many clients: the identifier's owner is the
-    // client that has connected.
+    // A relayed connection is used by one card for many clients, so the identifier must belong to
+    // the client that has connected.
     return from.processes_.contains(process) && relayed_ == from.relayed_ &&
            (!relayed_ || (pid() == from.pid() && pid() != 0));
 }
@@ -323,7 +323,7 @@ void File::push(const Entry& entry) {
 
 void File::post(Id& about, rdma_ucm_event_resp event) {
     if (about.uid() == 0) {
-        return;  // no uid: a request that was not accepted, so no one could use the event
+        return;  // a request that was not accepted has no uid, so the event would be of no use
     }
     event.uid = about.uid();
     event.id = about.number();

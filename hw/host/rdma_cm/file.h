@@ -25,8 +25,8 @@ class Id;
 class CmService;
 struct GroupJoin;
 
-/// One open rdma_cm descriptor: its identifiers and unread events. They end with the last copy of
-/// the descriptor.
+/// One open rdma_cm descriptor: its identifiers and unread events. They are destroyed when the last
+/// copy of the descriptor is closed.
 class File final : public Pollable {
   public:
     /// The client that connected.
@@ -46,32 +46,33 @@ class File final : public Pollable {
     [[nodiscard]] pid_t pid() const { return client_.pid; }
     [[nodiscard]] const std::shared_ptr<Account>& account() const { return client_.account; }
     [[nodiscard]] std::size_t ids() const { return ids_.size(); }
-    /// Groups that its identifiers have joined.
+    /// Number of groups that its identifiers have joined.
     [[nodiscard]] std::size_t joins() const { return joins_; }
     void joined() { ++joins_; }
     void left() { --joins_; }
     [[nodiscard]] std::size_t events() const { return events_.size(); }
 
     // Called by commands:
-    /// ErrnoError(EINVAL): this descriptor has no such identifier.
+    /// Throws ErrnoError(EINVAL) if this descriptor has no such identifier.
     [[nodiscard]] Id& id(std::uint32_t number) const;
     void add(Id& id);
-    /// Destroys it with the unread requests that only it leads to.
+    /// Destroys the identifier, and those of its connection requests whose events are unread.
     void destroy(Id& id);
-    /// Moves it here from another descriptor of the same process, with its unread events.
+    /// Moves the identifier here from another descriptor of the same process, with its unread
+    /// events.
     void adopt(Id& id);
-    /// CREATE_ID has made it.
+    /// Records that CREATE_ID has created the identifier.
     void made(const Id& id);
-    /// Whether a process that uses this descriptor may take identifiers of the other one.
+    /// Returns true if a process that uses this descriptor may take identifiers from `from`.
     [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
     [[nodiscard]] Relay& relay() { return relay_; }
     [[nodiscard]] const Relay& relay() const { return relay_; }
-    /// The identifier's number and those of its unread requests.
+    /// Returns the identifier's number and those of its unread requests.
     [[nodiscard]] std::vector<std::uint32_t> with_unread_requests(const Id& id) const;
     void serve(uverbs::Message& message);
-    /// error: 0 or -errno.
+    /// Sends a delayed answer. `error` is 0 or -errno.
     void answer(Later& later, int error);
-    /// All its events are gone, so the token that the client holds must be removed by the client.
+    /// Returns true if no event is left, so that the client must remove the token that it holds.
     [[nodiscard]] bool has_idle_token() const { return token_out_ && events_.empty(); }
 
     struct Entry {
@@ -80,38 +81,38 @@ class File final : public Pollable {
         rdma_ucm_event_resp event;
         GroupJoin* join = nullptr;  ///< the join of `about` that the event reports
     };
-    /// The oldest unread event, or nullptr; taken() once the client has it.
+    /// Returns the oldest unread event, or nullptr. Call taken() when the client has received it.
     [[nodiscard]] const Entry* front() const {
         return events_.empty() ? nullptr : &events_.front();
     }
     void taken();
 
-    // Identifiers say:
+    // Called by identifiers:
     void post(Id& about, rdma_ucm_event_resp event);
     void post_request(Id& listener, Id& request, rdma_ucm_event_resp event);
     void post_join(GroupJoin& join, rdma_ucm_event_resp event);
-    /// Removes the unread events of the join.
+    /// Removes the join's unread events.
     void take_back(const GroupJoin& join);
 
   private:
     void fail();
-    /// Whether the message's descriptors that may have to be kept come from the reserve. Such a
-    /// request must be answered at once.
+    /// Returns true if descriptors of the message that might have to be kept come from the reserve.
+    /// Such a request must be answered at once.
     [[nodiscard]] bool takes_reserve(const uverbs::Message& message) const;
-    /// False: the answer comes later.
+    /// Returns false if the answer is sent later.
     bool execute(uverbs::Message& message, uverbs::Reply& reply);
     void hello(const uverbs::Message& message, uverbs::Reply& reply);
     void join(uverbs::Message& message);
     void tell_routes(uverbs::Message& message);
     void send_reply(int socket, uverbs::Reply& reply);
     void push(const Entry& entry);
-    /// Puts the token where it has to be.
+    /// Sends the token if the client needs one.
     void update_token();
 
     CmService& service_;
     Client client_;
     ClientSocket socket_;
-    ForeignSocket tokens_;  ///< where the token goes to, if not to the client's connection
+    ForeignSocket tokens_;  ///< socket for the token, if not the client's connection
     Charge tokens_charge_;
     Poller::Id poll_id_ = 0;
     bool closed_ = false;
@@ -120,7 +121,7 @@ class File final : public Pollable {
     std::set<Id*> ids_;
     std::size_t joins_ = 0;
     std::deque<Entry> events_;
-    bool relayed_ = false;  ///< another card asks, for the client that has connected
+    bool relayed_ = false;  ///< another card sends requests for the client that has connected
     std::uint32_t last_made_ = DINGO_UVERBS_CM_LAST;
     Relay relay_;
 };

@@ -9,7 +9,8 @@ namespace dingo::rdma_cm {
 
 class Id;
 
-/// What JOIN_MCAST made on an identifier: its number and its events' uid are its own.
+/// A group that an identifier has joined by JOIN_MCAST. The join has a number and its events a uid
+/// of their own.
 struct GroupJoin {
     Id* id;
     std::uint32_t number;
@@ -17,8 +18,8 @@ struct GroupJoin {
     Charge charge;
     std::uint32_t events_reported = 0;
 
-    // Made at another card of the view:
-    std::uint64_t key = 0;     ///< its uid there; 0: it is here
+    // For a join on another card of the view:
+    std::uint64_t key = 0;     ///< its uid there; 0: the join is on this card
     std::uint32_t remote = 0;  ///< its number there
 };
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
 // Addresses, routes and options of an identifier.
 #include "host/rdma_cm/id.h"
 
@@ -82,7 +81,7 @@ void Id::bind(const Address& address) {
     int index = -1;
     if (address.family == Address::kIb) {
         if (!address.is_any()) {
-            fail(ENODEV);  // such addresses are InfiniBand's
+            fail(ENODEV);  // such addresses are for InfiniBand only
         }
     } else if (!address.is_ip()) {
         fail(EAFNOSUPPORT);
@@ -139,7 +138,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
     try {
         ask_neighbour();
     } catch (const NotYet&) {
-        // poll() goes on
+        // poll() continues
     }
     if (!has_device()) {
         binding_.address.gid = myself ? Address::loopback(ipv4) : routes.gid(index);
@@ -158,7 +157,8 @@ void Id::ask_neighbour() const {
     }
 }
 
-// Also when nobody answered: the identifier asks again, as the host may still come up.
+// Also called if the neighbour did not answer: the identifier asks again, as the host may come up
+// later.
 void Id::Wait::settled(int /*error*/) {
     id.service_.poll_soon(id);
 }
@@ -223,7 +223,7 @@ void Id::set_path(std::span<const std::byte> records) {
         require(IdState::kAddressResolved);
         if (std::memcmp(record.sgid.raw, path_.local.data(), path_.local.size()) != 0 ||
             std::memcmp(record.dgid.raw, remote_gid_.data(), remote_gid_.size()) != 0) {
-            fail(EINVAL);  // these are not the addresses that were resolved
+            fail(EINVAL);  // not the resolved addresses
         }
         make_path();
         path_.flow_label = be32toh(record.flowlabel_hoplimit) >> 8 & 0xfffff;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// One rdma_cm identifier: an address, a route and a communication, as the kernel's rdma_cm has them
-// for user space. Failures are ErrnoError with the errno of the kernel's in the same case.
+// One rdma_cm identifier: an address, a route and a communication, as in the kernel's rdma_cm for
+// user space. Failures are ErrnoError with the kernel's errno.
 #pragma once
 
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -23,7 +22,7 @@
 
 namespace dingo::rdma_cm {
 
-/// Ends a command with this errno.
+/// Fails a command with this errno.
 [[noreturn]] inline void fail(int code) {
     throw ErrnoError(code);
 }
@@ -74,7 +73,7 @@ class Id final : private cm::Owner {
     void resolve_address(const Address& source, const Address& destination,
                          std::uint32_t timeout_ms);
     void resolve_route();
-    /// RDMA_OPTION_IB_PATH: a path that the application knows.
+    /// RDMA_OPTION_IB_PATH: sets a path supplied by the application.
     void set_path(std::span<const std::byte> records);
     void connect(const rdma_ucm_conn_param& param);
     void listen(std::uint32_t backlog);
@@ -84,10 +83,10 @@ class Id final : private cm::Owner {
     void notify(std::uint32_t event);
     void set_option(std::uint32_t name, std::span<const std::byte> value);
     [[nodiscard]] ib_uverbs_qp_attr qp_attr(std::uint32_t qp_state) const;
-    /// Joins a group. The event is posted by joined().
+    /// Joins a group. joined() posts the event.
     GroupJoin& join(std::uint64_t uid, const Address& group, bool send_only);
     void joined(GroupJoin& join, const Address& group);
-    /// Removes its unread events, too.
+    /// Leaves the group and removes its unread events.
     void leave(GroupJoin& join);
 
     // Getters.
@@ -99,7 +98,7 @@ class Id final : private cm::Owner {
     [[nodiscard]] const cm::Path& path() const { return path_; }
     [[nodiscard]] const Address& source() const { return binding_.address; }
     [[nodiscard]] const Address& destination() const { return destination_; }
-    /// GID of the peer's card. Differs from destination() when that means "this host".
+    /// GID of the peer's card. It differs from destination() if that is an address for this host.
     [[nodiscard]] const Gid& remote_gid() const { return remote_gid_; }
     [[nodiscard]] bool is_wildcard() const { return binding_.is_any(); }
     [[nodiscard]] IdState state() const { return state_; }
@@ -107,31 +106,32 @@ class Id final : private cm::Owner {
     [[nodiscard]] std::uint8_t qp_type() const { return qp_type_; }
     [[nodiscard]] bool is_datagram() const { return qp_type_ == kUd; }
 
-    // Called by the service: whether this identifier listens to that address.
-    /// Whether it listens to that address.
+    // Called by the service:
+    /// Returns true if this identifier listens to that address.
     [[nodiscard]] bool listens_to(std::uint16_t space, const Address& destination) const;
-    /// Whether it wants what this listener offers.
+    /// Returns true if this listener accepts the type of `request`.
     [[nodiscard]] bool takes(const cm::Request& request) const;
-    /// A request has come for this listener; nullptr: no room for it.
+    /// Creates an identifier for a request to this listener. Returns nullptr if there is no room
+    /// for it.
     Id* take_request(cm::Communication& connection, const cm::Request& request,
                      const Address& source, const Address& destination);
-    /// Makes room for `backlog` requests.
+    /// Allows `backlog` unread requests.
     void expect(std::uint32_t backlog);
-    /// Takes a place for a request from another card; false: there is none left.
+    /// Reserves room for a request from another card. Returns false if there is none left.
     bool reserve_place() { return backlog_ != 0 && backlog_-- != 0; }
-    /// A request event of this listener was read: there is room for another.
+    /// Called when a request event of this listener was read: there is room for another one.
     void request_read() { ++backlog_; }
-    /// Goes on with resolving; true: it did something.
+    /// Continues to resolve the address. Returns true if the state has changed.
     bool poll(Nanoseconds now);
-    /// When resolving gives up.
+    /// Time at which resolving is given up.
     [[nodiscard]] Nanoseconds deadline() const { return resolve_until_; }
     void device_removed();
     void move_to(File& file) { file_ = &file; }
     void set_uid(std::uint64_t uid) { uid_ = uid; }
-    /// A join whose group another card knows.
+    /// Adds a join whose group is on another card.
     GroupJoin& add_join(std::uint64_t uid);
     [[nodiscard]] std::size_t joins() const { return joins_.size(); }
-    /// Gives port and address back, as before bind().
+    /// Releases port and address; the state is that before bind().
     void unbind();
 
     std::uint32_t events_reported = 0;
@@ -170,7 +170,7 @@ class Id final : private cm::Owner {
     std::uint8_t qp_type_;
     IdState state_ = IdState::kIdle;
     Binding binding_;
-    bool bound_ = false;  ///< binding_ is in the ports
+    bool bound_ = false;  ///< binding_ is registered in the ports
     bool af_only_set_ = false;
     Address destination_;
     Gid remote_gid_{};

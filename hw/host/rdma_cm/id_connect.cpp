@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Communications of an identifier.
+// The communication of an identifier.
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -223,7 +222,7 @@ void Id::disconnect() {
     if (connection_ == nullptr || is_datagram()) {
         fail(EINVAL);
     }
-    connection_->disconnect();  // disconnecting twice is no error
+    connection_->disconnect();  // disconnecting twice is not an error
 }
 
 void Id::notify(std::uint32_t event) {
@@ -231,7 +230,7 @@ void Id::notify(std::uint32_t event) {
         fail(EINVAL);
     }
     if (event != IBV_EVENT_COMM_EST) {
-        return;  // others mean nothing to a communication
+        return;  // other events do not affect a communication
     }
     if (!connection_->establish()) {
         fail(connection_->state() == cm::State::kEstablished ? EISCONN : EINVAL);
@@ -258,7 +257,7 @@ void Id::on_cm(const cm::Event& event) {
             }
             return;
         case Kind::kDisconnected:
-            if (state_ == IdState::kConnect) {  // report it once, whichever side began
+            if (state_ == IdState::kConnect) {  // reported once, whichever side began
                 state_ = IdState::kDisconnect;
                 post(EventType::kDisconnected, event.status, &event.parameters);
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Multicast groups that an identifier has joined. The application's library attaches the QP, when
-// it reads the event.
+// Multicast groups that an identifier has joined. The application's library attaches the QP when it
+// reads the event.
 #include <algorithm>
 #include <cerrno>
 
@@ -28,7 +27,7 @@ GroupJoin& Id::join(std::uint64_t uid, const Address& group, bool send_only) {
         fail(EINVAL);
     }
     if (group.family == Address::kIb) {
-        fail(ENODEV);  // such addresses are InfiniBand's
+        fail(ENODEV);  // such addresses are for InfiniBand only
     }
     if (!group.is_ip() || !gid.is_multicast() ||
         gid.is_ipv4_mapped() != packet::Gid{path_.local}.is_ipv4_mapped()) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostSent = 8;
 constexpr std::size_t kAnswerBytes = 4096;
-/// "Addresses" of a command's arguments.
+/// Placeholder addresses of a command's arguments.
 constexpr std::uint64_t kResponseAt = 1 << 20;
 constexpr std::uint64_t kDataAt = 2 << 20;
 constexpr unsigned kAnswerBudget = 32;
@@ -193,7 +193,8 @@ bool Link::take_answer() {
 }
 
 void Link::take_token() {
-    if (ask_again_) {  // at most one token is out, and one more after the card was asked again
+    if (ask_again_) {  // at most one token is outstanding, and one more after a new request for an
+                       // event
         lose();
     } else if (asking_) {
         ask_again_ = true;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A connection of one of our clients to the rdma_cm of another card, which the client has handed
-// over. It carries commands to that card and events back. The client chooses the other end, so
-// everything that is received is checked.
+// A connection to the rdma_cm of another card, handed over by one of our clients. It carries
+// commands to that card and events back. The client chooses the other end, so everything received
+// is validated.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -27,14 +26,14 @@ namespace dingo::rdma_cm {
 
 using Bytes = std::vector<std::byte>;
 
-/// A command's structure as it is sent.
+/// Returns a command's structure as bytes.
 template <typename T>
 Bytes bytes_of(const T& value) {
     const auto bytes = std::as_bytes(std::span(&value, 1));
     return {bytes.begin(), bytes.end()};
 }
 
-/// The structure in `body`; missing bytes are 0.
+/// Returns the structure in `body`; missing bytes are 0.
 template <typename T>
 T request_of(std::span<const std::byte> body) {
     T value;
@@ -50,35 +49,35 @@ class Link final {
       public:
         virtual ~Owner() = default;
         virtual void on_event(Link& link, const rdma_ucm_event_resp& event) = 0;
-        /// Nothing comes any more; every command has been answered.
+        /// Called when the link is lost; every command has been answered before.
         virtual void on_lost(Link& link) = 0;
     };
-    /// The command's result, 0 or -errno (-EIO: the link is lost), and what it has written.
+    /// Called with the command's result, 0 or -errno (-EIO: the link is lost), and the response.
     using Done = std::function<void(int result, std::span<const std::byte> response)>;
 
     struct Command {
         std::uint32_t number = 0;  ///< RDMA_USER_CM_CMD_*
         Bytes body{};
-        std::optional<std::size_t> response_at{};  ///< where in `body` the address of the answer is
-        std::size_t room = 0;                      ///< for the answer
-        std::optional<std::size_t> data_at{};      ///< where the address of `data` is
+        std::optional<std::size_t> response_at{};  ///< offset in `body` of the answer's address
+        std::size_t room = 0;                      ///< bytes of the answer
+        std::optional<std::size_t> data_at{};      ///< offset in `body` of the address of `data`
         Bytes data{};
     };
 
-    /// Throws ErrnoError: EINVAL `socket` is no such connection, or out of something.
+    /// Throws ErrnoError: EINVAL if `socket` is not such a connection, or a lack of resources.
     Link(Owner& owner, Poller& poller, ForeignSocket socket);
     ~Link();
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    /// Sends HELLO and ROUTES. Call once, first.
+    /// Sends HELLO and ROUTES. Call it once, before send().
     void start(std::function<void(int result)> done);
-    /// Commands are executed and answered in the order of these calls. `done` is not called if the
+    /// Commands are executed and answered in the order of the calls. `done` is not called if the
     /// link is destroyed first.
     void send(Command command, Done done);
     /// Marks the link as lost.
     void give_up() { lose(); }
-    /// Takes the answers that are here now.
+    /// Processes the answers received so far.
     void take_answers();
 
     [[nodiscard]] bool lost() const { return lost_; }
@@ -94,7 +93,7 @@ class Link final {
         Command command{};
         Done done{};
     };
-    /// One of the link's two sockets.
+    /// A poller entry for one of the link's two sockets.
     struct End final : Pollable {
         End(Link& of, void (Link::*what)()) : link(of), call(what) {}
         void ready(std::uint32_t /*events*/) override { (link.*call)(); }
@@ -106,7 +105,7 @@ class Link final {
     void enqueue(Request request);
     void pump();
     bool transmit(Request& request);
-    /// False: nothing is there, or the link is lost.
+    /// Returns false if there is none or the link is lost.
     bool take_answer();
     void take_token();
     void ask_event();
@@ -115,14 +114,14 @@ class Link final {
 
     Owner& owner_;
     Poller& poller_;
-    ForeignSocket socket_;  ///< its client has it, too: nothing is read there
+    ForeignSocket socket_;  ///< shared with the client, so never read
     UniqueFd answers_;
     UniqueFd answer_to_;  ///< the other end of answers_
     End socket_end_{*this, &Link::lose};
     End answers_end_{*this, &Link::take_answers};
     std::deque<Request> waiting_;
     std::deque<Request> sent_;
-    bool asking_ = false;  ///< for an event
+    bool asking_ = false;  ///< a request for an event is outstanding
     bool ask_again_ = false;
     bool lost_ = false;
     std::uint64_t node_guid_ = 0;

@@ -10,8 +10,8 @@ namespace dingo::rdma_cm {
 inline constexpr std::uint32_t kMiscMajor = 10;
 inline constexpr std::uint32_t kMiscMinor = 58;
 
-/// What applications look for in a card's directory: dev/infiniband/rdma_cm, which leads to
-/// rdma_cm.sock, and sys/class/misc/rdma_cm. There as long as this is.
+/// The files that applications expect in a card's directory: dev/infiniband/rdma_cm, a link to
+/// rdma_cm.sock, and sys/class/misc/rdma_cm. Removed by the destructor.
 class Place {
   public:
     /// Throws std::filesystem::filesystem_error, std::runtime_error.

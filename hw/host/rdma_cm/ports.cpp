@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kFirstEphemeral = 32768;
 constexpr std::uint32_t kEphemerals = 60999 - kFirstEphemeral + 1;
 
-/// Whether both could receive a packet to the same address.
+/// Returns true if both could receive a packet to the same address.
 bool overlap(const Binding& a, const Binding& b) {
     const bool other_family = a.address.family != b.address.family;
     if (a.is_any() || b.is_any()) {

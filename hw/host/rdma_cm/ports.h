@@ -16,7 +16,7 @@ namespace dingo::rdma_cm {
 /// A port that an identifier is bound to.
 struct Binding {
     Address address;
-    bool loopback = false;  ///< a loopback address that no card has: as the wildcard
+    bool loopback = false;  ///< a loopback address that no card has; treated as the wildcard
     bool reuse = false;     ///< RDMA_OPTION_ID_REUSEADDR
     bool af_only = false;
     bool listening = false;
@@ -28,10 +28,10 @@ class Ports {
   public:
     explicit Ports(std::function<std::uint32_t()> random) : random_(std::move(random)) {}
 
-    /// Binds; port 0 becomes a free one in `binding`. ErrnoError(EADDRINUSE), or EADDRNOTAVAIL when
-    /// no port is free. `binding` stays where it is until release().
+    /// Binds; port 0 is replaced by a free port in `binding`. `binding` must stay at its address
+    /// until release(). Throws ErrnoError: EADDRINUSE, or EADDRNOTAVAIL if no port is free.
     void bind(std::uint16_t space, Binding& binding);
-    /// ErrnoError(EADDRINUSE) when another one is in the way.
+    /// Throws ErrnoError(EADDRINUSE) if another binding conflicts.
     void listen(std::uint16_t space, Binding& binding);
     void release(std::uint16_t space, const Binding& binding);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A descriptor in a view of several cards: this card serves it, and relays to the others. An
-// identifier without an address lives here. Bound to a wildcard address, it has a twin on each of
-// the other cards. Bound to an address, it lives on the card with that address.
+// A descriptor in a view of several cards: this card serves it and relays commands to the others.
+// An identifier without an address is on this card. If it is bound to a wildcard address, it has a
+// twin on each other card. If it is bound to an address, it is on the card with that address.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +24,22 @@ class Id;
 class CmService;
 struct Command;
 
-/// A request whose answer has to wait for another card.
+/// A request whose answer must wait for another card.
 struct Later {
     ForeignSocket reply;
     std::shared_ptr<uverbs::Arguments> arguments;
-    int result = 0;          ///< when all goes well
-    std::uint32_t left = 0;  ///< DINGO_UVERBS_IDLE_* of the descriptor that MIGRATE_ID left
+    int result = 0;          ///< if all succeeds
+    std::uint32_t left = 0;  ///< DINGO_UVERBS_IDLE_* of the descriptor that MIGRATE_ID has taken
+                             ///< the identifier from
 };
 
-/// Several answers of other cards.
+/// Collects the answers of several other cards.
 struct Gathered {
     std::size_t left;
     int error = 0;
-    /// True: this was the last one.
+    /// Returns true for the last answer.
     bool take(int result) {
-        if (result != 0 && result != -EIO) {  // a card that has gone is no obstacle
+        if (result != 0 && result != -EIO) {  // a card that has died is ignored
             error = result;
         }
         return --left == 0;
@@ -49,25 +49,25 @@ struct Gathered {
 class Relay final : private Link::Owner {
   public:
     static constexpr std::size_t kMostLinks = 63;
-    /// Requests that wait at the same time: each keeps a descriptor.
+    /// Maximum number of requests that wait at the same time; each keeps a descriptor.
     static constexpr std::size_t kMostOpen = 256;
 
     Relay(CmService& service, File& file) : service_(service), file_(file) {}
 
-    /// DINGO_UVERBS_RDMA_CM_JOIN. ErrnoError; else it takes `later`.
+    /// DINGO_UVERBS_RDMA_CM_JOIN. Moves `later` unless it throws ErrnoError.
     void join(ForeignSocket socket, Later& later);
     [[nodiscard]] std::size_t links() const { return links_.size(); }
 
     enum class Did {
-        kNothing,  ///< it is this card's affair alone
-        kAll,      ///< carried out
-        kLater,    ///< the answer comes by File::answer()
+        kNothing,  ///< only this card is concerned
+        kAll,      ///< executed
+        kLater,    ///< File::answer() will send the answer
     };
-    /// What of a command concerns other cards. ErrnoError.
+    /// Executes the part of a command that concerns other cards. Throws ErrnoError.
     Did execute(Command& command, uverbs::Message& message);
-    /// The identifier is destroyed.
+    /// Called when the identifier is destroyed.
     void forget(const Id& id);
-    /// It moves here from another descriptor.
+    /// Takes over an identifier of another descriptor.
     void adopt(Relay& from, const Id& id);
 
   private:
@@ -77,21 +77,22 @@ class Relay final : private Link::Owner {
         std::uint32_t number;
     };
     struct Entry {
-        std::uint64_t key = 0;  ///< uid of the twins, which their events carry
-        bool away = false;      ///< it lives on another card (its twin), which may have gone
+        std::uint64_t key = 0;  ///< uid of the twins, carried by their events
+        bool away = false;      ///< the identifier is on another card (its twin), which may have
+                                ///< died
         bool busy = false;      ///< it is moving between cards
         std::vector<Twin> twins;
-        std::vector<Link::Command> options;    ///< for the twins to come
-        std::vector<uverbs::Message> waiting;  ///< until it is there
+        std::vector<Link::Command> options;    ///< options to set on future twins
+        std::vector<uverbs::Message> waiting;  ///< commands that wait until it has moved
     };
-    /// A command that may go to another card.
+    /// A command that may be sent to another card.
     struct Layout {
         std::uint32_t number;  ///< RDMA_USER_CM_CMD_*
-        std::size_t id_at;     ///< where the identifier's number is in the body
+        std::size_t id_at;     ///< offset of the identifier's number in the body
         std::optional<std::size_t> response_at;
     };
     static const Layout kLayouts[];
-    /// A command that the relay is looking at.
+    /// A command being handled by the relay.
     struct Call {
         Command& command;
         uverbs::Message& message;
@@ -108,7 +109,7 @@ class Relay final : private Link::Owner {
     void on_lost(Link& link) override;
     void on_request(Link& link, Id& listener, rdma_ucm_event_resp event);
     void on_group_event(Link& link, const rdma_ucm_event_resp& event);
-    /// Whether that link of ours leads to a twin.
+    /// Returns true if the identifier has a twin on that link.
     [[nodiscard]] bool leads_to_twin(const Entry& entry, const Link& link) const;
 
     [[nodiscard]] Did handle(Call& call);
@@ -120,15 +121,15 @@ class Relay final : private Link::Owner {
     [[nodiscard]] Did listen(Call& call);
     [[nodiscard]] Did set_option(Call& call);
     [[nodiscard]] Did destroy(Call& call);
-    /// Sends the command to the only twin; `then` is called before the answer is.
+    /// Sends the command to the only twin; `then` is called before the answer is sent.
     [[nodiscard]] Did forward(Call& call, Then then = {});
 
     [[nodiscard]] Result later(uverbs::Message& message);
     void answer(const Result& result, int error);
-    /// The identifier has reached its card: executes the commands that waited for that.
+    /// Executes the commands that waited until the identifier reached its card.
     void arrived(std::uint32_t id);
     [[nodiscard]] Entry* entry_of(std::uint32_t id, std::uint64_t key);
-    /// Whether twins of the identifier with this key are on that link of ours.
+    /// Returns true if that link has twins of the identifier with this key.
     [[nodiscard]] bool expects(std::uint64_t key, const Link& link) const;
 
     /// Commands to twins.
@@ -142,7 +143,7 @@ class Relay final : private Link::Owner {
                       const Result& result);
     void migrate_twin(std::uint32_t id, std::uint64_t key, const Twin& twin, Then then);
 
-    /// nullptr: this card.
+    /// These return nullptr for this card.
     [[nodiscard]] Link* owner_of(const Address& address) const;
     [[nodiscard]] Link* way_to(const Address& destination) const;
     [[nodiscard]] bool owns(const Address& address) const;
@@ -153,7 +154,7 @@ class Relay final : private Link::Owner {
     std::vector<std::unique_ptr<Link>> links_;
     std::map<std::uint32_t, Entry> entries_;
     std::size_t open_ = 0;                               ///< requests that wait
-    std::map<std::uint64_t, std::vector<Twin>> coming_;  ///< by key: twins that have moved already
+    std::map<std::uint64_t, std::vector<Twin>> coming_;  ///< twins that have moved already, by key
 };
 
 }  // namespace dingo::rdma_cm

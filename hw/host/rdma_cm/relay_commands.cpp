@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The commands on identifiers that may be on several cards.
+// Commands on identifiers that may exist on several cards.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -161,7 +161,7 @@ Link::Command Relay::command_of(const Call& call) {
 
 Relay::Did Relay::forward(Call& call, Then then) {
     if (call.entry.twins.empty()) {
-        fail(EIO);  // its card has gone
+        fail(EIO);  // its card has died
     }
     const Twin twin = call.entry.twins.front();
     Link::Command c = command_of(call);
@@ -334,7 +334,7 @@ Relay::Did Relay::destroy(Call& call) {
     if (twins.empty()) {
         return Did::kAll;
     }
-    // Answer when the twins' ports are free.
+    // Answer after the twins have released their ports.
     const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
     const Result result = later(call.message);
     for (const Twin& twin : twins) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Identifiers that are bound to a wildcard exist on every card.
+// Identifiers bound to a wildcard address exist on every card.
 #include <cerrno>
 #include <utility>
 
@@ -38,7 +37,7 @@ void Relay::bind_everywhere(Id& id, const Address& address, unsigned tries, cons
         }
         drop_twins(*entry);
         bound->unbind();
-        // A port that is free here may not be so elsewhere.
+        // A port that is free here may be in use on another card.
         if (address.port == 0 && gathered->error == -EADDRINUSE && tries > 1) {
             bind_everywhere(*bound, address, tries - 1, then);
         } else {

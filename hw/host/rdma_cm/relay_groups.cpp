@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Groups that an identifier has joined at another card. The client knows a join by a number of this
-// card, the other card by one of its own.
+// Groups that an identifier has joined on another card. The client identifies a join by a number of
+// this card, the other card by its own.
 #include <cerrno>
 #include <utility>
 
@@ -14,7 +13,7 @@
 namespace dingo::rdma_cm {
 namespace {
 
-// Both joins begin with them.
+// Common beginning of both join commands.
 static_assert(offsetof(rdma_ucm_join_ip_mcast, response) == 0 &&
               offsetof(rdma_ucm_join_mcast, response) == 0 &&
               offsetof(rdma_ucm_join_ip_mcast, uid) == offsetof(rdma_ucm_join_mcast, uid));
@@ -38,7 +37,7 @@ void leave_there(Link& link, std::uint32_t remote) {
 
 Relay::Did Relay::join_group(Call& call) {
     if (call.entry.twins.empty()) {
-        fail(EIO);  // its card has gone
+        fail(EIO);  // its card has died
     }
     if (call.room < sizeof(rdma_ucm_create_id_resp)) {
         fail(ENOSPC);
@@ -57,7 +56,7 @@ Relay::Did Relay::join_group(Call& call) {
                                    result = later(call.message)](
                                       int error, std::span<const std::byte> response) {
         GroupJoin* const made = service_.find_join(local);
-        if (made == nullptr || made->key != key) {  // its identifier has gone
+        if (made == nullptr || made->key != key) {  // its identifier was destroyed
             answer(result, -EINVAL);
             return;
         }
@@ -99,13 +98,13 @@ Relay::Did Relay::leave_group(const Command& command, uverbs::Message& message) 
         return Did::kLater;
     }
     leave_there(*entry.twins.front().link, join->remote);
-    return Did::kNothing;  // the rest is here
+    return Did::kNothing;  // the rest is done by this card
 }
 
 void Relay::on_group_event(Link& link, const rdma_ucm_event_resp& event) {
     GroupJoin* const join = service_.find_join(static_cast<std::uint32_t>(event.uid));
     if (join == nullptr || join->key == 0 || join->key != event.uid) {
-        return;  // left by now
+        return;  // the group was left meanwhile
     }
     File& file = join->id->file();
     const auto at = file.relay().entries_.find(join->id->number());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// An identifier moves to another descriptor: its twins first.
+// Moving an identifier to another descriptor: its twins are moved first.
 #include <cerrno>
 #include <utility>
 
@@ -108,7 +107,7 @@ void Relay::migrate_twin(std::uint32_t number, std::uint64_t key, const Twin& tw
                      return id == nullptr ? nullptr : id->file().relay().entry_of(number, key);
                  };
                  if (error == 0 && owner() != nullptr) {
-                     // Take what the other card sent before this answer.
+                     // Receive what the other card sent before this answer.
                      twin.link->take_answers();
                  }
                  if (error == 0 && owner() != nullptr) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The card's addresses, and which of them reaches what: a host's routing table without routers.
+// The card's addresses and what each can reach: a host's routing table without routers.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +19,20 @@ class Routes {
     explicit Routes(const uverbs::Driver& driver);
     explicit Routes(std::vector<uverbs::Prefix> prefixes) : prefixes_(std::move(prefixes)) {}
 
-    /// GID index of an address of ours, or -1.
+    /// Returns the GID index of one of our addresses, or -1.
     [[nodiscard]] int gid_index(const Gid& gid) const;
     [[nodiscard]] const Gid& gid(int index) const;
     [[nodiscard]] const std::vector<uverbs::Prefix>& prefixes() const { return prefixes_; }
-    /// Length of our longest prefix that holds it (one more for an address of ours), or -1.
+    /// Returns the length of our longest prefix that contains the address (129 for an address of
+    /// ours), or -1.
     [[nodiscard]] int match(const Address& destination) const;
-    /// Whether one of our prefixes holds it.
+    /// Returns true if one of our prefixes contains the address.
     [[nodiscard]] bool on_link(const Address& destination) const;
-    /// GID index of our address from which `destination` is reached, of the same IP version, or -1.
-    [[nodiscard]] int source_for(const Address& destination) const;
-    /// GID index of our first address of that IP version, which stands for a loopback address, or
+    /// Returns the GID index of our source address for `destination`, of the same IP version, or
     /// -1.
+    [[nodiscard]] int source_for(const Address& destination) const;
+    /// Returns the GID index of our preferred address of that IP version, which replaces a loopback
+    /// address, or -1.
     [[nodiscard]] int own(bool ipv4) const;
 
   private:

@@ -33,7 +33,7 @@ void write_file(const fs::path& path, const std::string& text) {
     }
 }
 
-/// Replaces it atomically: a reader sees the old text or the new one.
+/// Replaces a file atomically: a reader sees the old or the new text.
 void replace_file(const fs::path& path, const std::string& text) {
     const fs::path fresh = path.parent_path() / std::string(".").append(path.filename());
     write_file(fresh, text);
@@ -46,7 +46,7 @@ std::string format(const char* pattern, auto... values) {
     return text.data();
 }
 
-/// The PCI function: what lspci-like code, NCCL and UCX read of it.
+/// Writes the files of the PCI function that lspci-like code, NCCL and UCX read.
 void write_pci(const fs::path& dir, const SysfsIdentity& id, std::uint32_t revision) {
     const std::string modalias =
         format("pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X", id.vendor_id, id.device_id,
@@ -89,12 +89,12 @@ void write_device(const fs::path& dir, const SysfsIdentity& id, const DeviceAttr
     write_file(dir / "uevent", "NAME=" + id.name + "\n");
 }
 
-/// Link beside its target's tree; both lie below `sys`.
+/// Creates a relative link; link and target are both below `sys`.
 void link_inside(const fs::path& link, const fs::path& target) {
     fs::create_directory_symlink(target.lexically_relative(link.parent_path()), link);
 }
 
-/// The interface of this host that has the GID's address, as of a card on --wire roce; else "".
+/// Returns the interface of this host that has the GID's address, as with --wire roce; else "".
 std::string netdev_of(const Gid& gid) {
     std::array<char, INET6_ADDRSTRLEN> text{};
     in6_addr address{};
@@ -119,7 +119,8 @@ std::string sysfs_pci_address(unsigned number) {
 
 void Sysfs::write_port(const fs::path& port_dir, const PortAttr& port,
                        const std::vector<GidEntry>& gids, bool replace) {
-    // A rename over a file may block on a disk, and the card with it: write only what has changed.
+    // A rename over a file may block on a disk and delay the card, so only changed files are
+    // written.
     const auto put = [&](const std::string& name, const std::string& text) {
         const auto [known, added] = written_.try_emplace(name, text);
         if (!added && known->second == text) {
@@ -141,7 +142,8 @@ void Sysfs::write_port(const fs::path& port_dir, const PortAttr& port,
     for (std::size_t n = 0; n < used.size(); n++) {
         const std::string name = std::to_string(n);
         put("gids/" + name, sysfs_gid(used[n] ? used[n]->gid : Gid{}));
-        // Empty: the preload library makes read() fail with EINVAL, as the kernel does.
+        // Empty for an unused GID: the preload library makes read() fail with EINVAL, as the kernel
+        // does.
         put("gid_attrs/types/" + name, used[n] ? "RoCE v2\n" : "");
         put("gid_attrs/ndevs/" + name, used[n] ? netdev_of(used[n]->gid) : "");
     }
@@ -200,17 +202,18 @@ Sysfs::Sysfs(fs::path dir, SysfsIdentity identity, const DeviceAttr& device, con
     link_inside(sys / cdev / "device", sys / pci);
     link_inside(sys / cdev / "subsystem", sys / "class" / "infiniband_verbs");
 
-    // Absolute: programs that follow links by themselves would read ../../devices as the machine's.
+    // Absolute, as programs that resolve links themselves would follow ../../devices on the real
+    // machine.
     write_file(sys / "class" / "infiniband_verbs" / "abi_version", "6\n");
-    // IB_USER_MAD_ABI_VERSION, and no port: libibumad looks for one of InfiniBand, as on every RoCE
-    // NIC.
+    // IB_USER_MAD_ABI_VERSION. There is no port, as on every RoCE NIC: libibumad looks for
+    // InfiniBand ports.
     write_file(sys / "class" / "infiniband_mad" / "abi_version", "5\n");
     const fs::path final_sys = fs::absolute(dir_) / "sys";
     fs::create_directory_symlink(final_sys / ib, sys / "class" / "infiniband" / identity_.name);
     fs::create_directory_symlink(final_sys / cdev, sys / "class" / "infiniband_verbs" / uverbs);
     fs::create_symlink("../../uverbs.sock", fresh / "dev" / "infiniband" / uverbs);
 
-    // rename() does not replace a directory that has something in it
+    // rename() does not replace a directory that is not empty
     for (const char* name : {"sys", "dev"}) {
         if (fs::exists(fs::symlink_status(dir_ / name))) {
             fs::rename(dir_ / name, fresh / (std::string("old-") + name));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A kernel-less card's part of sysfs and /dev, as files: what libibverbs, UCX, NCCL and scripts
-// read there. Values are those that the same card shows under dingo.ko.
+// The sysfs and /dev files of a kernel-less card, as read by libibverbs, UCX, NCCL and scripts.
+// Their values equal those that the same card shows under dingo.ko.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace dingo::uverbs {
 
-/// What never changes while the card lives.
+/// Values that are fixed for the card's lifetime.
 struct SysfsIdentity {
     std::string name = "dingo0";  ///< of the RDMA device
     unsigned number = 0;          ///< N of uverbsN
@@ -31,25 +31,25 @@ struct SysfsIdentity {
 
 using SysfsCounters = std::vector<std::pair<std::string, std::uint64_t>>;
 
-/// PCI address of card N: "0000:c0:00.0" and on. Machines hardly ever use this bus, and topology
-/// code expects a path of this form.
+/// PCI address of card N: "0000:c0:00.0" and up. Real machines rarely use these buses, and topology
+/// code expects an address of this form.
 std::string sysfs_pci_address(unsigned number);
 
 class Sysfs {
   public:
-    /// Makes DIR/sys and DIR/dev; each appears whole or not at all, and a tree that a dead card
-    /// left is replaced. Throws std::system_error.
+    /// Creates DIR/sys and DIR/dev. Each appears atomically and replaces a tree left by a card that
+    /// died. Throws std::system_error.
     Sysfs(std::filesystem::path dir, SysfsIdentity identity, const DeviceAttr& device,
           const PortAttr& port, const std::vector<GidEntry>& gids, const SysfsCounters& counters);
     ~Sysfs();  ///< removes both
     Sysfs(const Sysfs&) = delete;
     Sysfs& operator=(const Sysfs&) = delete;
 
-    /// After a port event: state, rate and GIDs.
+    /// Rewrites state, rate and GIDs after a port event.
     void update(const PortAttr& port, const std::vector<GidEntry>& gids);
 
-    /// Text of the counter that `path` names (.../hw_counters/NAME, .../counters/NAME), from the
-    /// card's present counters; nullopt: it is none. For DINGO_UVERBS_SYSFS.
+    /// Returns the current text of the counter that `path` names (.../hw_counters/NAME,
+    /// .../counters/NAME), or nullopt if it is not a counter. Answers DINGO_UVERBS_SYSFS.
     static std::optional<std::string> counter(const std::string& path,
                                               const SysfsCounters& counters);
 
@@ -60,7 +60,8 @@ class Sysfs {
     std::filesystem::path dir_;
     SysfsIdentity identity_;
     std::filesystem::path port_dir_;              ///< DIR/sys/devices/.../ports/1
-    std::map<std::string, std::string> written_;  ///< below port_dir_: what changes
+    std::map<std::string, std::string> written_;  ///< content of the files below port_dir_ that may
+                                                  ///< change
 };
 
 }  // namespace dingo::uverbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The users of a card, and how much of it each may take.
+// Accounts of a card's users: how much of the card each may take.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -21,10 +21,10 @@
 
 namespace dingo::uverbs {
 
-/// Name of an object's kind (enum uverbs_default_objects) in statistics.
+/// Returns the name of an object type (enum uverbs_default_objects) for statistics.
 std::string_view type_name(std::uint16_t type);
 
-/// What a client that is connected has taken.
+/// Charges of a connected client.
 struct ConnectionCharge {
     Charge client;
     Charge descriptor;
@@ -32,20 +32,21 @@ struct ConnectionCharge {
 
 class Accounts {
   public:
-    /// The card's limits; `max_clients` connections.
+    /// `card` has the limits on objects; `max_clients` limits connections.
     Accounts(const DeviceAttr& card, std::size_t max_clients);
 
-    /// For a new client of that user. The card's owner and root share it with nobody; the clients
-    /// of another user have one in common, whatever cards and services of the process they use.
+    /// Returns the account for a new client of that user. Each client of the card's owner and of
+    /// root has its own; the clients of another user share one, across all cards and services of
+    /// the process.
     static std::shared_ptr<Account> of(uid_t user);
 
-    /// The sender to whose account closing of received descriptors counts.
+    /// Returns the sender to which closing received descriptors is charged.
     static Sender sender(uid_t user, const std::shared_ptr<Account>& account) {
         static std::atomic<std::uint64_t> clients{0};
         return {.user = user, .client = account->foreign() ? 0 : ++clients};
     }
 
-    /// Charges an object of that type; throws ErrnoError(ENOMEM).
+    /// Charges an object of that type. Throws ErrnoError(ENOMEM).
     Charge object(const std::shared_ptr<Account>& account, std::uint16_t type);
     /// Charges a connection; throws ErrnoError(EMFILE).
     ConnectionCharge client(const std::shared_ptr<Account>& account) {

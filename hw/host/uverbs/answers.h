@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Attributes of RDMA_VERBS_IOCTL that are room for an answer: `data` is an address there, also
- * where they have 1 to 8 bytes and others have the value in it, and only there a card may write.
- * Nothing in a request tells them apart, so this is the list. A test compares it with the card's
- * own tables.
+ * Attributes of RDMA_VERBS_IOCTL into which the answer is written: `data` is an address even for
+ * lengths of 1 to 8 bytes, where other attributes have the value inline. A card may write only
+ * there. A request does not tell the two kinds apart, hence this list. A test compares it with the
+ * card's own tables.
  */
 #ifndef DINGO_UVERBS_ANSWERS_H
 #define DINGO_UVERBS_ANSWERS_H
@@ -59,7 +59,7 @@ static const struct dingo_uverbs_answer dingo_uverbs_answers[] = {
 static inline bool dingo_is_answer(uint16_t object, uint16_t method, uint16_t attribute) {
     const size_t count = sizeof(dingo_uverbs_answers) / sizeof(dingo_uverbs_answers[0]);
 
-    /* the driver's part of any method's answer, and the answer of a command by
+    /* the driver's part of any method's answer, and the answer of a command sent by
      * UVERBS_METHOD_INVOKE_WRITE */
     if (attribute == UVERBS_ATTR_UHW_OUT ||
         (object == UVERBS_OBJECT_DEVICE && method == UVERBS_METHOD_INVOKE_WRITE &&

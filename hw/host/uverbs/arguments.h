@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The arguments of a request: what it names by address in its client's memory came with it, and
-// what is written there goes back with the answer. So nobody waits for a client's page fault.
+// The arguments of a request: the data at addresses in the client's memory was sent with the
+// request, and results are returned with the answer. So the card never waits for a client's page
+// fault.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +16,24 @@ namespace dingo::uverbs {
 
 class Arguments {
   public:
-    /// `index`: as struct dingo_uverbs_result has it.
+    /// `index`: as in struct dingo_uverbs_result.
     void add(std::uint32_t index, std::uint64_t va, std::span<const std::byte> bytes);
-    /// Room for an answer: nothing can be read there.
+    /// Adds room for an answer, which cannot be read.
     void add_room(std::uint32_t index, std::uint64_t va, std::size_t length);
-    /// Attributes of an ioctl, which are read and written.
+    /// Adds the attributes of an ioctl, which are read and written.
     void add_attributes(std::uint64_t va, std::span<const std::byte> bytes);
 
-    /// copy_from_user and copy_to_user. False: the range is not within one argument, or in a room
-    /// does not adjoin what was written there before.
+    /// As copy_from_user and copy_to_user. They return false if the range is not within one
+    /// argument; write() also if it does not adjoin the bytes written before in a room.
     bool read(std::uint64_t va, std::span<std::byte> dst) const;
     bool write(std::uint64_t va, std::span<const std::byte> src);
-    /// What was written is forgotten, as when the request is tried again.
+    /// Discards what was written, before the request is executed again.
     void forget_results();
-    /// Nobody reads any more; there is still room for answers.
+    /// Frees the input data when it is no longer needed; answers can still be written.
     void forget_inputs();
     [[nodiscard]] std::size_t num_input_bytes() const;
 
-    /// What was written, for the reply: its table, and the bytes of all.
+    /// The results for the reply: their table and their bytes.
     [[nodiscard]] std::vector<dingo_uverbs_result> results() const;
     [[nodiscard]] std::vector<std::byte> result_bytes() const;
     [[nodiscard]] std::size_t num_result_bytes() const;
@@ -43,8 +44,8 @@ class Arguments {
         std::uint64_t va;
         std::size_t length;
         bool writable;
-        std::vector<std::byte> bytes;  ///< none: a room
-        std::size_t offset = 0;        ///< of the result
+        std::vector<std::byte> bytes;  ///< empty for a room
+        std::size_t offset = 0;        ///< offset of the result in the argument
         std::vector<std::byte> result{};
     };
 

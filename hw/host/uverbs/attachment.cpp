@@ -18,10 +18,10 @@
 namespace dingo::uverbs {
 namespace {
 
-/// Clients that are served in one look, so that a look is short however many ask (LookPolicy).
+/// Clients served in one call, which keeps it short for any number of requests (LookPolicy).
 constexpr std::size_t kClientsAtOnce = 16;
 
-/// A process that no namespace of ours shows has a share for each of its descriptors.
+/// Processes that are not visible in our PID namespace get one share per descriptor.
 ShareOwner owner_of(const Listener::Newcomer& client, const std::shared_ptr<Account>& account) {
     using Kind = ShareOwner::Kind;
     if (account->foreign()) {
@@ -30,7 +30,7 @@ ShareOwner owner_of(const Listener::Newcomer& client, const std::shared_ptr<Acco
     return {client.pid > 0 ? Kind::kProcess : Kind::kNobody, client.pid};
 }
 
-/// A GID as people write it: the IPv4 address that it holds, else IPv6.
+/// Formats a GID as the IPv4 address that it contains, else as IPv6.
 std::string address_text(const Gid& gid) {
     constexpr std::array<std::uint8_t, 12> kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     std::array<char, INET6_ADDRSTRLEN> out{};
@@ -42,7 +42,7 @@ std::string address_text(const Gid& gid) {
     return out.data();
 }
 
-/// Bytes of an MTU given as enum ibv_mtu.
+/// Returns the bytes of an MTU given as enum ibv_mtu.
 unsigned mtu_bytes(std::uint8_t mtu) {
     return 128U << mtu;
 }
@@ -152,7 +152,7 @@ bool UverbsAttachment::settle(Nanoseconds now) {
     return more;
 }
 
-// Nothing tells the card that a client has read an answer, so the sweep looks for it.
+// The card gets no notification when a client reads an answer, so it polls.
 void UverbsAttachment::sweep(Nanoseconds now) {
     if (device_.sweep > now) {
         return;

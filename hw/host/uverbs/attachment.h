@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel-less card's host side: listens for applications and serves them.
+// Host side of a kernel-less card: listens for applications and serves them.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,25 @@ namespace dingo::uverbs {
 class UverbsAttachment final : public HostAttachment, private Pollable {
   public:
     struct Options {
-        std::string directory;  ///< has uverbs.sock
+        std::string directory;  ///< contains uverbs.sock
         bool share = false;     ///< other users may connect
         unsigned number = 0;    ///< N of uverbsN
         unsigned max_clients = 1024;
-        std::string meeting_place{};  ///< as DirectCard's
+        std::string meeting_place{};  ///< as in DirectCard
     };
-    /// `driver` is started and outlives it. Throws std::runtime_error for the user.
+    /// `driver` is started and must outlive the attachment. Throws std::runtime_error with a text
+    /// for the user.
     UverbsAttachment(const Options& options, Driver& driver);
     ~UverbsAttachment() override;
 
-    /// Sets what answers reads of sysfs files whose content changes.
+    /// Sets the function that answers reads of sysfs files whose content changes.
     void set_sysfs(SysfsReader reader) { device_.sysfs = std::move(reader); }
 
-    /// Something else that this host's clients reach; it outlives the attachment's last call.
+    /// Adds another service for this host's clients. It must outlive the attachment.
     void add_service(Service& service) { services_.push_back(&service); }
     [[nodiscard]] Poller& poller() { return device_.poller; }
 
-    /// Any port or device event, after clients were told.
+    /// Called for any port or device event, after the clients were notified.
     std::function<void(int event)> on_port_event;
 
     void watch(PollGroup& polls) override;
@@ -54,8 +55,8 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     [[nodiscard]] std::size_t clients() const { return files_.size(); }
 
   private:
-    /// All descriptors of this card's clients are one member of the loop's poller, so that a card
-    /// with many clients that ask at once has no more turns than others.
+    /// The descriptors of all clients of this card are a single member of the loop's poller, so
+    /// that a card with many clients gets no more turns than others.
     struct Clients final : Pollable {
         explicit Clients(UverbsAttachment& a) : attachment(a) {}
         void ready(std::uint32_t events) override;
@@ -69,10 +70,10 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     Options options_;
     Device device_;
     Clients clients_{*this};
-    PollGroup* polls_ = nullptr;  ///< in which clients_ is
+    PollGroup* polls_ = nullptr;  ///< group that contains clients_
     Poller::Id clients_id_ = 0;
     Listener listener_;
-    std::list<std::unique_ptr<UverbsFile>> files_;  ///< by their ids
+    std::list<std::unique_ptr<UverbsFile>> files_;  ///< in order of their ids
     std::uint32_t last_id_ = 0;
     std::vector<Service*> services_;
 };

@@ -57,7 +57,7 @@ IoctlCall::IoctlCall(Call& c, const IoctlMethod& method, std::span<const ib_uver
         }
     }
     fetch_fds();
-    // in other methods the number is an attribute of the driver's own
+    // methods without driver data may use this number for another attribute
     if (method.driver_data && has(UVERBS_ATTR_UHW_IN)) {
         driver_in_ = bytes(UVERBS_ATTR_UHW_IN);
         udata.in = driver_in_;

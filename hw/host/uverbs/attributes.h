@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The attributes of one ioctl(RDMA_VERBS_IOCTL): what a method takes is a table, and what comes is
-// checked against it before the method runs, in the order and with the errno of ib_uverbs.
+// The attributes of one ioctl(RDMA_VERBS_IOCTL). A table describes what a method accepts; the
+// attributes are checked against it before the method runs, in the order and with the errno of
+// ib_uverbs.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -18,13 +18,13 @@
 namespace dingo::uverbs {
 
 enum class AttributeKind : std::uint8_t {
-    kIn,         ///< data of the client; inline up to 8 bytes
+    kIn,         ///< input data of the client, inline up to 8 bytes
     kOut,        ///< room for an answer
-    kObject,     ///< handle of an object that is used
+    kObject,     ///< handle of an existing object
     kDestroy,    ///< handle of the object that the method destroys
-    kNewObject,  ///< room for a handle
-    kFd,         ///< descriptor of a channel, by number
-    kNewFd,      ///< room for a descriptor's number
+    kNewObject,  ///< room for the handle of a new object
+    kFd,         ///< number of a channel's descriptor
+    kNewFd,      ///< room for the number of a new descriptor
 };
 
 struct AttributeSpec {
@@ -32,8 +32,9 @@ struct AttributeSpec {
     AttributeKind kind;
     bool mandatory;
     std::uint16_t min_length = 0;
-    std::uint16_t max_length = 0;  ///< most bytes that are known
-    bool longer = false;           ///< more may come: zeros in, ignored room out
+    std::uint16_t max_length = 0;  ///< maximum number of bytes understood
+    bool longer = false;           ///< longer is allowed: extra input must be zero, extra room is
+                                   ///< ignored
     std::uint16_t object = 0;      ///< enum uverbs_default_objects
 };
 
@@ -49,7 +50,7 @@ struct IoctlMethod {
 
 class IoctlCall {
   public:
-    /// Throws the error that ib_uverbs gives for wrong attributes.
+    /// Throws ErrnoError with the errno of ib_uverbs if attributes are wrong.
     IoctlCall(Call& c, const IoctlMethod& method, std::span<const ib_uverbs_attr> attributes);
 
     Call& call;
@@ -58,7 +59,7 @@ class IoctlCall {
     [[nodiscard]] bool has(std::uint16_t id) const { return find(id) != nullptr; }
     [[nodiscard]] std::size_t length(std::uint16_t id) const;
 
-    /// Data; missing bytes are zero, also when there is no such attribute.
+    /// Returns the input data. Missing bytes, or a missing attribute, read as zero.
     template <typename T>
     [[nodiscard]] T in(std::uint16_t id) const {
         T value;
@@ -68,12 +69,13 @@ class IoctlCall {
         }
         return value;
     }
-    /// A constant of a type that has no values above `max`. ErrnoError(EINVAL).
+    /// Returns an enumeration value. Throws ErrnoError(EINVAL) if it is above `max`.
     [[nodiscard]] std::uint64_t constant(std::uint16_t id, std::uint64_t max) const;
-    /// Flags, 4 or 8 bytes; 0 when there is no such attribute. ErrnoError(EINVAL): others are set.
+    /// Returns flags of 4 or 8 bytes, 0 if the attribute is missing. Throws ErrnoError(EINVAL) if
+    /// others than `allowed` are set.
     [[nodiscard]] std::uint32_t flags(std::uint16_t id, std::uint32_t allowed) const;
 
-    /// ErrnoError(ENOENT) when there is no such attribute.
+    /// Throws ErrnoError(ENOENT) if the attribute is missing.
     template <typename T>
     [[nodiscard]] T& object(std::uint16_t id) const {
         return static_cast<T&>(object(id));
@@ -83,7 +85,7 @@ class IoctlCall {
         return has(id) ? &object<T>(id) : nullptr;
     }
     [[nodiscard]] Object& object(std::uint16_t id) const;
-    /// The client's descriptor, a copy; -1: no such attribute.
+    /// Returns a copy of the client's descriptor, -1 if the attribute is missing.
     [[nodiscard]] int fd(std::uint16_t id) const;
 
     /// Answers; nothing happens when there is no such attribute.
@@ -92,28 +94,28 @@ class IoctlCall {
         write(id, std::as_bytes(std::span(&value, 1)));
     }
     void write(std::uint16_t id, std::span<const std::byte> bytes);
-    /// The handle of a new object.
+    /// Stores the handle of a new object.
     void put_object(std::uint16_t id, const Object& object);
     void put_fd(std::uint16_t id, UniqueFd fd, dingo_uverbs_fd_kind kind);
 
-    /// Buffers of the attributes, for INVOKE_WRITE.
+    /// Room of an attribute, for INVOKE_WRITE.
     struct Room {
         std::uint64_t va = 0;
         std::size_t length = 0;
     };
     [[nodiscard]] std::vector<std::byte> bytes(std::uint16_t id) const;
     [[nodiscard]] Room room(std::uint16_t id) const;
-    /// Tells the client that the answer is valid.
+    /// Sets the attribute's valid flag for the client.
     void mark_valid(std::uint16_t id);
 
-    /// After the handler: the driver's answer.
+    /// Writes the driver's part of the answer, after the handler.
     void finish();
 
   private:
     struct Given {
         ib_uverbs_attr attr;
         const AttributeSpec* spec;
-        std::uint64_t va;  ///< of the attribute itself, in the client
+        std::uint64_t va;  ///< address of the attribute itself in the client
         Object* object = nullptr;
         int fd = -1;
     };

@@ -15,7 +15,7 @@ Call::~Call() {
         try {
             objects().remove(**at);
         } catch (const ErrnoError&) {
-            // A window is bound to it already: it goes with the context.
+            // A window is bound to the region already: it is destroyed with the context.
         }
     }
 }
@@ -113,7 +113,8 @@ std::shared_ptr<FarPlace> Call::gpu_memory(std::uint64_t length) const {
     if (length >= most + DINGO_UVERBS_GPU_PAGE) {
         throw ErrnoError(EINVAL);
     }
-    // A handle may be anybody's, and a driver does not know whom we ask for.
+    // A handle may come from anybody, and the driver does not check on whose behalf the card opens
+    // it.
     if (memory_->account() == nullptr || memory_->account()->foreign()) {
         file_.warn_of_gpu("GPU memory of another user's program is refused");
         throw ErrnoError(EACCES);
@@ -132,7 +133,8 @@ std::vector<SharedSegment> Call::shared(std::uint64_t va, std::uint64_t length,
                                         bool writable) const {
     const std::uint32_t flags = message_.header.flags;
     if ((flags & DINGO_UVERBS_GPU) != 0) {
-        throw ErrnoError(EOPNOTSUPP);  // methods that take GPU memory have called gpu_memory()
+        throw ErrnoError(EOPNOTSUPP);  // methods that accept GPU memory have called gpu_memory()
+                                       // before
     }
     if ((flags & DINGO_UVERBS_SHARED) == 0) {
         throw NeedSharing{va, length, writable};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A request that is being executed: what it brought, the client's memory, and what must be undone
-// should it fail half-way.
+// A request being executed: its arguments, the client's memory, and what must be undone if it
+// fails.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace dingo::uverbs {
 
 class UverbsFile;
 
-/// Not an error: the client has to share memory or hand over descriptors, and ask again.
+/// Thrown, but not an error: the client must share memory or pass descriptors and repeat the
+/// request.
 struct NeedSharing {
     std::uint64_t va;
     std::uint64_t length;
@@ -27,12 +28,13 @@ struct NeedSharing {
 };
 struct NeedFds {
     std::vector<int> numbers;
-    NeedSharing gpu{};         ///< the first may be a DMABuf of a GPU's memory at that address
+    NeedSharing gpu{};         ///< set if the first descriptor may be a DMABuf of GPU memory at
+                               ///< that address
     std::uint64_t offset = 0;  ///< in the DMABuf
 };
-/// Not an error: memory of a GPU is being opened, and the request is served again then.
+/// Thrown, but not an error: GPU memory is being opened; the request is executed again afterwards.
 struct NeedGpu {
-    std::uint64_t end;  ///< of what is wanted, in the allocation
+    std::uint64_t end;  ///< end of the needed range in the allocation
 };
 
 class Call {
@@ -41,7 +43,7 @@ class Call {
         : file_(file), message_(message), memory_(std::move(memory)) {}
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-    /// Undoes what the request made unless commit() was called.
+    /// Undoes what the request created unless commit() was called.
     ~Call();
 
     [[nodiscard]] UverbsFile& file() const { return file_; }
@@ -49,18 +51,18 @@ class Call {
     [[nodiscard]] const std::shared_ptr<ClientMemory>& memory() const { return memory_; }
     [[nodiscard]] Driver& driver() const;
     [[nodiscard]] ObjectTable& objects() const;
-    /// ErrnoError(EINVAL) before GET_CONTEXT.
+    /// Throws ErrnoError(EINVAL) before GET_CONTEXT.
     [[nodiscard]] Context& context() const;
-    /// Waits until no peer uses the region of this key, or the page, that was taken from peers.
-    /// Throws NotQuiet; ErrnoError(EBUSY).
+    /// Checks that no peer still uses the region of this key, or the page, that was withdrawn from
+    /// peers. Throws NotQuiet to wait for that, ErrnoError(EBUSY) if the wait has timed out.
     void await_quiet(const DirectContext& direct, std::uint32_t key) const;
     void await_quiet(const DirectPage& page) const;
 
-    /// The object is about to end: what its client has not read of its events is back. NotBack;
-    /// ErrnoError(EAGAIN).
+    /// Pauses the channels of an object that is about to be destroyed and takes back its unread
+    /// events. Throws NotBack to wait for them; ErrnoError(EAGAIN).
     [[nodiscard]] std::shared_ptr<EventPause> pause_events(const EventSource& object) const;
 
-    /// copy_from_user and copy_to_user, of the request's arguments. ErrnoError(EFAULT).
+    /// As copy_from_user and copy_to_user, for the request's arguments. Throw ErrnoError(EFAULT).
     void copy_from(std::uint64_t va, std::span<std::byte> bytes) const;
     void copy_to(std::uint64_t va, std::span<const std::byte> bytes) const;
     void clear(std::uint64_t va, std::size_t length) const;
@@ -69,28 +71,28 @@ class Call {
         copy_to(va, std::as_bytes(std::span(&value, 1)));
     }
 
-    /// Copies of the descriptors that have these numbers in the client. NeedFds when the request
-    /// brought none; ErrnoError(EBADF) when one is not open there.
+    /// Returns copies of the client's descriptors with these numbers. Throws NeedFds if the request
+    /// brought none; ErrnoError(EBADF) if one is not open in the client.
     [[nodiscard]] std::vector<int> descriptors(std::vector<int> numbers) const;
-    /// The same for a DMABuf that may be GPU memory at `va`.
+    /// The same for a DMABuf that may be of GPU memory at `va`.
     [[nodiscard]] int dmabuf(int number, std::uint64_t offset, std::uint64_t va,
                              std::uint64_t length) const;
 
-    /// Memory of a GPU, if that is what the client shares; else nullptr. It begins `gpu_offset()`
-    /// bytes into the place. NeedGpu while it is being opened; ErrnoError: EACCES, EINVAL, ENODEV,
-    /// ENOMEM, EOPNOTSUPP.
+    /// Returns GPU memory if the client shares such, else nullptr. The range begins at
+    /// `gpu_offset()` in it. Throws NeedGpu while it is being opened; ErrnoError: EACCES, EINVAL,
+    /// ENODEV, ENOMEM, EOPNOTSUPP.
     [[nodiscard]] std::shared_ptr<FarPlace> gpu_memory(std::uint64_t length) const;
     [[nodiscard]] std::uint64_t gpu_offset() const { return message_.gpu->offset; }
 
-    /// The memory behind [va, va + length), as far as the client shares it. NeedSharing when it was
-    /// not asked yet; ErrnoError(EFAULT) when the range is not mapped as wanted.
+    /// Returns the segments of [va, va + length) that the client shares. Throws NeedSharing if the
+    /// client was not asked yet; ErrnoError(EFAULT) if the range is not mapped as needed.
     [[nodiscard]] std::vector<SharedSegment> shared(std::uint64_t va, std::uint64_t length,
                                                     bool writable) const;
 
-    /// The client finds its number for `fd` at va.
+    /// Passes `fd` to the client, which stores its number at `va`.
     void give(UniqueFd fd, std::uint64_t va, std::uint32_t size, dingo_uverbs_fd_kind kind);
 
-    /// A new object; gone again when the call fails.
+    /// Adds a new object, which is destroyed if the call fails.
     template <typename T>
     T& add(std::unique_ptr<T> object) {
         T& result = *object;
@@ -99,10 +101,10 @@ class Call {
         return result;
     }
 
-    /// Done once nothing can fail any more.
+    /// Registers an action for when nothing can fail any more.
     void at_success(std::function<void()> what) { at_success_.push_back(std::move(what)); }
 
-    /// It succeeded: the answer's descriptors.
+    /// Completes a successful request: adds the descriptors to the answer.
     void commit(Reply& reply);
 
   private:

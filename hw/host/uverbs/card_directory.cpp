@@ -28,11 +28,11 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kMaxNumber = 63;  // minor numbers 192 to 255
 
-/// Longest wait for the lock of the number directory while a neighbour starts. The process may have
-/// other cards to serve.
+/// Maximum wait for the lock on numbers while another card starts. This process may have other
+/// cards to serve.
 constexpr std::chrono::milliseconds kNumbersTime{2000};
 
-/// Empty: another process has held the lock for all of `limit`.
+/// Returns an empty descriptor if another process has held the lock for `limit`.
 UniqueFd take_lock(const fs::path& path, std::chrono::milliseconds limit) {
     UniqueFd fd = lock_regular(path, limit);
     if (!fd && errno != EWOULDBLOCK) {
@@ -67,10 +67,10 @@ std::set<unsigned> numbers_in_use(const fs::path& parent, const fs::path& mine) 
 CardDirectory::CardDirectory(const fs::path& dir, bool share)
     : dir_(fs::absolute(dir).lexically_normal()) {
     if (dir_.filename().empty()) {
-        dir_ = dir_.parent_path();  // it was written with a slash at its end
+        dir_ = dir_.parent_path();  // the path ends with a slash
     }
     if (share) {
-        ::umask(022);  // files made from here on are readable by others
+        ::umask(022);  // files created from here on are readable by others
     }
     std::error_code error;
     fs::create_directories(dir_.parent_path(), error);

@@ -8,11 +8,12 @@
 
 namespace dingo::uverbs {
 
-/// The directory of one kernel-less card (docs/reference/kernel-less.md): made if need be, taken
-/// for as long as this lives, with a uverbs number that no running neighbour has.
+/// The directory of one kernel-less card (docs/reference/kernel-less.md). Created if missing and
+/// locked during the object's lifetime, with a uverbs number that no running card beside it has.
 class CardDirectory {
   public:
-    /// share: others may pass through it. Throws std::runtime_error for the user.
+    /// `share`: other users may search the directory. Throws std::runtime_error with a text for the
+    /// user.
     CardDirectory(const std::filesystem::path& dir, bool share);
     ~CardDirectory();
     CardDirectory(const CardDirectory&) = delete;
@@ -21,13 +22,14 @@ class CardDirectory {
     [[nodiscard]] const std::filesystem::path& path() const { return dir_; }
     [[nodiscard]] unsigned number() const { return number_; }
 
-    /// Writes card.json: the card can be used now. Also ends the neighbours' waiting for a number.
+    /// Writes card.json: the card is ready. Also releases the lock on numbers for which other cards
+    /// wait.
     void publish(const nlohmann::json& info);
 
   private:
     std::filesystem::path dir_;
-    UniqueFd lock_;          ///< of this directory, while the card lives
-    UniqueFd numbers_lock_;  ///< of all neighbours, until publish()
+    UniqueFd lock_;          ///< of this directory, held while the card runs
+    UniqueFd numbers_lock_;  ///< of the parent directory, held until publish()
     unsigned number_ = 0;
 };
 

@@ -24,7 +24,7 @@ void ClientProcesses::admit(const Message& message, std::shared_ptr<Account> acc
             throw ErrnoError(ENOMEM);
         }
     }
-    // Messages are const, as some have to be tried again; a HELLO never is.
+    // Messages are const as some are executed again, but HELLO never is.
     auto& fds = const_cast<Message&>(message).fds;
     ForeignFd memory = fds.empty() ? ForeignFd() : std::move(fds[0]);
     memories_[key_of(message)] =

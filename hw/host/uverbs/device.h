@@ -17,37 +17,37 @@
 
 namespace dingo::uverbs {
 
-/// Of /dev/infiniband/uverbs0.
+/// Device number of /dev/infiniband/uverbs0.
 inline constexpr std::uint32_t kUverbsMajor = 231;
 inline constexpr std::uint32_t kFirstMinor = 192;
 
 struct UverbsStats {
     std::uint64_t connections = 0;
-    std::uint64_t refused = 0;  ///< connections: not allowed, or too many
+    std::uint64_t refused = 0;  ///< connections refused: not allowed, or too many
     std::uint64_t requests = 0;
     std::uint64_t failed = 0;       ///< requests answered with an errno
-    std::uint64_t malformed = 0;    ///< connections closed because of what came
-    std::uint64_t undelivered = 0;  ///< answers that the client did not take
-    std::uint64_t unread = 0;       ///< requests refused, as too many answers wait to be read
+    std::uint64_t malformed = 0;    ///< connections closed because of a malformed message
+    std::uint64_t undelivered = 0;  ///< answers that could not be delivered to the client
+    std::uint64_t unread = 0;       ///< requests refused because too many answers are unread
     EventStats events;
 };
 
-/// Text of a sysfs file that changes; nullopt: it is a plain file.
+/// Returns the text of a sysfs file whose content changes; nullopt for a plain file.
 using SysfsReader = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// What answers an RDMA netlink message, or a part of a dump.
+/// Answer to an RDMA netlink message, or a part of a dump.
 struct NetlinkPiece {
     std::vector<std::byte> message;  ///< may be empty
-    std::uint64_t next = 0;          ///< where the dump goes on; 0: that was all
+    std::uint64_t next = 0;          ///< position at which the dump continues; 0: end
 };
-/// Answers to an RDMA netlink message (netlink.h). ErrnoError.
+/// Answers an RDMA netlink message (netlink.h). Throws ErrnoError.
 using NetlinkReader =
     std::function<NetlinkPiece(std::span<const std::byte> request, std::uint64_t from)>;
 
-/// How often unread answers are looked at.
+/// Period at which unread answers are checked.
 inline constexpr Nanoseconds kSweepEvery = 100'000'000;
 
-/// What all connections of a card share.
+/// State shared by all connections of a card.
 struct Device {
     Driver& driver;
     Poller poller;
@@ -57,7 +57,7 @@ struct Device {
     Accounts accounts;
     DirectCard direct;
     unsigned number = 0;         ///< N of uverbsN
-    Nanoseconds sweep = kNever;  ///< when unread answers are looked at again
+    Nanoseconds sweep = kNever;  ///< time of the next check for unread answers
 };
 
 }  // namespace dingo::uverbs

@@ -24,13 +24,12 @@
 namespace dingo::uverbs {
 namespace {
 
-/// How long the card waits for a busy peer: copying takes less, unless the peer has lost its
-/// processor.
+/// How long the card waits for a busy peer. Copying takes less, unless the peer is descheduled.
 constexpr Nanoseconds kPatience = 1'000'000'000;
 constexpr Nanoseconds kLook = 1'000'000;
-/// Looks before the request waits: a copy of a page takes less than a microsecond.
+/// Checks before the request is kept: copying a page takes less than a microsecond.
 constexpr unsigned kSpins = 2'000;
-/// Fences that are looked at in a round.
+/// Maximum number of fences checked in one round.
 constexpr std::size_t kLooks = 64;
 
 static_assert(
@@ -38,7 +37,7 @@ static_assert(
     offsetof(dingo_direct_indexes, rq_consumer) == offsetof(dingo_queue_indexes, rq_consumer) &&
     offsetof(dingo_direct_indexes, sq_consumer) == offsetof(dingo_queue_indexes, sq_consumer));
 
-/// Words that providers read and write at the same time.
+/// Accesses words that providers read and write concurrently.
 template <typename T>
 std::atomic_ref<T> shared(T& word) {
     return std::atomic_ref<T>(word);
@@ -103,7 +102,7 @@ void DirectPage::open() {
     shared(p.pdn).store(qp_.pdn());
     shared(p.reads).store(facts.max_dest_rd_atomic);
     shared(p.can_read).store(facts.max_rd_atomic);
-    // An engine that can share indexes leaves atomics to the host's locked instructions.
+    // An engine that can share indexes executes atomics with the host's locked instructions.
     shared(p.atomics).store(
         context_.card().driver().capabilities().has(DINGO_CAP_SHARE_INDEXES) ? 1 : 0);
     if (!is_open()) {
@@ -127,7 +126,7 @@ void DirectPage::share_indexes() {
         qp_.share_indexes(bus_address_ + offsetof(dingo_direct_page, indexes));
     });
     p.has_indexes = 1;
-    // With one entry the provider could not tell a receive from the next one.
+    // With one entry the provider could not distinguish a receive from the next one.
     if (const ClientQueue* const rq = qp_.rq(); rq != nullptr && qp_.log_rq() != 0) {
         p.rq_offset = rq->file_offset();
         p.rq_log = qp_.log_rq();
@@ -147,7 +146,7 @@ void DirectPage::close_failed() {
     if (bus_address_ != 0) {
         try {
             qp_.share_indexes(bus_address_ + offsetof(dingo_direct_page, indexes));
-        } catch (const ErrnoError&) {  // of a failed card nothing is flushed
+        } catch (const ErrnoError&) {  // a failed card flushes nothing
         }
     }
 }
@@ -163,7 +162,7 @@ DirectTraffic& DirectTraffic::operator+=(const DirectTraffic& other) {
     return *this;
 }
 
-// What a READ brings is the reader's to receive.
+// Data that a READ returns counts as received by the reader.
 const DirectTraffic& DirectPage::traffic() {
     const dingo_direct_page& p = memory_->page();
     const auto value = [](const std::uint64_t& word) {
@@ -196,7 +195,7 @@ const DirectTraffic& DirectPage::traffic() {
 
 namespace {
 
-/// From here on a peer that is not busy yet sees what was closed before.
+/// After this fence, a peer that is not busy yet sees what was closed before.
 void see_closed() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -374,7 +373,7 @@ std::unique_ptr<DirectRegion> DirectContext::show(const Mr& mr, const Mr::Range&
         region.offset = best->offset + (from - best->va);
         region.file = *file;
         return std::make_unique<DirectRegion>(*this, mr.key() >> DINGO_MR_INDEX_SHIFT, region);
-    } catch (const ErrnoError&) {  // no more descriptors: the card reaches it
+    } catch (const ErrnoError&) {  // no more descriptors: only the card accesses the region
         return nullptr;
     }
 }

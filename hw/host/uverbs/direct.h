@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card's part of the direct road (docs/reference/direct.md): it shows a provider of its own
-// user the regions of a context and the page of a QP, and takes them back. The data is the
-// providers'.
+// The card's part of the direct road (docs/reference/direct.md): it shows a context's regions and a
+// QP's page to providers of the same user, and withdraws them. The providers move the data
+// themselves.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ namespace dingo::uverbs {
 class DirectCard;
 class DirectContext;
 
-/// Requests and their bytes.
+/// Numbers of requests and bytes.
 struct DirectTraffic {
     std::uint64_t tx_requests = 0;
     std::uint64_t tx_bytes = 0;
@@ -43,27 +43,28 @@ struct DirectTraffic {
     DirectTraffic& operator+=(const DirectTraffic& other);
 };
 
-/// Memory of a page. No other page gets it as long as a connection has it.
+/// Memory of a QP's page. It is not reused while a connection has it.
 class DirectMemory {
   public:
-    /// ErrnoError as QueueSlabs::take().
+    /// Throws ErrnoError as QueueSlabs::take().
     DirectMemory(std::shared_ptr<QueueSlabs> slabs, std::size_t bytes)
         : slabs_(std::move(slabs)), piece_(slabs_->take(bytes)) {}
 
     [[nodiscard]] dingo_direct_page& page() const;
     [[nodiscard]] const QueueSlabs::Piece& piece() const { return piece_; }
-    /// A connection has got it, or does not use it any more.
+    /// Counts the connections that have the memory.
     void linked() { ++links_; }
     void unlinked() { --links_; }
-    /// The connection that had it with this generation has ended: its provider, if it is still
-    /// there, sees that.
+    /// Tells the peer's provider, if it still exists, that the connection with this generation has
+    /// ended.
     void cut(std::uint32_t generation);
     [[nodiscard]] bool is_linked() const { return links_ != 0; }
-    /// The page's `busy` count; odd: a peer uses the page.
+    /// The page's `busy` word; odd while a peer uses the page.
     [[nodiscard]] std::uint32_t busy() const;
     /// Key of the only region that the busy peer uses; 0: it may use any.
     [[nodiscard]] std::uint32_t key() const;
-    /// The wait for the peer that is busy with this `count` timed out; it is not waited for again.
+    /// Records that the wait for the peer with this `busy` word timed out; it is not waited for
+    /// again.
     void give_up(std::uint32_t count) { given_up_ = count; }
     [[nodiscard]] bool given_up(std::uint32_t count) const { return given_up_ == count; }
 
@@ -74,47 +75,47 @@ class DirectMemory {
     std::uint32_t given_up_ = 0;
 };
 
-/// A QP's page.
+/// The page of a QP.
 class DirectPage {
   public:
     DirectPage(DirectContext& context, Qp& qp);
-    /// After the QP.
+    /// Call it after the QP was destroyed.
     ~DirectPage();
     DirectPage(const DirectPage&) = delete;
     DirectPage& operator=(const DirectPage&) = delete;
 
-    /// The QP takes direct requests from now on, with its present attributes.
+    /// Accepts direct requests from now on, with the QP's current attributes.
     void open();
-    /// The QP's first packet has come, which was IBV_EVENT_COMM_EST: before that a QP in RTR gives
-    /// its page to nobody.
+    /// Records that the QP's first packet has arrived (IBV_EVENT_COMM_EST). Before that a QP in RTR
+    /// does not show its page.
     void establish() { established_ = is_open(); }
     [[nodiscard]] bool is_established() const { return established_; }
-    /// The page takes no more requests. A peer that is busy with one may finish it: DirectFence
-    /// waits for that.
+    /// Accepts no more requests. A peer that is busy with one may finish it; DirectFence waits for
+    /// that.
     void close();
-    /// The QP has failed by itself: close(), and flush what was posted since.
+    /// Closes the page of a QP that has failed on its own, and flushes what was posted since.
     void close_failed();
-    /// A peer stays busy: the page is not to be opened any more.
+    /// Marks the page as not to be opened again, because a peer stays busy.
     void spoil() { spoiled_ = true; }
     [[nodiscard]] bool spoiled() const { return spoiled_; }
     [[nodiscard]] bool is_open() const;
 
-    /// The present one; another after each close.
+    /// The current generation; it changes with each close.
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     [[nodiscard]] std::uint64_t mmap_offset() const { return mmap_offset_; }
     [[nodiscard]] DirectContext& context() const { return context_; }
     [[nodiscard]] const Qp& qp() const { return qp_; }
-    /// The RQ's file, or where peers may not take from it the page's.
+    /// The RQ's file, or the page's file if peers may not take receives from the RQ.
     [[nodiscard]] int rq_fd() const {
         return peers_receive_ ? qp_.rq()->fd() : memory_->piece().fd();
     }
     [[nodiscard]] std::size_t bytes() const { return memory_->piece().bytes().size(); }
     [[nodiscard]] const std::shared_ptr<DirectMemory>& memory() const { return memory_; }
-    /// What went over it. The numbers are the clients': they never go back.
+    /// Traffic over this page. The clients write these numbers, so the result never decreases.
     [[nodiscard]] const DirectTraffic& traffic();
 
   private:
-    /// The queues' indexes lie in the page from now on, if the card can.
+    /// Moves the queues' indexes to the page, if the card supports it.
     void share_indexes();
 
     DirectContext& context_;
@@ -122,26 +123,26 @@ class DirectPage {
     std::uint32_t qpn_;
     std::shared_ptr<DirectMemory> memory_;
     std::uint64_t mmap_offset_;
-    std::uint64_t bus_address_ = 0;  ///< 0: the card does not use it
+    std::uint64_t bus_address_ = 0;  ///< 0: not used by the card
     std::uint32_t generation_ = 0;
     bool peers_receive_ = false;
-    DirectTraffic seen_;  ///< in the page
+    DirectTraffic seen_;  ///< counters last read from the page
     DirectTraffic traffic_;
     bool spoiled_ = false;
     bool established_ = false;
 };
 
-/// Peers that were busy when the fence was made. Once it has passed, none of them uses any more
-/// what was taken away before.
+/// The peers that were busy when the fence was created. After it has passed, none of them uses what
+/// was withdrawn before.
 class DirectFence {
   public:
-    /// Peers that are busy with the region of this key, on any page of its context.
+    /// Waits for peers that are busy with the region of this key, on any page of its context.
     DirectFence(const DirectContext& context, std::uint32_t key, Nanoseconds until);
-    /// A peer that is busy with this page.
+    /// Waits for a peer that is busy with this page.
     DirectFence(const DirectPage& page, Nanoseconds until);
-    /// True when none of them is busy any more.
+    /// Returns true if none of the peers is busy any more.
     [[nodiscard]] bool passed();
-    /// True when the wait has timed out.
+    /// Returns true if the wait has timed out.
     [[nodiscard]] bool expired() const { return expired_; }
     void expire_at(Nanoseconds now);
 
@@ -156,12 +157,13 @@ class DirectFence {
     bool expired_ = false;
 };
 
-/// Not an error: a peer is busy with what the request takes back; serve it again later.
+/// Thrown, but not an error: a peer is busy with what the request withdraws; execute it again
+/// later.
 struct NotQuiet {
     std::shared_ptr<DirectFence> fence;
 };
 
-/// What of a region is in the directory of its context.
+/// The entry of a region in the directory of its context.
 class DirectRegion {
   public:
     DirectRegion(DirectContext& context, std::uint32_t index, const dingo_direct_region& region);
@@ -169,9 +171,9 @@ class DirectRegion {
     DirectRegion(const DirectRegion&) = delete;
     DirectRegion& operator=(const DirectRegion&) = delete;
 
-    /// Shows the region again, unchanged: peers that had it mapped still do.
+    /// Shows the region again, unchanged: peers that had it mapped still have it.
     void show();
-    /// Hides the region from peers. A peer that is busy with it may finish: DirectFence waits for
+    /// Hides the region from peers. A peer that is busy with it may finish; DirectFence waits for
     /// that.
     void withdraw();
 
@@ -181,7 +183,7 @@ class DirectRegion {
     bool shown_;
 };
 
-/// A client that uses the direct road: its regions, their files, its pages.
+/// A client that uses the direct road: its regions, their files, and its QPs' pages.
 class DirectContext {
   public:
     DirectContext(DirectCard& card, Context& context, uid_t user, std::shared_ptr<Account> account);
@@ -198,12 +200,12 @@ class DirectContext {
     [[nodiscard]] int directory_fd() const { return directory_.fd(); }
     void set_on(bool on);
 
-    /// Null where nothing of it lies in a file that cannot shrink.
+    /// Returns null if no part of the region lies in a file that cannot shrink.
     std::unique_ptr<DirectRegion> show(const Mr& mr, const Mr::Range& range);
-    /// A file of its regions. ErrnoError(ENOENT).
+    /// Returns the descriptor of a file of its regions. Throws ErrnoError(ENOENT).
     [[nodiscard]] int file(std::uint32_t number) const;
     std::unique_ptr<DirectPage> make_page(Qp& qp);
-    /// Memory of live pages, and of destroyed ones that peers still have mapped.
+    /// Memory of existing pages, and of destroyed ones that peers still have mapped.
     [[nodiscard]] const std::vector<std::weak_ptr<DirectMemory>>& memories() const {
         return memories_;
     }
@@ -232,14 +234,14 @@ class DirectContext {
     std::shared_ptr<QueueSlabs> page_memory_;
     std::vector<File> files_;
     std::vector<std::weak_ptr<DirectMemory>> memories_;
-    std::size_t sweep_at_ = 64;  ///< memories at which gone ones are looked for
+    std::size_t sweep_at_ = 64;  ///< number of memories at which expired ones are removed
 };
 
 /// The direct road of one card.
 class DirectCard {
   public:
-    /// `meeting_place`: directory of the wire's segment, where the providers of peers find the card
-    /// by its MAC; "": there is none, and nobody has the direct road. `directory`: the card's.
+    /// `meeting_place`: directory of the wire's segment, where providers of peers find the card by
+    /// its MAC address; "" disables the direct road. `directory`: the card's directory.
     DirectCard(Driver& driver, const std::string& meeting_place, const std::string& directory);
     ~DirectCard();
     DirectCard(const DirectCard&) = delete;
@@ -247,25 +249,26 @@ class DirectCard {
 
     [[nodiscard]] bool available() const { return !meeting_place_.empty(); }
     [[nodiscard]] Driver& driver() const { return driver_; }
-    /// False: requests go by the card until it is true again.
+    /// With `on` false, requests go through the card until it is true again.
     void set_on(bool on);
     [[nodiscard]] bool on() const { return on_; }
 
-    /// Path of the socket of the card with this MAC.
+    /// Returns the path of the socket of the card with this MAC address.
     [[nodiscard]] std::string socket_of(std::span<const std::uint8_t, 6> mac) const;
     [[nodiscard]] dingo_direct_claim claim_of(const Qp& qp) const;
-    /// The page of the QP that the claim is about. ErrnoError: EAGAIN it is not connected so (yet);
-    /// EPERM another user's.
+    /// Returns the page of the QP that the claim names. Throws ErrnoError: EAGAIN if the QP is not
+    /// (yet) connected as claimed, EPERM for another user.
     DirectPage& find(const dingo_direct_claim& claim, uid_t user);
-    /// ErrnoError: ENOENT, EPERM.
+    /// Throws ErrnoError: ENOENT, EPERM.
     DirectContext& context(std::uint64_t number, uid_t user);
 
-    /// Adds what providers have done to counters of the card or of a QP: each request as a packet.
+    /// Adds the providers' traffic to the counters of the card or of a QP, each request as one
+    /// packet.
     void add_to(Counters& counters, std::optional<std::uint32_t> qpn);
 
-    /// Calls `waiter` in a poll() when the fence has passed or expired.
+    /// Calls `waiter` in a later poll(), after the fence has passed or expired.
     void await(std::shared_ptr<DirectFence> fence, Waiter& waiter);
-    /// True: a waiter was called.
+    /// Returns true if a waiter was called.
     bool poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const { return waits_.empty() ? kNever : look_; }
 
@@ -285,15 +288,15 @@ class DirectCard {
     std::uint32_t next_generation_ = 1;
     std::map<std::uint32_t, DirectContext*> contexts_;
     std::map<std::uint32_t, DirectPage*> pages_;  ///< by QPN
-    DirectTraffic gone_;                          ///< of pages that are no more
+    DirectTraffic gone_;                          ///< of destroyed pages
     std::list<Wait> waits_;
     Nanoseconds look_ = kNever;
 };
 
-/// How long a peer is waited for.
+/// Returns how long to wait for a busy peer.
 Nanoseconds patience(const DirectContext& context);
-/// Returns when the fence has passed. NotQuiet while it has not; ErrnoError(EBUSY) when that takes
-/// too long.
+/// Returns if the fence has passed. Throws NotQuiet if it has not, ErrnoError(EBUSY) if it has
+/// expired.
 void await_quiet(const std::shared_ptr<DirectFence>& fence);
 
 }  // namespace dingo::uverbs

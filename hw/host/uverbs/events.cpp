@@ -25,8 +25,8 @@
 namespace dingo::uverbs {
 namespace {
 
-/// A CQ has one unread event for each time that it was armed and not waited for. Beyond so many an
-/// object's event is dropped if another one of it waits, which wakes the client just as well.
+/// Limit on queued events. A CQ has one unread event for each time that it was armed. Beyond the
+/// limit an event is dropped if another one of its object is queued: the client wakes up anyway.
 constexpr std::size_t kMaxWaiting = 16384;
 
 UniqueFd second_copy(int fd) {
@@ -39,7 +39,7 @@ UniqueFd second_copy(int fd) {
 
 }  // namespace
 
-/// Another thread reads the client's end. It may outlive this.
+/// Reads the client's end on another thread, which may outlive this object.
 class EventChannel::Reading final : public Pollable {
   public:
     Reading(EventChannel& channel, int end) : channel_(channel), job_(std::make_shared<Job>()) {
@@ -56,7 +56,7 @@ class EventChannel::Reading final : public Pollable {
         try {
             do_elsewhere([job = job_, bytes = channel.message_size(),
                           async = channel.kind_ == Kind::kAsync] { job->run(bytes, async); });
-        } catch (const std::exception&) {  // no thread, no memory
+        } catch (const std::exception&) {  // no thread or no memory
             channel.poller_.remove(poll_id_);
             throw ErrnoError(EAGAIN);
         }
@@ -93,7 +93,7 @@ class EventChannel::Reading final : public Pollable {
                     events.back() = {desc.element, async ? desc.event_type : 0U};
                 }
                 events.pop_back();
-            } catch (const std::exception&) {  // no memory: the rest stays there
+            } catch (const std::exception&) {  // no memory: the rest stays in the socket
             }
             end.reset();
             const std::uint64_t one = 1;
@@ -116,14 +116,14 @@ EventChannel::EventChannel(Kind kind, Poller& poller, EventStats& stats,
       account_(std::move(account)),
       charge_(account_, process_quotas().descriptors, kKept) {
     std::array<int, 2> ends{};
-    // Blocking is a property of all copies of the client's end, so the client sets it.
+    // O_NONBLOCK is shared by all copies of the client's end, so the client sets it.
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         throw ErrnoError(errno);
     }
     card_end_.reset(ends[0]);
     client_end_.reset(ends[1]);
     need_room(std::max(ends[0], ends[1]));
-    ::shutdown(card_end_.get(), SHUT_RD);  // the client cannot fill our memory
+    ::shutdown(card_end_.get(), SHUT_RD);  // the client must not fill the card's memory
     ::fstat(client_end_.get(), &client_file_);
     poll_id_ = poller_.add(card_end_.get(), 0, *this);
 }
@@ -136,8 +136,8 @@ bool EventChannel::is(int fd) const {
     struct stat st {};
     int kind = 0;
     socklen_t bytes = sizeof kind;
-    // SO_TYPE first: fstat() on a socket is local, on a file it may ask a file system that does not
-    // answer (FUSE).
+    // SO_TYPE is checked first: fstat() on a socket is local, but on a file it may ask a file
+    // system that does not respond (FUSE).
     return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &bytes) == 0 && ::fstat(fd, &st) == 0 &&
            st.st_dev == client_file_.st_dev && st.st_ino == client_file_.st_ino;
 }
@@ -151,7 +151,7 @@ void EventChannel::hold(int copy) {
 
 void EventChannel::release() {
     if (--holds_ == 0) {
-        held_.reset();  // if this was the last copy, poll() reports it
+        held_.reset();  // if this was the last copy, poll() reports EPOLLHUP
     }
 }
 
@@ -264,12 +264,13 @@ unsigned EventChannel::take_back(const std::function<bool(const Event&)>& mine) 
 
 void EventChannel::ready(std::uint32_t events) {
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
-        // It is reported until the descriptor is closed, which objects of the client may put off.
+        // The hang-up would be reported until the descriptor is closed, which objects of the client
+        // may delay.
         poller_.remove(std::exchange(poll_id_, 0));
         stats_.dropped += std::exchange(waiting_, {}).size();
         waiting_of_.clear();
         const auto closed = closed_;
-        closed(*this);  // may delete this
+        closed(*this);  // may delete this object
         return;
     }
     flush();

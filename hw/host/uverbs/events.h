@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Completion channels and async descriptors: a SOCK_SEQPACKET pair, one event a message. The client
-// has one end, so that read, poll and O_NONBLOCK are as on the kernel's descriptors.
+// Completion channels and async descriptors: a SOCK_SEQPACKET pair with one event per message. The
+// client has one end, so read(), poll() and O_NONBLOCK work as on the kernel's descriptors.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -25,8 +25,8 @@ inline constexpr int kDeviceFatal = IBV_EVENT_DEVICE_FATAL;
 
 struct EventStats {
     std::uint64_t sent = 0;
-    std::uint64_t taken_back = 0;  ///< unread ones of an object that was destroyed
-    std::uint64_t dropped = 0;     ///< of clients that read none
+    std::uint64_t taken_back = 0;  ///< unread events of destroyed objects
+    std::uint64_t dropped = 0;     ///< events of clients that do not read
 };
 
 class EventChannel final : public Pollable, public std::enable_shared_from_this<EventChannel> {
@@ -37,9 +37,9 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
         std::uint32_t type = 0;     ///< enum ibv_event_type; async only
     };
 
-    /// Descriptors that the card keeps of a channel: its end, and a copy of the client's.
+    /// Descriptors that the card keeps per channel: its own end and a copy of the client's.
     static constexpr std::size_t kKept = 2;
-    /// `closed` is called once the client has closed its last copy. Throws ErrnoError.
+    /// `closed` is called after the client has closed its last copy. Throws ErrnoError.
     EventChannel(Kind kind, Poller& poller, EventStats& stats,
                  std::function<void(EventChannel&)> closed,
                  std::shared_ptr<Account> account = nullptr);
@@ -48,28 +48,28 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
     EventChannel& operator=(const EventChannel&) = delete;
 
     [[nodiscard]] Kind kind() const { return kind_; }
-    /// The client's end; only once, to be given away.
+    /// Returns the client's end, to be passed to the client. Call it once.
     UniqueFd give_client_end() { return std::move(client_end_); }
-    /// Whether this is a copy of the client's end.
+    /// Returns true if `fd` is a copy of the client's end.
     [[nodiscard]] bool is(int fd) const;
 
-    /// While there is a hold, the card keeps a copy of the client's end: `copy`.
+    /// While the channel is held, the card keeps `copy`, a copy of the client's end.
     void hold(int copy);
     void release();
 
-    /// Never blocks; what does not fit waits here, up to a limit. False: dropped, it is not
-    /// reported to the client.
+    /// Sends an event; never blocks. Events that do not fit in the socket are queued here, up to a
+    /// limit. Returns false if the event was dropped without reporting that to the client.
     [[nodiscard]] bool post(const Event& event);
-    /// Until resume() what is posted waits here. `unread`: what the client has not read comes back
-    /// here, on another thread, as the client may hold its end for as long as it likes, by a read
-    /// into memory that faults. ErrnoError: no thread, or no descriptor.
+    /// Queues posted events until resume(). With `unread`, events that the client has not read are
+    /// read back on another thread: the client may block its end for any time by a read into memory
+    /// that faults. Throws ErrnoError if there is no thread or descriptor.
     void pause(bool unread);
     void resume();
-    /// Whether all that is to come back is here.
+    /// Returns true if all events to be read back are here.
     [[nodiscard]] bool is_back() const { return reading_ == nullptr; }
-    /// `waiter` is told when it is.
+    /// Calls `waiter` when that is the case.
     void await_back(Waiter& waiter) { waiters_.add(waiter); }
-    /// Takes those of the events here that `mine` accepts. Returns how many.
+    /// Removes queued events that `mine` accepts and returns their number.
     unsigned take_back(const std::function<bool(const Event&)>& mine);
 
     void ready(std::uint32_t events) override;
@@ -77,14 +77,15 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
   private:
     class Reading;
     void came_back();
-    /// Sends what waits here, as far as there is room.
+    /// Sends queued events as far as the socket has room.
     void flush();
     bool send(const Event& event);
     bool queue(const Event& event);
     [[nodiscard]] bool waits(const Event& event) const;
     void push(const Event& event);
     void pop();
-    /// Asks for EPOLL* of our end; nothing once the client has closed or shut down its own.
+    /// Sets the EPOLL* events to wait for on the card's end. Does nothing after the client has
+    /// closed or shut down its end.
     void watch(std::uint32_t events);
     [[nodiscard]] std::size_t message_size() const;
     [[nodiscard]] bool flows() const { return pauses_ == 0 && reading_ == nullptr; }
@@ -97,7 +98,7 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
     Charge charge_;
     UniqueFd card_end_;
     UniqueFd client_end_;
-    struct stat client_file_ {};  ///< the client's end, while it exists: which file that is
+    struct stat client_file_ {};  ///< identity of the client's end, while that exists
     UniqueFd held_;
     unsigned holds_ = 0;
     Poller::Id poll_id_ = 0;
@@ -107,10 +108,10 @@ class EventChannel final : public Pollable, public std::enable_shared_from_this<
     unsigned pauses_ = 0;
     /// while another thread reads back the client's unread events
     std::unique_ptr<Reading> reading_;
-    Waiters waiters_;  ///< for its end
+    Waiters waiters_;  ///< called when that thread has finished
 };
 
-/// For a request that destroys an object with events: its channels are paused.
+/// Pauses the channels of an object while a request destroys it.
 class EventPause {
   public:
     EventPause() = default;
@@ -120,18 +121,18 @@ class EventPause {
 
     /// As EventChannel::pause().
     void add(std::shared_ptr<EventChannel> channel, bool unread);
-    /// A channel whose events are not back yet; nullptr: none.
+    /// Returns a channel whose events are not back yet, nullptr if there is none.
     [[nodiscard]] EventChannel* missing() const;
 
   private:
     std::vector<std::shared_ptr<EventChannel>> channels_;
 };
-/// Not an error: the request is served again when the events are back.
+/// Thrown, but not an error: the request is executed again when the events are back.
 struct NotBack {
     std::shared_ptr<EventPause> pause;
 };
 
-/// A hold on a channel; empty: no channel.
+/// A hold on a channel; may be empty.
 class HeldChannel {
   public:
     HeldChannel() = default;

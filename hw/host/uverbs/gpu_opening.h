@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of a client on a GPU, while another thread opens it: a driver may take seconds.
+// A client's GPU memory while another thread opens it, as the driver may take seconds.
 #pragma once
 
 #include <array>
@@ -23,14 +23,15 @@ class CudaLane;
 
 namespace dingo::uverbs {
 
-/// State that a client's places on each GPU share. Used by the opening thread only.
+/// The lanes of one client, by GPU UUID. Used by the opening thread only.
 using GpuLanes = std::map<std::array<std::uint8_t, 16>, std::weak_ptr<gpu::CudaLane>>;
 
 class GpuOpening {
   public:
-    /// Opens the first `end` bytes of the memory that `message.gpu` describes, on another thread.
-    /// Takes the message's descriptors with their charge; `sender` is charged when they are closed.
-    /// Pinned memory is charged to `account`. ErrnoError: no descriptor, no thread.
+    /// Opens the first `end` bytes of the memory described by `message.gpu`, on another thread.
+    /// Takes the message's descriptors and their charge; closing them is charged to `sender`.
+    /// Pinned memory is charged to `account`. Throws ErrnoError if there is no descriptor or
+    /// thread.
     static std::shared_ptr<GpuOpening> start(Message& message, Charge descriptors, Sender sender,
                                              std::uint64_t end, std::shared_ptr<GpuLanes> lanes,
                                              std::shared_ptr<Account> account);
@@ -38,13 +39,13 @@ class GpuOpening {
     GpuOpening(const GpuOpening&) = delete;
     GpuOpening& operator=(const GpuOpening&) = delete;
 
-    /// Readable when it is over.
+    /// Readable when opening has finished.
     [[nodiscard]] int event() const { return event_.get(); }
 
-    /// Takes the event: what the other thread has written is seen from here on.
+    /// Consumes the event. Afterwards the other thread's results are visible.
     void finish();
 
-    // After that. A place, or an errno and words for the log.
+    // Results after finish(): a place, or an errno and a text for the log.
     [[nodiscard]] int error() const { return error_; }
     [[nodiscard]] const std::string& why() const { return why_; }
     [[nodiscard]] const std::shared_ptr<FarPlace>& place() const { return place_; }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ib_uverbs' ioctl(RDMA_VERBS_IOCTL): the methods of the objects that the card has.
+// ib_uverbs' ioctl(RDMA_VERBS_IOCTL): the methods of the objects that the card supports.
 #pragma once
 
 #include "host/uverbs/attributes.h"
 
 namespace dingo::uverbs {
 
-/// Carries out an ioctl(): returns its result, 0.
+/// Executes an ioctl(). Returns its result, 0.
 int execute_ioctl(Call& call);
 
-// Shorthands of the tables.
+// Shorthands for the attribute tables.
 namespace spec {
 constexpr bool kMandatory = true;
 constexpr bool kOptional = false;
@@ -19,7 +19,7 @@ template <typename T>
 constexpr AttributeSpec in(std::uint16_t id, bool mandatory) {
     return {id, AttributeKind::kIn, mandatory, sizeof(T), sizeof(T)};
 }
-/// A constant: 8 bytes.
+/// An enumeration value of 8 bytes.
 constexpr AttributeSpec constant(std::uint16_t id) {
     return in<std::uint64_t>(id, kMandatory);
 }
@@ -30,7 +30,7 @@ template <typename T>
 constexpr AttributeSpec out(std::uint16_t id, bool mandatory) {
     return {id, AttributeKind::kOut, mandatory, sizeof(T), sizeof(T)};
 }
-/// Room of any size from `min`.
+/// Room of any size from `min` bytes.
 constexpr AttributeSpec out_array(std::uint16_t id, std::uint16_t min, bool mandatory) {
     return {id, AttributeKind::kOut, mandatory, min, UINT16_MAX};
 }
@@ -48,7 +48,7 @@ constexpr AttributeSpec fd(std::uint16_t id) {
 }
 }  // namespace spec
 
-/// One list for each file that has methods.
+/// One list per source file.
 std::vector<IoctlMethod> device_methods();
 std::vector<IoctlMethod> queue_methods();   ///< CQ, QP, SRQ
 std::vector<IoctlMethod> memory_methods();  ///< PD, MR, MW, AH

@@ -54,7 +54,7 @@ void info_handles(IoctlCall& c) {
     c.out(UVERBS_ATTR_INFO_TOTAL_HANDLES, static_cast<std::uint32_t>(handles.size()));
 }
 
-// ib_uverbs_query_port_resp_ex as newer headers have it.
+// ib_uverbs_query_port_resp_ex of newer headers.
 struct PortAnswer {
     ib_uverbs_query_port_resp legacy;
     std::uint16_t port_cap_flags2;
@@ -92,7 +92,7 @@ void query_context(IoctlCall& c) {
     }
 }
 
-/// From now on peers see regions of the context.
+/// From now on peers can see regions of the context.
 void device_direct(IoctlCall& c) {
     DirectContext& direct = c.call.file().start_direct();
     dingo_device_direct_resp resp{};

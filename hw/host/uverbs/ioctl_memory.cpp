@@ -36,7 +36,7 @@ void query_mr(IoctlCall& c) {
 }
 
 void advise_mr(IoctlCall& /*c*/) {
-    throw ErrnoError(EOPNOTSUPP);  // advice is for paging on demand
+    throw ErrnoError(EOPNOTSUPP);  // advice applies to on-demand paging only
 }
 
 void reg_dmabuf_mr(IoctlCall& c) {

@@ -73,7 +73,7 @@ void create_qp(IoctlCall& c) {
         throw ErrnoError(EINVAL);
     }
     if (c.has(UVERBS_ATTR_CREATE_QP_SOURCE_QPN)) {
-        params.create_flags |= 1U << 10;  // IB_QP_CREATE_SOURCE_QPN, which the driver refuses
+        params.create_flags |= 1U << 10;  // IB_QP_CREATE_SOURCE_QPN, which the driver rejects
     }
     auto& qp = make_qp(c.call, params, pd, send_cq, recv_cq,
                        c.object_if<SrqObject>(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
@@ -95,7 +95,7 @@ void set_compute(IoctlCall& c) {
     qp.qp->set_compute(c.in<dingo_set_compute_req>(DINGO_ATTR_QP_SET_COMPUTE_REQ));
 }
 
-/// The QP's page, and what its provider needs to find the peer's.
+/// Returns the QP's page and what its provider needs to find the peer's.
 void direct(IoctlCall& c) {
     auto& qp = c.object<QpObject>(DINGO_ATTR_QP_DIRECT_HANDLE);
     DirectContext* const context = c.call.file().direct();
@@ -149,7 +149,7 @@ void destroy_srq(IoctlCall& c) {
           ib_uverbs_destroy_srq_resp{static_cast<const SrqObject&>(*gone).async_reported()});
 }
 
-/// A request that a later provider may send with more, which must be zero.
+/// A request structure; a later provider may send a longer one whose extra bytes are zero.
 template <typename T>
 AttributeSpec structure(std::uint16_t id) {
     constexpr auto kSize = static_cast<std::uint16_t>(sizeof(T));
@@ -168,7 +168,7 @@ std::vector<IoctlMethod> queue_methods() {
     constexpr std::uint16_t kQp = UVERBS_OBJECT_QP;
     constexpr std::uint16_t kSrq = UVERBS_OBJECT_SRQ;
     constexpr std::uint16_t kPd = UVERBS_OBJECT_PD;
-    // XRC domains and indirection tables are objects that do not exist: their handles are ENOENT.
+    // XRC domains and indirection tables are not supported: their handles give ENOENT.
     return {
         {kCq,
          UVERBS_METHOD_CQ_CREATE,

@@ -15,7 +15,7 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr unsigned kAcceptBudget = 16;
-/// UID of a peer that the kernel does not name.
+/// UID of a peer that the kernel does not report.
 constexpr auto kUnknownUser = static_cast<uid_t>(-1);
 
 }  // namespace
@@ -49,7 +49,7 @@ Listener::Counts Listener::accept(const char* service, const char* too_many,
             }
         }
         const ClosesFor sender({.user = peer.uid});
-        ClientSocket theirs = std::move(socket);  // goes before `sender` does
+        ClientSocket theirs = std::move(socket);  // destroyed before `sender`
         if (why == nullptr) {
             try {
                 admit({std::move(theirs), peer.pid, peer.uid});

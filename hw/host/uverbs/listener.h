@@ -12,15 +12,15 @@
 
 namespace dingo::uverbs {
 
-/// The listening socket of a card's uverbs or rdma_cm descriptors; removes its path when it goes. A
-/// path left by a card that died is taken over.
+/// The listening socket for a card's uverbs or rdma_cm descriptors. The destructor removes its
+/// path. A path left by a card that died is reused.
 class Listener {
   public:
-    /// share: every process that can reach the path may connect, else only our own user and root.
-    /// Throws std::runtime_error whose text says what is wrong and what to do.
+    /// With `share`, every process that can reach the path may connect, else only our own user and
+    /// root. Throws std::runtime_error whose text states the problem and its remedy.
     Listener(std::string path, bool share);
 
-    /// A client that may connect.
+    /// A client that is allowed to connect.
     struct Newcomer {
         ClientSocket socket;
         pid_t pid = 0;
@@ -30,9 +30,9 @@ class Listener {
         unsigned admitted = 0;
         unsigned refused = 0;
     };
-    /// Accepts a few of the waiting connections. `admit` gets those that may connect; its
-    /// ErrnoError turns the newcomer away. The log gets a line with each one that `service` turned
-    /// away and why; `too_many` is the text when admit() did.
+    /// Accepts a few of the pending connections. `admit` is called for those that are allowed; if
+    /// it throws ErrnoError the connection is refused. Each refusal is logged with its reason;
+    /// `service` names the service, `too_many` is the reason if admit() has refused.
     Counts accept(const char* service, const char* too_many,
                   const std::function<void(Newcomer)>& admit);
     [[nodiscard]] int fd() const { return listener_.fd(); }

@@ -17,10 +17,10 @@
 namespace dingo::uverbs {
 namespace {
 
-/// SCM_MAX_FD of Linux. With less space than that the kernel itself would close what is too much,
-/// on our thread, and close() may wait (foreign_fd.h).
+/// SCM_MAX_FD of Linux. With less room the kernel would close surplus descriptors on this thread,
+/// and close() may block (foreign_fd.h).
 constexpr std::size_t kMaxSentFds = 253;
-/// Limit of unread answers in one reply socket, in bytes as the kernel counts them: some ten
+/// Limit of unread answers in one reply socket, in bytes as accounted by the kernel: about ten
 /// answers. A client needs one.
 constexpr int kMostUnread = 16 << 10;
 
@@ -32,7 +32,7 @@ T take(std::span<const std::byte>& bytes) {
     return value;
 }
 
-// Writing a reply to anything but a UNIX socket could block us.
+// A reply to anything but a UNIX socket could block.
 bool is_unix_socket(int fd) {
     int domain = 0;
     socklen_t len = sizeof domain;
@@ -55,7 +55,7 @@ bool valid_segments(std::vector<dingo_uverbs_segment>& segments, std::size_t fds
     return true;
 }
 
-/// The sizes of a GPU's allocations, one for each descriptor, are together what is said of all.
+/// Parses the sizes of a GPU's allocations, one per descriptor. They must add up to the total size.
 bool take_pieces(std::span<const std::byte>& bytes, Message& m) {
     const std::size_t count = std::max(m.gpu->num_pieces, 1U);
     if (count != m.fds.size() || bytes.size() < m.gpu->num_pieces * sizeof(std::uint64_t)) {
@@ -76,7 +76,7 @@ bool take_pieces(std::span<const std::byte>& bytes, Message& m) {
     return left == 0 && m.gpu->offset < m.pieces.front();
 }
 
-/// A GPU's memory has the place of segments.
+/// Parses the description of GPU memory, which replaces segments.
 bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
     if (bytes.size() < sizeof(dingo_uverbs_gpu) || m.header.num_segments != 0 ||
         (m.header.flags & ~DINGO_UVERBS_GPU) != 0) {
@@ -96,7 +96,7 @@ bool take_gpu(std::span<const std::byte>& bytes, Message& m) {
     }
 }
 
-/// The table of arguments, the payload, and the arguments' bytes are what is left.
+/// Parses the rest: the table of arguments, the payload, and the arguments' bytes.
 bool take_arguments(std::span<const std::byte> bytes, Message& m) {
     std::vector<dingo_uverbs_argument> table;
     std::uint64_t left = bytes.size();
@@ -170,7 +170,7 @@ bool parse(std::span<const std::byte> bytes, Message& m) {
 }  // namespace
 
 bool is_small_enough_to_wait(const Message& message) {
-    constexpr std::size_t kMost = 16 << 10;  // those that wait have some hundred
+    constexpr std::size_t kMost = 16 << 10;  // requests that wait have a few hundred bytes
     return message.payload.size() + message.arguments->num_input_bytes() <= kMost;
 }
 
@@ -220,7 +220,8 @@ RawMessage receive_raw(int socket, std::span<std::byte> buffer) {
 }
 
 Received receive_message(int socket, Message& message) {
-    thread_local std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // one thread receives
+    thread_local std::array<std::byte, DINGO_UVERBS_MAX_MESSAGE> buffer;  // only one thread
+                                                                          // receives messages
     RawMessage got = receive_raw(socket, buffer);
     if (got.bytes < 0) {
         return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kEnd;
@@ -233,7 +234,7 @@ Received receive_message(int socket, Message& message) {
     }
     if (got.cut || !parse(std::span(buffer).first(static_cast<std::size_t>(got.bytes)), message)) {
         if (message.reply && message.header.version != DINGO_UVERBS_VERSION) {
-            Reply reply;  // whatever the client understands: it sees our version
+            Reply reply;  // the client may not understand the rest, but sees our version
             reply.header.type = DINGO_UVERBS_DONE;
             reply.header.result = -EPROTO;
             send_reply(message.reply.get(), reply);

@@ -19,12 +19,12 @@ namespace dingo::uverbs {
 namespace {
 
 constexpr std::uint32_t kPort = 1;
-/// An entry of any table is shorter.
+/// Upper bound of the bytes of a table entry.
 constexpr std::size_t kMostEntryBytes = 512;
-/// QPs that the entry of an SRQ names.
+/// Maximum number of QPs listed in the entry of an SRQ.
 constexpr unsigned kMostUsers = 16;
 
-/// A request: its header and the attributes that an operation reads.
+/// A request: its header and the attributes that the operation uses.
 class NetlinkRequest {
   public:
     explicit NetlinkRequest(std::span<const std::byte> bytes) {
@@ -134,7 +134,7 @@ class NetlinkAnswer {
     }
 
   private:
-    /// A dump without an index is about all devices.
+    /// Checks the device index. A dump without an index is about all devices.
     void about_us() const {
         const auto index = request_.number(RDMA_NLDEV_ATTR_DEV_INDEX);
         if (!index && !request_.dump) {
@@ -179,7 +179,7 @@ class NetlinkAnswer {
         return std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 0xff) + "." +
                std::to_string(version & 0xff);
     }
-    /// The card has no network interface of the kernel, so none is named.
+    /// No network interface is reported, as the card has none in the kernel.
     void describe_port(NetlinkMessage& m) const {
         const PortAttr port = device_.driver.query_port();
         handle(m);
@@ -204,7 +204,7 @@ class NetlinkAnswer {
         about_us();
         if (request_.number(RDMA_NLDEV_ATTR_STAT_RES)) {
             if (!request_.dump) {
-                throw ErrnoError(EOPNOTSUPP);  // no counter is bound to objects
+                throw ErrnoError(EOPNOTSUPP);  // counters are not bound to objects
             }
             return;
         }
@@ -252,7 +252,7 @@ class NetlinkAnswer {
         m.end(table);
     }
 
-    /// A table of entries, one message of it.
+    /// A table of entries, sent in one message.
     class Table {
       public:
         Table(NetlinkAnswer& answer, int type) : answer_(answer), type_(type) {}
@@ -284,7 +284,7 @@ class NetlinkAnswer {
         nlattr* table_ = nullptr;
     };
 
-    /// Where a dump is: the client, and the handle that comes next.
+    /// Position in a dump: the client's id and the next handle.
     static constexpr unsigned kIdShift = 32;
     [[nodiscard]] std::uint32_t first_client() const {
         return static_cast<std::uint32_t>(from_ >> kIdShift);
@@ -326,7 +326,7 @@ class NetlinkAnswer {
         table.finish();
     }
 
-    /// The object's attributes, in no table.
+    /// Puts the object's attributes directly into the message.
     void describe_one(ObjectType object_type, std::uint32_t wanted) {
         bool found = false;
         device_.each_client([&](UverbsFile& client) {
@@ -393,7 +393,7 @@ class NetlinkAnswer {
         }
         m.u32(RDMA_NLDEV_ATTR_RES_PID, static_cast<std::uint32_t>(client.pid()));
     }
-    /// QPs that receive from `srq`, each by itself: numbers have random tags, so that they make no
+    /// Lists the QPs that receive from `srq` one by one: QPNs have random tags, so they form no
     /// ranges.
     static void describe_users(NetlinkMessage& m, const SrqObject& srq) {
         nlattr* const table = m.begin(RDMA_NLDEV_ATTR_RES_QP);
@@ -434,7 +434,7 @@ class NetlinkAnswer {
 
 NetlinkPiece answer_netlink(const NetlinkDevice& device, std::span<const std::byte> request,
                             std::uint64_t from) {
-    // libnl reads attributes where they are aligned.
+    // libnl needs aligned attributes.
     std::vector<std::uint64_t> aligned(request.size() / sizeof(std::uint64_t) + 1);
     std::ranges::copy(request, std::as_writable_bytes(std::span(aligned)).begin());
     const NetlinkRequest parsed(std::as_bytes(std::span(aligned)).first(request.size()));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// RDMA netlink as <rdma/rdma_netlink.h> has it (RDMA_NL_NLDEV), for the one device of a kernel-less
-// card: what `rdma dev`, `rdma link`, `rdma resource` and `rdma statistic` ask, and how libibverbs
-// finds devices.
+// RDMA netlink (RDMA_NL_NLDEV of <rdma/rdma_netlink.h>) for the single device of a kernel-less
+// card: answers `rdma dev`, `rdma link`, `rdma resource` and `rdma statistic`, and libibverbs'
+// search for devices.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,22 @@
 
 namespace dingo::uverbs {
 
-/// Whom the answers are about.
+/// The device that the answers describe.
 struct NetlinkDevice {
     Driver& driver;
-    unsigned number;  ///< N of uverbsN; the device's index, too
-    /// Calls back for each client that has a context, by their ids, until false is returned.
+    unsigned number;  ///< N of uverbsN, also the device's index
+    /// Calls back for each client with a context, in order of their ids, until the callback returns
+    /// false.
     std::function<void(const std::function<bool(UverbsFile&)>&)> each_client;
 };
 
-/// The message that answers `request`, one netlink message with its header: of at most 4,096 bytes,
-/// with the request's sequence number. Of a dump (NLM_F_DUMP) it is a piece, since a card with
-/// thousands of objects has others to serve meanwhile: the first with `from` 0, the others with
-/// what the piece before says. What comes or goes between two pieces may be in it or not; all else
-/// is there once. NLMSG_DONE is left to the caller, who may have several cards to ask.
-/// Throws ErrnoError: EINVAL malformed or a missing attribute, ENODEV another device's index,
-/// EOPNOTSUPP an operation that this device does not have (all that change something).
+/// Returns the answer to `request`, a netlink message with header: at most 4096 bytes, with the
+/// request's sequence number. A dump (NLM_F_DUMP) is returned in pieces, so that a card with
+/// thousands of objects can serve others in between: `from` is 0 for the first piece and `next` of
+/// the previous piece afterwards. Objects created or destroyed between pieces may be missing; all
+/// others appear exactly once. The caller, which may ask several cards, adds NLMSG_DONE. Throws
+/// ErrnoError: EINVAL if malformed or an attribute is missing, ENODEV for another device's index,
+/// EOPNOTSUPP for unsupported operations (all that change something).
 NetlinkPiece answer_netlink(const NetlinkDevice& device, std::span<const std::byte> request,
                             std::uint64_t from);
 

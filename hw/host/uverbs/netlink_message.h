@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Netlink messages by libnl: nested tables that end before the message gets too long.
+// Builds netlink messages with libnl; nested tables end before the message gets too long.
 #pragma once
 
 #include <netlink/attr.h>
@@ -19,7 +19,7 @@ namespace dingo::uverbs {
 /// A netlink message under construction.
 class NetlinkMessage {
   public:
-    /// What programs that read netlink by libmnl have room for.
+    /// Buffer size of programs that read netlink through libmnl.
     static constexpr std::size_t kMostBytes = 4096;
 
     NetlinkMessage(std::uint32_t sequence, int type, int flags)
@@ -39,7 +39,7 @@ class NetlinkMessage {
         done(nest == nullptr ? -1 : 0);
         return nest;
     }
-    /// An empty table is a table, too.
+    /// Ends a nested table, which is kept even if empty.
     void end(nlattr* nest) { nla_nest_end_keep_empty(message_.get(), nest); }
     [[nodiscard]] std::size_t bytes() const { return nlmsg_hdr(message_.get())->nlmsg_len; }
     void append_to(std::vector<std::byte>& out) const {

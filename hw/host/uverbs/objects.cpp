@@ -52,7 +52,7 @@ void CqObject::shut() {
     if (!cq) {
         return;
     }
-    // First, so that no event comes behind those that are taken back.
+    // First, so that no event follows those that are taken back.
     cq.reset();
     if (channel && completion_events != 0) {
         completion_events -= channel->take_back(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // The verbs objects of one connection and their handles. References between objects are counted: an
-// object in use is not destroyed.
+// object in use cannot be destroyed.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -41,17 +41,18 @@ class Object {
 
     [[nodiscard]] ObjectType type() const { return type_; }
     [[nodiscard]] std::uint32_t handle() const { return handle_; }
-    /// Under which tools of the system know it: the card's number of it, else its handle.
+    /// Number shown by tools such as `rdma resource`: the card's number of the object if it has
+    /// one, else its handle.
     [[nodiscard]] std::uint32_t number() const { return number_; }
-    /// It must not be destroyed now.
+    /// Returns true if the object must not be destroyed now.
     [[nodiscard]] virtual bool busy() const { return users_ != 0; }
-    /// Destroys the card's object, which the card may refuse. ErrnoError: the object stays.
+    /// Destroys the card's object. Throws ErrnoError if the card refuses; then the object stays.
     virtual void close() {}
-    /// Objects that refer to it.
+    /// Number of objects that refer to this one.
     [[nodiscard]] unsigned users() const { return users_; }
 
   protected:
-    /// The number that the card gave it; nullopt: none.
+    /// The number assigned by the card; nullopt if there is none.
     [[nodiscard]] virtual std::optional<std::uint32_t> card_number() const { return std::nullopt; }
 
   private:
@@ -65,7 +66,7 @@ class Object {
     Charge charge_;
 };
 
-/// A counted reference to an object, or none.
+/// A counted reference to an object; may be empty.
 template <typename T>
 class Ref {
   public:
@@ -115,18 +116,18 @@ struct MrObject final : Object {
             mr->destroy();
         }
     }
-    /// Charges the mapping of GPU memory for the region. ErrnoError(ENOMEM).
+    /// Charges the mapping of GPU memory for the region. Throws ErrnoError(ENOMEM).
     void take_mapping(const std::shared_ptr<Account>& account) {
         mapping = Charge(account, process_quotas().mappings);
     }
     Ref<PdObject> pd;
-    Ref<DmObject> dm;  ///< the device memory that is registered, or none
+    Ref<DmObject> dm;  ///< the registered device memory, if it is such
     Charge mapping;
     std::uint64_t length;
     std::uint64_t iova;
     std::uint32_t access = 0;
     std::optional<Mr> mr;
-    std::unique_ptr<DirectRegion> direct;  ///< none: the card alone reaches it
+    std::unique_ptr<DirectRegion> direct;  ///< null if only the card accesses the region
 };
 
 struct MwObject final : Object {
@@ -137,26 +138,26 @@ struct MwObject final : Object {
     Mw mw;
 };
 
-/// The card keeps no address handles.
+/// An address handle; the card keeps no state for it.
 struct AhObject final : Object {
     static constexpr ObjectType kType = UVERBS_OBJECT_AH;
     explicit AhObject(PdObject& domain) : Object(kType), pd(&domain) {}
     Ref<PdObject> pd;
 };
 
-/// An object with asynchronous events.
+/// An object that has asynchronous events.
 class EventSource : public Object {
   public:
     EventSource(ObjectType type, std::uint64_t user_handle, HeldChannel async)
         : Object(type), user_handle_(user_handle), async_(std::move(async)) {}
 
-    /// Events that the client has read or will read. After shut().
+    /// Number of events that the client has read or will read. Valid after shut().
     [[nodiscard]] std::uint32_t async_reported() const { return async_events_; }
 
-    /// Called before shut(): pauses the channels, so that none has an event of the object after
-    /// those that are taken back.
+    /// Pauses the channels, so that no event of the object is sent after its events are taken back.
+    /// Called before shut().
     virtual void pause(EventPause& channels) const;
-    /// Takes it from the card, and back what the client has not read of its events.
+    /// Removes the object from the card and takes back the events that the client has not read.
     virtual void shut() = 0;
 
   protected:
@@ -195,7 +196,7 @@ struct SrqObject final : EventSource, EventListener {
     std::optional<std::uint32_t> card_number() const override { return srq->number(); }
 
     Ref<PdObject> pd;
-    std::set<std::uint32_t> qpns;  ///< of the QPs that receive from it
+    std::set<std::uint32_t> qpns;  ///< QPs that receive from this SRQ
     std::optional<Srq> srq;
 };
 
@@ -211,7 +212,7 @@ struct QpObject final : EventSource, EventListener {
     ~QpObject() override { shut(); }
     void shut() override;
     void on_event(int event) override;
-    /// A QP in groups is busy: its owner must leave them first.
+    /// A QP attached to groups is busy: its owner must detach it first.
     [[nodiscard]] bool busy() const override { return Object::busy() || !groups.empty(); }
     std::optional<std::uint32_t> card_number() const override { return qp->number(); }
 
@@ -221,24 +222,24 @@ struct QpObject final : EventSource, EventListener {
     Ref<SrqObject> srq;
     std::set<Gid> groups;  ///< groups that the QP is attached to
     std::optional<Qp> qp;
-    std::unique_ptr<DirectPage> direct;  ///< none: its client does not use the direct road
+    std::unique_ptr<DirectPage> direct;  ///< null if the client does not use the direct road
 };
 
 class ObjectTable {
   public:
-    /// Objects are charged to `account` in `accounts`; without, they are not counted.
+    /// Objects are charged to `account` in `accounts`; without `accounts` they are not charged.
     explicit ObjectTable(Accounts* accounts = nullptr, std::shared_ptr<Account> account = nullptr)
         : accounts_(accounts), account_(std::move(account)) {}
     ~ObjectTable() { clear(); }
     ObjectTable(const ObjectTable&) = delete;
     ObjectTable& operator=(const ObjectTable&) = delete;
 
-    /// Gives the object the smallest free handle. Throws ErrnoError(ENOMEM) when there are too many
-    /// objects, or when the account has used its share.
+    /// Assigns the smallest free handle. Throws ErrnoError(ENOMEM) if there are too many objects or
+    /// the account's share is used up.
     void add(std::unique_ptr<Object> object);
-    /// ErrnoError: ENOENT no such handle, EINVAL it is something else.
+    /// Throws ErrnoError: ENOENT for an unknown handle, EINVAL for an object of another type.
     [[nodiscard]] Object& lookup(ObjectType type, std::uint64_t handle) const;
-    /// As ib_uverbs' write commands: any failure is EINVAL.
+    /// As in ib_uverbs' write commands, any failure gives EINVAL.
     template <typename T>
     [[nodiscard]] T& get(std::uint32_t handle) const {
         Object* const object = find(handle);
@@ -247,15 +248,16 @@ class ObjectTable {
         }
         return static_cast<T&>(*object);
     }
-    /// ErrnoError(EBUSY) when it is in use; then it stays. Returned, so that counts can be read.
+    /// Returns the object, so that its counts can be read. Throws ErrnoError(EBUSY) if it is in
+    /// use; then it stays.
     std::unique_ptr<Object> remove(Object& object);
-    /// Destroys all objects, each before the objects that it uses.
+    /// Destroys all objects, each one before the objects that it uses.
     void clear();
 
     [[nodiscard]] std::vector<std::uint32_t> handles(ObjectType type) const;
-    /// The first with this handle or a greater one; nullptr: none.
+    /// Returns the first object whose handle is at least `handle`, nullptr if there is none.
     [[nodiscard]] Object* next(ObjectType type, std::uint64_t handle) const;
-    /// nullptr: none has this number().
+    /// Returns nullptr if no object has this number().
     [[nodiscard]] Object* by_number(ObjectType type, std::uint32_t number) const;
     [[nodiscard]] std::map<ObjectType, std::size_t> counts() const;
     [[nodiscard]] std::size_t size() const { return objects_.size() - free_.size(); }
@@ -267,12 +269,13 @@ class ObjectTable {
     Accounts* accounts_;
     std::shared_ptr<Account> account_;
     std::vector<std::unique_ptr<Object>> objects_;
-    std::vector<std::uint32_t> free_;  ///< a heap, the smallest on top
-    /// Index of the objects of one type. Many requests ask for it, and a client may have a million
+    std::vector<std::uint32_t> free_;  ///< heap with the smallest handle on top
+    /// Index of the objects of one type. Many requests need it, and a client may have a million
     /// objects.
     struct Index {
         std::set<std::uint32_t> handles;
-        std::unordered_map<std::uint32_t, Object*> numbers;  ///< of those that have one of the card
+        std::unordered_map<std::uint32_t, Object*> numbers;  ///< objects that have a number of the
+                                                             ///< card
     };
     [[nodiscard]] const Index* index_of(ObjectType type) const;
     std::map<ObjectType, Index> indexes_;

@@ -7,11 +7,11 @@
 
 namespace dingo::uverbs {
 
-/// Something that a kernel-less card offers besides uverbs: it shares the poller and the thread.
+/// A service that a kernel-less card offers besides uverbs; it shares the poller and the thread.
 class Service {
   public:
     virtual ~Service() = default;
-    /// As HostAttachment's calls of the same names.
+    /// As the functions of HostAttachment with the same names.
     virtual bool settle(Nanoseconds now) = 0;
     [[nodiscard]] virtual Nanoseconds next_deadline() const = 0;
     virtual void add_stats(nlohmann::json& all) const = 0;

@@ -24,8 +24,7 @@ Charge UnreadAnswers::room_for(std::size_t descriptors) {
     if (answers_.size() >= kMost) {
         throw ErrnoError(ETOOMANYREFS);
     }
-    // The first answer is usually read soon, so it takes from the common reserve and is not
-    // charged.
+    // The first answer is usually read soon, so it uses the common reserve and is not charged.
     return answers_.empty() ? Charge()
                             : Charge(account_, process_quotas().descriptors, 1 + descriptors);
 }

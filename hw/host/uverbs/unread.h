@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Answers of one client that bring descriptors, or many bytes, and that it has not read.
-// Descriptors on the way are ours: the kernel lets a user have only so many of them (ETOOMANYREFS),
-// and memory behind them, and of the answer, is charged to us. So they count as the client's until
-// it has taken them.
+// Answers with descriptors, or with many bytes, that a client has not read yet. Descriptors in
+// flight count as ours: the kernel limits them per user (ETOOMANYREFS), and the memory behind them
+// and of the answer is charged to us. So they are charged to the client until it has read the
+// answer.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 
 namespace dingo::uverbs {
 
-/// Bytes that were sent to a UNIX socket and wait at its other end, as the kernel counts memory.
+/// Bytes sent to a UNIX socket and not yet read by its other end, as accounted by the kernel.
 [[nodiscard]] int unread_bytes(int socket);
 
 class UnreadAnswers {
   public:
-    /// More than a program has threads that ask for descriptors at the same time.
+    /// More than the threads of a program that request descriptors at the same time.
     static constexpr std::size_t kMost = 256;
 
     explicit UnreadAnswers(std::shared_ptr<Account> account) : account_(std::move(account)) {}
 
-    /// For an answer with so many descriptors, before it is sent; then keep(). ErrnoError:
-    /// ETOOMANYREFS, or EMFILE where the account gets no more.
+    /// Reserves an answer with this many descriptors; call keep() after sending it. Throws
+    /// ErrnoError: ETOOMANYREFS, or EMFILE if the account's share is used up.
     [[nodiscard]] Charge room_for(std::size_t descriptors);
-    /// An answer was sent to `socket`.
+    /// Records that an answer was sent to `socket`.
     void keep(ForeignSocket socket, Charge charge);
-    /// Lets go of those that were read, the oldest first. True: some are left.
+    /// Releases answers that were read, the oldest first. Returns true if some are left.
     bool sweep();
 
   private:

@@ -27,18 +27,18 @@
 namespace dingo::uverbs {
 namespace {
 
-// Requests of one client in one round of the loop, so that other clients do not wait long.
+// Requests of one client per round of the loop, so that other clients do not wait long.
 constexpr unsigned kRequestBudget = 8;
 constexpr std::size_t kMaxWaitingRequests = 256;
-/// With so many requests that wait, none waits for sends any more: others have QPs, too.
+/// If this many requests wait, no further one waits for sends, as others have QPs, too.
 constexpr std::size_t kMaxWaitingSends = 16;
-/// A client that waited for sends that did not leave waits for none for so long: it may have
-/// thousands of connections to a host that is gone, and ends them one after the other.
+/// After a wait for sends that did not leave, the client's requests do not wait for this long: it
+/// may have thousands of connections to a dead host and close them one after the other.
 constexpr Nanoseconds kImpatient = 1'000'000'000;
 constexpr std::size_t kMaxChannels = 4096;
-/// Larger ones count until they are read, as those that bring descriptors.
+/// Larger answers are charged until they are read, as those with descriptors.
 constexpr std::size_t kSmallAnswer = 4096;
-/// QPs of others that a connection may use by the direct road.
+/// Maximum number of other clients' QPs that a connection may use by the direct road.
 constexpr std::size_t kMaxLinks = 16'384;
 
 UniqueFd copy_of(int fd) {
@@ -207,11 +207,11 @@ void UverbsFile::serve(Message message) {
         reply.header.need_length = need.gpu.length;
         reply.header.need_offset = need.offset;
     }
-    message.pause.reset();  // events of others are with the client before the answer is
+    message.pause.reset();  // other objects' events must be delivered before the answer
     answer(message, reply);
 }
 
-// A waiting request keeps its descriptors, and that of its answer, for seconds: none of them may
+// A waiting request keeps its descriptors and its reply socket for seconds, so none of them may
 // come from the reserve.
 Charge UverbsFile::charge_of(const Message& message, std::size_t kept) const {
     if (waiting_.size() + opening_.size() >= kMaxWaitingRequests ||
@@ -328,7 +328,7 @@ void UverbsFile::execute(const Message& message, Reply& reply) {
     if (brings_unasked_descriptors(message)) {
         throw ErrnoError(EINVAL);
     }
-    // Only the answer and what ends with it may use the reserve.
+    // Only reply sockets and what is released with the answer may use the reserve.
     if (std::ranges::any_of(message.fds, [](const auto& fd) { return in_reserve(fd.get()); })) {
         throw ErrnoError(EMFILE);
     }
@@ -415,7 +415,7 @@ void UverbsFile::direct_link(const Message& message, Reply& reply) {
     if (linked_.size() >= kMaxLinks) {
         throw ErrnoError(ENOMEM);
     }
-    if (page.memory()->is_linked()) {  // the last peer has not let go yet
+    if (page.memory()->is_linked()) {  // the previous peer has not released it yet
         throw ErrnoError(EAGAIN);
     }
     const QueueSlabs::Piece& piece = page.memory()->piece();

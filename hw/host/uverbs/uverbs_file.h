@@ -23,13 +23,13 @@
 
 namespace dingo::uverbs {
 
-/// One open uverbs descriptor: what ib_uverbs' file is. Whatever was made through it lives until
-/// its last copy is closed; then closed() is true and the owner destroys it, and all goes.
+/// One open uverbs descriptor, like a file of ib_uverbs. All objects created through it live until
+/// its last copy is closed; then closed() returns true and the owner destroys this object.
 class UverbsFile final : public Pollable {
   public:
     /// The client that connected.
     struct Client {
-        std::uint32_t id = 0;  ///< greater than those of all who came before
+        std::uint32_t id = 0;  ///< greater than the id of any earlier client
         pid_t pid = 0;
         ShareOwner owner;
         std::shared_ptr<Account> account;
@@ -41,15 +41,15 @@ class UverbsFile final : public Pollable {
     UverbsFile(const UverbsFile&) = delete;
     UverbsFile& operator=(const UverbsFile&) = delete;
 
-    /// Serves some requests that are here.
+    /// Serves some of the queued requests.
     void ready(std::uint32_t events) override;
-    /// Requests that wait for a neighbour's address, or for what a QP has to send.
+    /// Number of requests that wait for a neighbour's address or for the last sends of a QP.
     [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
     [[nodiscard]] bool closed() const { return closed_; }
-    /// Lets go of answers that the client has read. True: some are left.
+    /// Releases answers that the client has read. Returns true if some are left.
     bool sweep();
 
-    /// Port and device events: to every async descriptor.
+    /// Sends a port or device event to every async descriptor.
     void post_to_all(int event, std::uint64_t element);
 
     [[nodiscard]] Device& device() const { return device_; }
@@ -57,22 +57,23 @@ class UverbsFile final : public Pollable {
     [[nodiscard]] ObjectTable& objects() { return objects_; }
     [[nodiscard]] const ObjectTable& objects() const { return objects_; }
     [[nodiscard]] bool has_context() const { return context_ != nullptr; }
-    /// ErrnoError(EINVAL) when there is none yet.
+    /// Throws ErrnoError(EINVAL) if there is none yet.
     [[nodiscard]] Context& context() const;
     void set_context(std::unique_ptr<Context> context);
-    /// Null: its client does not use the direct road.
+    /// Null if the client does not use the direct road.
     [[nodiscard]] DirectContext* direct() const { return direct_.get(); }
-    /// ErrnoError: EOPNOTSUPP the card has none; EINVAL there is no context yet.
+    /// Throws ErrnoError: EOPNOTSUPP if the card has no direct road, EINVAL if there is no context
+    /// yet.
     DirectContext& start_direct();
 
-    /// Makes a channel; add_channel() once the client is sure to get its end.
+    /// Creates a channel. add_channel() follows when the client is certain to get its end.
     std::shared_ptr<EventChannel> make_channel(EventChannel::Kind kind);
     void add_channel(std::shared_ptr<EventChannel> channel);
-    /// When there is none yet.
+    /// Sets the default async channel if there is none yet.
     void set_default_async(std::shared_ptr<EventChannel> channel, HeldChannel hold);
-    /// That of which the client has a copy `fd`. ErrnoError(EBADF).
+    /// Returns the channel of whose client end `fd` is a copy. Throws ErrnoError(EBADF).
     [[nodiscard]] HeldChannel channel(EventChannel::Kind kind, int fd) const;
-    /// The channel of events without a named one: the first async descriptor. May be none.
+    /// The channel for events without a specified one: the first async descriptor. May be empty.
     [[nodiscard]] HeldChannel default_async() const;
     [[nodiscard]] std::size_t channels() const { return channels_.size(); }
 
@@ -82,23 +83,23 @@ class UverbsFile final : public Pollable {
     [[nodiscard]] pid_t pid() const { return client_.pid; }
     [[nodiscard]] std::string command_name() const;
 
-    /// A line in the log about memory of a GPU that the client cannot register.
+    /// Logs why the client cannot register GPU memory.
     void warn_of_gpu(std::string_view why);
 
   private:
-    /// A request that is served again when the address that it needs is known, or what its QP had
-    /// to send has left.
+    /// A request that is served again when the address that it needs is known, or when the last
+    /// sends of its QP have left.
     struct Waiting final : Waiter {
         Waiting(UverbsFile& f, Message m, Charge c)
             : file(f), message(std::move(m)), descriptors(std::move(c)) {}
         void settled(int error) override { file.serve_again(*this, error); }
         UverbsFile& file;
         Message message;
-        Charge descriptors;  ///< for the descriptors that the message brought
+        Charge descriptors;  ///< charge for the message's descriptors
         std::list<Waiting>::iterator self;
     };
 
-    /// A request that is served again when memory of a GPU is open.
+    /// A request that is served again when GPU memory has been opened.
     struct OpeningGpu final : Pollable {
         OpeningGpu(UverbsFile& f, Message m, std::shared_ptr<GpuOpening> o);
         ~OpeningGpu() override { file.device_.poller.remove(poll_id); }
@@ -115,15 +116,17 @@ class UverbsFile final : public Pollable {
     void fail();
     void serve(Message message);
     void serve_again(Waiting& waiting, int error);
-    /// Serves it again when the address is known. ErrnoError: ENOMEM, EMFILE too much waits.
+    /// Keeps the request until the address is known. Throws ErrnoError: ENOMEM or EMFILE if too
+    /// many requests wait.
     void keep(Message& message, const NotYet& not_yet);
-    /// Serves it again when that is sent. False: it does not wait.
+    /// Keeps the request until the last sends have left. Returns false if the request must not
+    /// wait.
     bool keep(Message& message, const NotSent& not_sent);
     Waiting& make_waiting(Message& message);
     void open_gpu(Message& message, std::uint64_t end);
     void serve_opened(OpeningGpu& opening);
-    /// Before a request is kept, and so many descriptors besides those that it brought. ErrnoError
-    /// as keep().
+    /// Charges a request that is about to be kept: its own descriptors and `kept` further ones.
+    /// Throws ErrnoError as keep().
     [[nodiscard]] Charge charge_of(const Message& message, std::size_t kept) const;
     void answer(Message& message, const Reply& reply);
     void refuse(const Message& message, int error);
@@ -147,7 +150,7 @@ class UverbsFile final : public Pollable {
     ClientProcesses processes_;
     UnreadAnswers unread_;
     std::list<Waiting> waiting_;
-    Nanoseconds patient_from_ = 0;  ///< it waits for no sends before
+    Nanoseconds patient_from_ = 0;  ///< before this time requests do not wait for sends
     std::list<OpeningGpu> opening_;
     std::shared_ptr<GpuLanes> gpu_lanes_ = std::make_shared<GpuLanes>();
     log::Limit gpu_log_;
@@ -162,7 +165,7 @@ class UverbsFile final : public Pollable {
         std::uint32_t generation;
         std::shared_ptr<DirectMemory> page;
     };
-    std::vector<DirectLink> linked_;  ///< pages of other clients that it has got
+    std::vector<DirectLink> linked_;  ///< pages of other clients that this client has linked
 };
 
 }  // namespace dingo::uverbs

@@ -12,7 +12,7 @@
 namespace dingo::uverbs {
 namespace {
 
-/// Headers of RoCE v2 over IPv6 around a payload, the longest there are.
+/// Upper bound of the RoCE v2 headers over IPv6 around a payload.
 constexpr std::uint32_t kHeaders = 128;
 
 SysfsIdentity identity_of(const UverbsHostOptions& options, unsigned number, const LocalCard& card,
@@ -52,7 +52,7 @@ UverbsHost::UverbsHost(const UverbsHostOptions& options, CardDirectory& director
         try {
             sysfs_.update(driver_.query_port(), driver_.gids());
         } catch (const std::exception& error) {
-            // The file system is full, or somebody has cleaned it: cards and clients go on.
+            // The file system is full, or the files were deleted: cards and clients continue.
             log::warn("{}: files of /sys are as before: {}", options_.name, error.what());
         }
     };

@@ -13,21 +13,21 @@
 namespace dingo::uverbs {
 
 struct UverbsHostOptions {
-    std::string directory;  ///< of the card; "" = no kernel-less card
+    std::string directory;  ///< the card's directory; "": no kernel-less card
     bool share = false;
     std::vector<std::string> addresses;
-    std::string name = "dingo0";  ///< of the RDMA device
+    std::string name = "dingo0";  ///< name of the RDMA device
     std::uint32_t path_mtu = 4096;
     std::uint32_t device_memory = 16;  ///< MiB for ibv_alloc_dm(); 0: none
-    std::string meeting_place;         ///< of the wire: as DirectCard's
+    std::string meeting_place;         ///< of the wire, as in DirectCard
 };
 
-/// All that makes a running card one that applications can use without a kernel driver. What it
-/// shows of itself appears once it is ready, and goes with it.
+/// Makes a running card usable by applications without a kernel driver. Its sysfs files and sockets
+/// appear when it is ready and are removed with it.
 class UverbsHost {
   public:
-    /// The card is brought up: `driver` is its HostPort. `adopts`: its process takes further cards.
-    /// Throws std::runtime_error for the user.
+    /// The card is initialized; `driver` is its HostPort. `adopts`: the card's process accepts
+    /// further cards. Throws std::runtime_error with a text for the user.
     UverbsHost(const UverbsHostOptions& options, CardDirectory& directory, Driver& driver,
                const LocalCard& card, std::string engine, bool adopts);
     ~UverbsHost();
@@ -35,7 +35,7 @@ class UverbsHost {
     UverbsHost& operator=(const UverbsHost&) = delete;
 
     [[nodiscard]] UverbsAttachment& attachment() { return attachment_; }
-    /// After the control socket is there, too.
+    /// Publishes the card; call it when the control socket exists, too.
     void publish();
 
   private:
@@ -50,7 +50,8 @@ class UverbsHost {
 
 DriverConfig driver_config(const UverbsHostOptions& options);
 
-/// One descriptor or more for each queue of each client: as many as we may have.
+/// Raises the limit of open descriptors to the maximum: each queue of each client needs one or
+/// more.
 void raise_descriptor_limit();
 
 }  // namespace dingo::uverbs

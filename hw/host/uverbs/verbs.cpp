@@ -112,7 +112,7 @@ void check_mr_access(std::uint32_t access) {
 
 namespace {
 
-/// What peers may use by the direct road is taken back first.
+/// Withdraws from peers what they may use by the direct road, before the object is destroyed.
 void take_back(Call& call, Object& object) {
     if (object.busy()) {
         return;
@@ -155,7 +155,7 @@ void close_direct(Call& call, QpObject& qp) {
 std::unique_ptr<Object> destroy(Call& call, Object& object) {
     auto* const source = dynamic_cast<EventSource*>(&object);
     const auto pause = source != nullptr && !object.busy() ? call.pause_events(*source) : nullptr;
-    take_back(call, object);  // there is no way back from here
+    take_back(call, object);  // cannot be undone
     auto gone = call.objects().remove(object);
     if (source != nullptr) {
         source->shut();
@@ -180,7 +180,7 @@ ib_uverbs_query_port_resp port_answer(const PortAttr& attr) {
     r.active_mtu = attr.active_mtu;
     r.max_vl_num = 1;
     r.active_width = attr.active_width;
-    // the fastest that fits the old field
+    // the highest speed that the old field can express
     r.active_speed = static_cast<std::uint8_t>(std::min<std::uint16_t>(attr.active_speed, kNdr));
     r.phys_state = attr.phys_state;
     r.link_layer = kLinkLayerEthernet;

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kCommands = IB_USER_VERBS_CMD_OPEN_QP + 1;
 constexpr std::size_t kExtended = IB_USER_VERBS_EX_CMD_MODIFY_CQ + 1;
 
-// Commands that are not here are answered with EOPNOTSUPP: the provider sends and receives by
-// itself (POLL, POST, REQ_NOTIFY), and the card has no XRC, flows or work queues.
+// Commands not listed here give EOPNOTSUPP: the provider executes POLL, POST and REQ_NOTIFY itself,
+// and the card has no XRC, flows or work queues.
 constexpr auto kWriteMethods = [] {
     std::array<WriteMethod, kCommands> m{};
     m[IB_USER_VERBS_CMD_GET_CONTEXT] = {sizeof(ib_uverbs_get_context),
@@ -150,11 +150,11 @@ void write_classic(Call& call, const WriteMethod& method, const ib_uverbs_cmd_hd
         throw ErrnoError(EINVAL);
     }
     if (rest.size() < method.request_size) {
-        // rdma-core 18 and 19 send DESTROY_CQ without its last words; kernels take it.
+        // rdma-core 18 and 19 send DESTROY_CQ without its last words; the kernel accepts that.
         if (hdr.command != IB_USER_VERBS_CMD_DESTROY_CQ || rest.size() + sizeof hdr != 16) {
             throw ErrnoError(ENOSPC);
         }
-        throw ErrnoError(EFAULT);  // its response address is what is missing
+        throw ErrnoError(EFAULT);  // its response address is missing
     }
     if (out < method.response_size) {
         throw ErrnoError(ENOSPC);
@@ -165,7 +165,7 @@ void write_classic(Call& call, const WriteMethod& method, const ib_uverbs_cmd_hd
         buffers.in = rest.first(method.request_size);
         buffers.driver_in = rest.subspan(method.request_size);
     }
-    if (method.response_size != 0) {  // then the command begins with the address for it
+    if (method.response_size != 0) {  // then the command begins with the response address
         buffers.out_va = read<std::uint64_t>(rest);
         buffers.out_len = out;
         if (method.has_driver_data) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The commands of ib_uverbs' write() interface, which come by write() and, wrapped, by the ioctl
-// method INVOKE_WRITE: one table of them for both.
+// The commands of ib_uverbs' write() interface, sent by write() or wrapped in the ioctl method
+// INVOKE_WRITE: one table for both.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +15,7 @@
 
 namespace dingo::uverbs {
 
-/// Where a command's arguments are.
+/// Location of a command's arguments.
 struct WriteBuffers {
     std::span<const std::byte> in;
     std::uint64_t out_va = 0;
@@ -35,7 +34,8 @@ class WriteCall {
     Call& call;
     Udata udata;
 
-    /// The command: missing bytes are zero; ErrnoError(EOPNOTSUPP) when surplus ones are not.
+    /// Returns the command; missing bytes are zero. Throws ErrnoError(EOPNOTSUPP) if surplus bytes
+    /// are not zero.
     template <typename T>
     [[nodiscard]] T request() const {
         T value;
@@ -45,17 +45,17 @@ class WriteCall {
         return value;
     }
 
-    /// The answer, with that of the driver behind it; what does not fit is cut off.
+    /// Writes the answer, truncated to the client's room, followed by the driver's answer.
     template <typename T>
     void respond(const T& value) {
         respond_bytes(std::as_bytes(std::span(&value, 1)));
     }
-    /// What an extended answer says of its own length.
+    /// The length that an extended answer reports for itself.
     template <typename T>
     [[nodiscard]] std::uint32_t response_length() const {
         return static_cast<std::uint32_t>(std::min(buffers_.out_len, sizeof(T)));
     }
-    /// The client finds its number for `fd` at `offset` of the answer.
+    /// Passes `fd` to the client, which stores its number at `offset` of the answer.
     void give(UniqueFd fd, std::size_t offset, dingo_uverbs_fd_kind kind) {
         call.give(std::move(fd), buffers_.out_va + offset, 4, kind);
     }
@@ -70,20 +70,20 @@ class WriteCall {
 struct WriteMethod {
     std::size_t request_size = 0;
     std::size_t response_size = 0;
-    bool has_driver_data = false;  ///< classic commands; an extended one says how much it has
+    bool has_driver_data = false;  ///< classic commands; extended ones specify its length
     void (*handler)(WriteCall&) = nullptr;
 };
 
-/// `command` with IB_USER_VERBS_CMD_FLAG_EXTENDED. ErrnoError: EINVAL, EOPNOTSUPP.
+/// `command` may include IB_USER_VERBS_CMD_FLAG_EXTENDED. Throws ErrnoError: EINVAL, EOPNOTSUPP.
 const WriteMethod& write_method(std::uint32_t command);
 
-/// Carries out a write(): returns its result.
+/// Executes a write() and returns its result.
 int execute_write(Call& call);
 
-/// The driver's answer, cut to the client's room, and its descriptors.
+/// Writes the driver's answer, truncated to the client's room, and passes its descriptors.
 void put_driver_answer(Call& call, Udata& udata, std::uint64_t va, std::size_t length);
 
-// The handlers, by file.
+// The handlers, by source file.
 namespace handlers {
 void get_context(WriteCall& c);  // write_device.cpp
 void query_device(WriteCall& c);

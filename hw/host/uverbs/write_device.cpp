@@ -54,7 +54,7 @@ void get_context(WriteCall& c) {
     make_context(c.call, c.udata);
     UniqueFd async = make_channel(c.call, EventChannel::Kind::kAsync);
     ib_uverbs_get_context_resp answer{};
-    answer.async_fd = UINT32_MAX;  // the client puts its number there
+    answer.async_fd = UINT32_MAX;  // replaced by the client with the descriptor's number
     answer.num_comp_vectors = c.call.driver().num_comp_vectors();
     c.respond(answer);
     c.give(std::move(async), offsetof(ib_uverbs_get_context_resp, async_fd), DINGO_UVERBS_FD_ASYNC);

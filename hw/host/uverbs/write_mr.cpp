@@ -15,7 +15,7 @@ bool same_page_offset(std::uint64_t a, std::uint64_t b) {
     return ((a ^ b) & (static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) - 1)) == 0;
 }
 
-// Before the client is asked to change its memory for it.
+// Checked before the client is asked to share the memory.
 void check_range(std::uint64_t start, std::uint64_t length, std::uint64_t iova) {
     if (!same_page_offset(start, iova) || length == 0 || start > UINT64_MAX - length ||
         iova > UINT64_MAX - (length - 1)) {
@@ -91,10 +91,11 @@ void rereg_mr(WriteCall& c) {
     }
     if (mr.direct) {
         withdraw_direct(c.call, mr);
-        mr.direct.reset();  // from now on the card alone reaches it
+        mr.direct.reset();  // from now on only the card accesses the region
     }
     const std::uint32_t key = mr.mr->key();
-    // ib_uverbs_rereg_mr_resp: the key stays. Now, as what follows cannot be undone.
+    // ib_uverbs_rereg_mr_resp: the key stays the same. Written now, as the following step cannot be
+    // undone.
     c.respond(std::array{key, key});
     mr.mr->rereg(r.flags, pd != nullptr ? &pd->pd : nullptr,
                  (r.flags & kTrans) != 0 ? &range : nullptr, access);

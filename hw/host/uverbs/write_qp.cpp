@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::uint32_t kStandardBits = (std::uint32_t{IBV_QP_DEST_QPN} << 1) - 1;
 
-/// What ib_uverbs knows; CROSS_CHANNEL, MANAGED_SEND, MANAGED_RECV have a name in the kernel alone.
+/// Flags known to ib_uverbs; CROSS_CHANNEL, MANAGED_SEND and MANAGED_RECV have names only in the
+/// kernel.
 constexpr std::uint32_t kCreateFlags =
     IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | 1U << 2 | 1U << 3 | 1U << 4 | IBV_QP_CREATE_SCATTER_FCS |
     IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SOURCE_QPN | IBV_QP_CREATE_PCI_WRITE_END_PADDING;
@@ -123,7 +124,7 @@ void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
         check_port(r.port_num);
     }
     if ((r.attr_mask & IBV_QP_AV) != 0) {
-        check_port(r.dest.port_num);  // there is one: the QP's already
+        check_port(r.dest.port_num);  // the QP has a port already
     }
     if ((r.attr_mask & IBV_QP_ALT_PATH) != 0) {
         check_port(r.alt_port_num);
@@ -135,23 +136,23 @@ void modify(WriteCall& c, const ib_uverbs_modify_qp& r) {
     }
     const auto ended = c.call.message().ended_qpn;
     if (ended && *ended != qp.qp->number()) {
-        throw ErrnoError(EINVAL);  // destroyed meanwhile: the handle is another one's
+        throw ErrnoError(EINVAL);  // the QP was destroyed meanwhile and the handle reused
     }
     const bool leaves =
         (r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state != IBV_QPS_RTR && r.qp_state != IBV_QPS_RTS;
-    // Rights that are taken away are not used any more when the call returns; the provider opens
-    // the page again.
+    // Access rights that are removed must not be used any more when the call returns. The provider
+    // opens the page again.
     if (leaves || (r.attr_mask & IBV_QP_ACCESS_FLAGS) != 0) {
         close_direct(c.call, qp);
     }
     qp.qp->modify(attr_of(r), r.attr_mask, c.udata, !ended);
     const bool reset = (r.attr_mask & IBV_QP_STATE) != 0 && r.qp_state == IBV_QPS_RESET;
     if (reset && qp.direct && qp.direct->spoiled()) {
-        qp.direct.reset();  // the card does not use it any more
+        qp.direct.reset();  // the card no longer uses it
     }
 }
 
-/// ib_uverbs knows no such command of a device that has none.
+/// Throws EOPNOTSUPP, as ib_uverbs does for a device without multicast groups.
 void need_groups(const WriteCall& c) {
     if (!c.call.driver().has_groups()) {
         throw ErrnoError(EOPNOTSUPP);
@@ -181,7 +182,7 @@ void create_qp(WriteCall& c) {
 
 void create_qp_ex(WriteCall& c) {
     const auto r = c.request<ib_uverbs_ex_create_qp>();
-    // The mask's only bit names a receive indirection table, and there are none.
+    // The only bit of the mask is for a receive indirection table, which is not supported.
     if (r.comp_mask != 0 || r.reserved != 0) {
         throw ErrnoError(EINVAL);
     }
@@ -249,7 +250,7 @@ void destroy_qp(WriteCall& c) {
     c.respond(ib_uverbs_destroy_qp_resp{static_cast<const QpObject&>(*gone).async_reported()});
 }
 
-// The LID is InfiniBand's: of RoCE it says nothing.
+// The LID is ignored: it is for InfiniBand only.
 void attach_mcast(WriteCall& c) {
     need_groups(c);
     const auto r = c.request<ib_uverbs_attach_mcast>();

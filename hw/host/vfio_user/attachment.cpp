@@ -67,7 +67,7 @@ void VfioUserAttachment::ready(std::uint32_t /*events*/) {
         return;
     }
     if (server_.connected()) {
-        server_.service();  // the old client may have died without our having noticed
+        server_.service();  // the old client's disconnection may not have been noticed yet
     }
     if (server_.connected()) {
         log_limit_.warn("vfio-user: a second client was turned away: the card is in use");

@@ -10,10 +10,10 @@
 
 namespace dingo::vfio_user {
 
-/// The socket that QEMU connects to: one client at a time.
+/// The socket to which QEMU connects; serves one client at a time.
 class VfioUserAttachment final : public HostAttachment, private Pollable {
   public:
-    /// Throws as UnixListener does. `server` outlives it.
+    /// Throws as UnixListener does. `server` must outlive the attachment.
     VfioUserAttachment(std::string path, Server& server);
     ~VfioUserAttachment() override;
     VfioUserAttachment(const VfioUserAttachment&) = delete;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// What the SIGBUS handler may replace: all mappings of all tables. A fixed array of atomics, as a
-// signal handler can neither lock nor trust a vector that is being changed.
+// The mappings of all tables, for the SIGBUS handler. A fixed array of atomics, as a signal handler
+// can neither lock nor read a vector that is being changed.
 struct Slot {
     std::atomic<std::uintptr_t> begin{0};
     std::atomic<std::uintptr_t> end{0};
@@ -63,7 +63,8 @@ void on_sigbus(int, siginfo_t* info, void*) {
     for (const Slot& slot : g_slots) {
         const std::uintptr_t begin = slot.begin.load();
         if (begin != 0 && at >= begin && at < slot.end.load()) {
-            // One page; of a huge page, which cannot be replaced in part, the whole mapping.
+            // Replaces one page, or the whole mapping if it has huge pages, which cannot be
+            // replaced in part.
             if (zero_pages(at & ~(kPage - 1), kPage) ||
                 zero_pages(begin, slot.end.load() - begin)) {
                 g_faults.fetch_add(1);
@@ -71,7 +72,8 @@ void on_sigbus(int, siginfo_t* info, void*) {
             }
         }
     }
-    ::signal(SIGBUS, SIG_DFL);  // not ours: the instruction runs again and the default kills
+    ::signal(SIGBUS, SIG_DFL);  // not a mapping of ours: the instruction is repeated and the
+                                // default action kills the process
 }
 
 void unmap_span(std::span<std::byte> s) {
@@ -97,7 +99,7 @@ void DmaTable::install_fault_handler() {
 }
 
 std::uint64_t DmaTable::take_faults() {
-    // A plain load on the way that is always taken.
+    // The common case is a plain load.
     return g_faults.load(std::memory_order_relaxed) == 0 ? 0 : g_faults.exchange(0);
 }
 
@@ -134,7 +136,7 @@ int DmaTable::map(std::uint64_t address, std::uint64_t size, std::uint64_t offse
         if (offset > file_size || size > file_size - offset) {
             return ERANGE;
         }
-        // x86 cannot map write-only; dma_read() looks at the flag, not at the page tables.
+        // x86 cannot map write-only; dma_read() checks the flag instead of the page tables.
         const int prot = PROT_READ | (region.writable ? PROT_WRITE : 0);
         void* at = ::mmap(nullptr, size, prot, MAP_SHARED | MAP_NORESERVE, fd.get(),
                           static_cast<off_t>(offset));

@@ -14,7 +14,7 @@ namespace dingo::vfio_user {
 MsixVectors::MsixVectors(unsigned count) : vectors_(count) {}
 
 void MsixVectors::signal(Vector& v) {
-    // EAGAIN means that the counter of the eventfd is full: it is signalled already.
+    // EAGAIN: the eventfd's counter is full, so it is signalled already.
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = ::write(v.event.get(), &one, sizeof one);
     ++sent_;
@@ -82,14 +82,14 @@ int MsixVectors::set(const IrqSet& request, std::span<const std::byte> bools,
     }
     const std::span<Vector> range(vectors_.data() + request.start, request.count);
     if (data == VFIO_IRQ_SET_DATA_EVENTFD) {
-        // All vectors of one message get a descriptor, or all lose theirs.
+        // Either all vectors of a message get a descriptor, or all lose theirs.
         if (action != VFIO_IRQ_SET_ACTION_TRIGGER || (!fds.empty() && fds.size() != range.size())) {
             return EINVAL;
         }
         for (std::size_t i = 0; i < range.size(); ++i) {
             range[i].event = fds.empty() ? UniqueFd() : std::move(fds[i]);
             if (range[i].event) {
-                // A client could send a pipe that is never read: do not block on it.
+                // The descriptor could be a pipe that is never read: do not block on it.
                 const int fd = range[i].event.get();
                 ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
             }

@@ -11,27 +11,28 @@
 
 namespace dingo::vfio_user {
 
-/// The MSI-X vectors: one eventfd each, given by DEVICE_SET_IRQS.
+/// The MSI-X vectors: one eventfd each, set by DEVICE_SET_IRQS.
 ///
-/// The client keeps the MSI-X table (QEMU emulates it); it masks a vector by SET_IRQS, by taking
-/// the eventfd away, or itself. A message for a vector that is masked or has no eventfd sets its
-/// bit in the PBA and is sent when the vector is unmasked or gets one.
+/// The client owns the MSI-X table (QEMU emulates it). It masks a vector by SET_IRQS, by removing
+/// its eventfd, or by itself. A message for a vector that is masked or has no eventfd sets the
+/// vector's bit in the PBA and is sent when the vector is unmasked or gets an eventfd.
 class MsixVectors {
   public:
     explicit MsixVectors(unsigned count);
 
-    /// Sends message `vector`, or makes it pending. Vectors that do not exist are ignored.
+    /// Sends message `vector` or makes it pending. Ignores vectors that do not exist.
     void raise(unsigned vector);
-    /// The next `count` messages of `vector` are lost. Throws std::invalid_argument: no such one.
+    /// Drops the next `count` messages of `vector`. Throws std::invalid_argument if it does not
+    /// exist.
     void lose(unsigned vector, unsigned count);
 
-    /// DEVICE_SET_IRQS for the MSI-X index, checked here. `bools` is the data of DATA_BOOL. Takes
-    /// descriptors out of `fds`. 0 or EINVAL.
+    /// Executes DEVICE_SET_IRQS for the MSI-X index after validating it. `bools` is the data of
+    /// DATA_BOOL. Moves descriptors out of `fds`. Returns 0 or EINVAL.
     int set(const IrqSet& request, std::span<const std::byte> bools, std::span<UniqueFd> fds);
 
-    /// No eventfd, nothing masked or pending.
+    /// Removes all eventfds, masks and pending messages.
     void reset();
-    /// The function was reset: messages that waited are gone; eventfds stay.
+    /// Removes pending messages after a reset of the function; eventfds stay.
     void clear_pending();
 
     [[nodiscard]] unsigned count() const { return static_cast<unsigned>(vectors_.size()); }

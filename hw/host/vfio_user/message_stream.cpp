@@ -13,14 +13,15 @@
 namespace dingo::vfio_user {
 namespace {
 
-/// Replies waiting for a client that does not read; more than a few of the largest is abuse.
+/// Limit on replies queued for a client that does not read; more than a few of the largest is
+/// abuse.
 constexpr std::size_t kMaxBacklog = 8 * std::size_t{kMaxMessage};
 
-/// What errno says of a message that was not sent.
+/// Converts errno of a failed send.
 MessageStream::Sent not_sent() {
     switch (errno) {
         case EAGAIN:
-            return MessageStream::Sent::kTaken;  // it waits here
+            return MessageStream::Sent::kTaken;  // it is queued here
         case EPIPE:
         case ECONNRESET:
         case ENOTCONN:
@@ -36,8 +37,8 @@ MessageStream::MessageStream(UniqueFd socket) : socket_(std::move(socket)) {
     ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-// Reads header and payload separately and never past the end of a message: so the descriptors
-// that arrive with a piece are those of this message and not of the next one.
+// Reads header and payload separately and never beyond the end of a message, so that the
+// descriptors received with a piece belong to this message.
 MessageStream::Read MessageStream::receive(std::byte* to, std::size_t want, std::size_t& have) {
     while (have < want) {
         iovec iov{to + have, want - have};
@@ -66,7 +67,7 @@ MessageStream::Read MessageStream::receive(std::byte* to, std::size_t want, std:
             }
         }
         if ((msg.msg_flags & MSG_CTRUNC) != 0 || current_.fds.size() > kMaxFds) {
-            return Read::kMalformed;  // more descriptors than we announced
+            return Read::kMalformed;  // more descriptors than announced
         }
         if (got == 0) {
             return Read::kClosed;
@@ -94,7 +95,7 @@ MessageStream::Read MessageStream::read(VfioMessage& out) {
         return r;
     }
     header_have_ = 0;
-    std::swap(out, current_);  // keeps both payload buffers' capacity in use
+    std::swap(out, current_);  // reuses the capacity of both payload buffers
     current_.fds.clear();
     return Read::kMessage;
 }
@@ -148,7 +149,7 @@ MessageStream::Sent MessageStream::send(Header header, std::span<const std::byte
     }
     if (backlog_bytes_ + header.size > kMaxBacklog) {
         if (const Sent why = flush(); why != Sent::kTaken) {
-            return why;  // the peer is gone
+            return why;  // the peer has closed the connection
         }
         if (backlog_bytes_ + header.size > kMaxBacklog) {
             return Sent::kFull;

@@ -12,7 +12,7 @@
 
 namespace dingo::vfio_user {
 
-/// One received message. Descriptors that a handler does not move away close with it.
+/// A received message. Descriptors that a handler does not take are closed with it.
 struct VfioMessage {
     Header header{};
     std::vector<std::byte> payload;
@@ -23,34 +23,34 @@ struct VfioMessage {
 class MessageStream {
   public:
     enum class Read {
-        kMessage,     ///< one whole message is in `out`
-        kWouldBlock,  ///< nothing, or only a part of one: call again when readable
-        kClosed,      ///< the peer is gone
-        kMalformed,   ///< the stream cannot be trusted any more: close it
+        kMessage,     ///< `out` is a complete message
+        kWouldBlock,  ///< no complete message yet: call again when readable
+        kClosed,      ///< the peer has closed the connection
+        kMalformed,   ///< the stream is no longer trusted: close it
     };
 
     enum class Sent {
-        kTaken,    ///< by the kernel, or queued here
-        kGone,     ///< the peer has closed its end, or is no more
-        kFull,     ///< the peer does not read answers that it asked for
-        kRefused,  ///< the kernel takes no message, for another reason
+        kTaken,    ///< taken by the kernel or queued here
+        kGone,     ///< the peer has closed its end or exited
+        kFull,     ///< the peer does not read its answers
+        kRefused,  ///< the kernel rejects the message for another reason
     };
 
-    /// Takes the socket and makes it non-blocking.
+    /// Takes ownership of the socket and makes it non-blocking.
     explicit MessageStream(UniqueFd socket);
 
-    /// Reads the rest of the current message.
+    /// Continues to read the current message.
     Read read(VfioMessage& out);
 
-    /// Sends one message made of a header (whose size is filled in) and two pieces; `fd` travels
-    /// with it unless -1 (it is duplicated if it has to wait). What the socket does not take is
-    /// queued. Unless that says kTaken the connection is of no more use.
+    /// Sends one message: a header (whose size is filled in), two pieces, and `fd` unless it is -1
+    /// (duplicated if it must be queued). Queues what the socket does not take. With any result but
+    /// kTaken the connection is unusable.
     Sent send(Header header, std::span<const std::byte> head, std::span<const std::byte> body = {},
               int fd = -1);
 
     /// Sends queued bytes.
     Sent flush();
-    /// True while the socket should be polled for POLLOUT.
+    /// Returns true while the socket should be polled for POLLOUT.
     [[nodiscard]] bool wants_write() const { return !backlog_.empty(); }
 
     [[nodiscard]] int fd() const { return socket_.get(); }
@@ -63,7 +63,7 @@ class MessageStream {
     };
 
     Read receive(std::byte* to, std::size_t want, std::size_t& have);
-    /// Bytes that the kernel took, -1 with errno.
+    /// Returns the number of bytes taken by the kernel, or -1 with errno.
     long transmit(std::span<const std::span<const std::byte>> pieces, int fd);
 
     UniqueFd socket_;

@@ -122,7 +122,7 @@ bool PciConfig::write(std::size_t offset, std::span<const std::byte> in) {
         const auto v = static_cast<std::uint8_t>(in[i]);
         value_[at] = static_cast<std::uint8_t>((value_[at] & ~writable_[at]) | (v & writable_[at]));
         value_[at] = static_cast<std::uint8_t>(value_[at] & ~(v & clear_by_one_[at]));
-        // The bit reads as 0 always, so it is not among the writable ones.
+        // The bit always reads as 0, so it is not among the writable ones.
         reset_wanted |= at == kExpress + PCI_EXP_DEVCTL + 1 && (v & PCI_EXP_DEVCTL_BCR_FLR >> 8);
     }
     return reset_wanted;

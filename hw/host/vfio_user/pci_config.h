@@ -18,18 +18,18 @@ class PciConfig {
 
     explicit PciConfig(const PciIdentity& id);
 
-    /// Back to reset values, but for the base addresses: a client that keeps its own copy of them
+    /// Restores the reset values, except for the base addresses: a client that keeps a copy of them
     /// does not write them again after a function-level reset.
     void reset();
 
     /// Any offset and length inside the 4096 bytes.
     void read(std::size_t offset, std::span<std::byte> out) const;
-    /// Read-only bits keep their value. True: the write asked for a function-level reset.
+    /// Read-only bits keep their value. Returns true if the write requests a function-level reset.
     bool write(std::size_t offset, std::span<const std::byte> in);
 
-    /// The function may read and write host memory and send interrupts.
+    /// Returns true if the function may access host memory and send interrupts.
     [[nodiscard]] bool bus_master() const;
-    /// Bus address of BAR4; 0 where it has none, or while memory decoding is off.
+    /// Bus address of BAR4; 0 if there is none or memory decoding is off.
     [[nodiscard]] std::uint64_t memory_window() const;
 
   private:

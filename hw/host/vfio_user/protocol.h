@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The vfio-user protocol, version 0.0: messages as they are on the socket, in host byte order.
-// Layouts follow the vfio-user specification and, for what it borrows, <linux/vfio.h>.
+// The vfio-user protocol, version 0.0: messages on the socket, in host byte order. Layouts are
+// those of the vfio-user specification and, where it refers to it, of <linux/vfio.h>.
 #pragma once
 
 #include <linux/vfio.h>
@@ -37,7 +36,7 @@ inline constexpr std::uint32_t kFlagError = 0x20;
 struct Header {
     std::uint16_t id;
     std::uint16_t command;
-    std::uint32_t size;  ///< of the whole message, this header included
+    std::uint32_t size;  ///< bytes of the whole message including this header
     std::uint32_t flags;
     std::uint32_t error;  ///< errno of a reply with kFlagError
 };
@@ -127,13 +126,13 @@ struct DmaAccess {
 };
 static_assert(sizeof(DmaAccess) == 16);
 
-/// Largest `count` of a region or DMA access; the protocol's default, and what we announce.
+/// Largest `count` of a region or DMA access: the protocol's default, which we announce.
 inline constexpr std::uint32_t kMaxTransfer = 1024 * 1024;
-/// Descriptors that we take in one message; what we announce.
+/// Maximum number of descriptors per message, which we announce.
 inline constexpr std::size_t kMaxFds = 8;
-/// No valid message is longer: the longest are accesses of kMaxTransfer bytes.
+/// Maximum size of a valid message; accesses of kMaxTransfer bytes are the longest.
 inline constexpr std::uint32_t kMaxMessage = kMaxTransfer + 4096;
-/// Most DMA_MAP windows at a time; the protocol's default.
+/// Maximum number of DMA_MAP windows; the protocol's default.
 inline constexpr std::size_t kMaxDmaMaps = 65535;
 
 }  // namespace dingo::vfio_user

@@ -14,12 +14,13 @@
 namespace dingo::vfio_user {
 namespace {
 
-/// Requests that may wait for the engine; a client that makes more while we wait for it is broken.
+/// Maximum number of requests that wait for the engine; a client that sends more meanwhile is
+/// broken.
 constexpr std::size_t kMaxDeferred = 4096;
 
 }  // namespace
 
-// The payload sizes are those of the fixed parts; handlers check what follows.
+// Payload sizes are those of the fixed parts; the handlers check the rest.
 const Server::CommandEntry Server::kCommands[] = {
     {Command::kVersion, sizeof(Version), &Server::do_version},
     {Command::kDmaMap, sizeof(DmaMap), &Server::do_dma_map},
@@ -69,13 +70,13 @@ void Server::detach(std::string_view why) {
     dma_.unmap_all();
     reset_device();
     irq_->reset();
-    // The machine is switched off: the next one must not find what this one has left.
+    // The machine was switched off: the next one must not find its data.
     if (const auto memory = device_->memory(); !memory.empty()) {
         ::madvise(memory.data(), memory.size(), MADV_REMOVE);
     }
 }
 
-// Inside a DMA call of the engine nothing may be torn down: settle() does it then.
+// Nothing may be torn down while the engine is inside a DMA call; settle() does it afterwards.
 void Server::lose(std::string_view why) {
     if (failed_.empty()) {
         failed_ = why;
@@ -142,7 +143,7 @@ void Server::settle() {
         fail("the client has shrunk a file that it gave us for DMA");
     }
     dma_.release();
-    // A deferred request can call the engine, which can make the next ones wait again.
+    // A deferred request can call the engine, during which further requests are deferred.
     while (failed_.empty() && (reset_wanted_ || !deferred_.empty())) {
         abort_dma_ = false;
         if (reset_wanted_) {
@@ -241,7 +242,7 @@ bool Server::needs_engine(const VfioMessage& message) const {
             (access.region == VFIO_PCI_BAR0_REGION_INDEX && !in_msix_area(access.offset)));
 }
 
-// A register that can be told while the engine waits.
+// Answers a read of a register whose value is available while the engine waits.
 bool Server::answer_nested_read(const VfioMessage& message) {
     RegionAccess access;
     std::memcpy(&access, message.payload.data(), sizeof access);
@@ -263,10 +264,10 @@ bool Server::answer_nested_read(const VfioMessage& message) {
     return true;
 }
 
-// The engine waits for the client (a DMA by message) and the client wants the engine. Writes to
-// BARs are posted, as on PCIe: answered now, done after. A reset, or a read that the engine cannot
-// tell now, cannot wait for the DMA, because the client may be unable to serve that before it has
-// its answer (QEMU holds its lock): so the DMA is given up with a bus error.
+// Called when the engine waits for the client (DMA by message) and the client needs the engine.
+// Writes to BARs are posted, as on PCIe: answered now, executed later. A reset, or a read that the
+// engine cannot answer now, cannot wait for the DMA, as the client may be unable to serve the DMA
+// before it has its answer (QEMU holds its lock). So the DMA is aborted with a bus error.
 void Server::serve_nested(VfioMessage& message) {
     if (deferred_.size() >= kMaxDeferred) {
         fail("too many requests while it owes us a DMA reply");

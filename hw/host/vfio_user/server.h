@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// A vfio-user server for one PCIe function: config space, BARs, DMA windows, MSI-X. It has no
+// thread and no listening socket: the card's loop passes it a connected socket, calls service()
+// when the socket is ready, and settle() after every call into the engine.
 //
-// A vfio-user server for one PCIe function: config space, BARs, DMA windows, MSI-X. It owns no
-// thread and no listening socket: the card's loop gives it a connected socket, calls service()
-// when that is ready, and settle() after every call into the engine.
-//
-// The client may be hostile or vanish. Whatever it sends is checked; a bad request gets an error
-// reply, a stream that cannot be trusted is closed, and a client that is gone resets the device.
+// The client may be hostile or disappear. All input is validated: an invalid request gets an error
+// reply, a stream that cannot be trusted is closed, and a client that disconnects resets the
+// device.
 #pragma once
 
 #include <chrono>
@@ -35,13 +35,14 @@ struct ServerStats {
     std::uint64_t connections = 0;
     std::uint64_t requests = 0;
     std::uint64_t request_errors = 0;     ///< answered with an error
-    std::uint64_t protocol_errors = 0;    ///< connection closed because of what came
-    std::uint64_t resets = 0;             ///< FLR, DEVICE_RESET or a vanished client
-    std::uint64_t dma_errors = 0;         ///< bus errors given to the engine
+    std::uint64_t protocol_errors = 0;    ///< connections closed because of a malformed message
+    std::uint64_t resets = 0;             ///< FLR, DEVICE_RESET or a client that disconnected
+    std::uint64_t dma_errors = 0;         ///< bus errors reported to the engine
     std::uint64_t dma_messages = 0;       ///< DMA_READ and DMA_WRITE sent to the client
-    std::uint64_t dma_aborted = 0;        ///< of them given up, as the client waited for us
-    std::uint64_t dma_message_bytes = 0;  ///< bytes of those that were answered
-    std::uint64_t card_memory_bytes = 0;  ///< of the engine's DMA that was for its own BAR4
+    std::uint64_t dma_aborted = 0;        ///< DMA messages given up because the client waited for
+                                          ///< us
+    std::uint64_t dma_message_bytes = 0;  ///< bytes of the answered DMA messages
+    std::uint64_t card_memory_bytes = 0;  ///< bytes of the engine's DMA to its own BAR4
     std::uint64_t dma_faults = 0;         ///< pages missing from files that the client has shrunk
 };
 
@@ -62,34 +63,36 @@ void for_each_counter(const ServerStats& s, Fn&& fn) {
 
 class Server final : public HostPort {
   public:
-    /// A client that leaves a DMA message unanswered for dma_timeout is closed: the engine waits.
+    /// A client that does not answer a DMA message within dma_timeout is disconnected, as the
+    /// engine waits meanwhile.
     explicit Server(std::chrono::milliseconds dma_timeout = std::chrono::seconds(5));
     ~Server() override;
 
-    /// Before the first attach(). The engine needs a HostPort to be made and the identity comes
-    /// from the engine, so this cannot be in the constructor. `device` outlives the server's use.
+    /// Call it before the first attach(). Not part of the constructor, as the engine's constructor
+    /// needs a HostPort and the identity comes from the engine. `device` must outlive all use of
+    /// the server.
     void bind(PciFunction& device, const PciIdentity& identity);
 
-    /// Serves this connected socket from now on; only when not connected().
+    /// Starts to serve a connected socket; requires !connected().
     void attach(UniqueFd socket);
     [[nodiscard]] bool connected() const { return stream_ != nullptr; }
-    /// The client's socket, -1 without client.
+    /// The client's socket, -1 without a client.
     [[nodiscard]] int fd() const { return connected() ? stream_->fd() : -1; }
     [[nodiscard]] bool wants_write() const { return connected() && stream_->wants_write(); }
 
-    /// Called before the client's socket is closed: stop watching it.
+    /// Called before the client's socket is closed, to stop watching it.
     std::function<void()> on_closing;
 
-    /// Serves up to `budget` requests that are here, sends what waits. Never blocks (but see
-    /// dma_timeout).
+    /// Serves up to `budget` received requests and sends queued data. Never blocks, except as
+    /// limited by dma_timeout.
     void service(unsigned budget = 64);
-    /// Call after every call into the engine: finishes what had to wait for its return.
+    /// Finishes what had to wait for the engine's return. Call it after every call into the engine.
     void settle();
 
-    /// Closes the connection and resets the device; `why` goes to the log.
+    /// Closes the connection and resets the device; `why` is logged.
     void detach(std::string_view why);
 
-    // HostPort. Without bus-master enable all DMA is a bus error and no message is sent.
+    // HostPort. Unless bus-master is enabled, all DMA is a bus error and no message is sent.
     bool dma_read(std::uint64_t addr, std::span<std::byte> dst) override;
     bool dma_write(std::uint64_t addr, std::span<const std::byte> src) override;
     bool dma_atomic(std::uint64_t addr, const FarMemory::Atomic& request,
@@ -100,7 +103,7 @@ class Server final : public HostPort {
     [[nodiscard]] const ServerStats& stats() const { return stats_; }
     [[nodiscard]] const DmaTable& dma() const { return dma_; }
     [[nodiscard]] std::uint64_t interrupts() const { return irq_->sent(); }
-    /// The next `count` interrupts of `vector` are lost. Throws std::invalid_argument.
+    /// Drops the next `count` interrupts of `vector`. Throws std::invalid_argument.
     void lose_interrupts(unsigned vector, unsigned count) { irq_->lose(vector, count); }
 
   private:
@@ -126,16 +129,16 @@ class Server final : public HostPort {
     int execute(VfioMessage& message, Reply& reply);
     void answer(const VfioMessage& message, int error, const Reply& reply);
     void fail(std::string_view why);
-    /// The same where the client has done nothing wrong, as far as one can tell.
+    /// As fail(), but the client has apparently done nothing wrong.
     void lose(std::string_view why);
-    /// What became of a message; false: the connection has to go, and is told why.
+    /// Handles the result of sending a message. Returns false if the connection must be closed.
     bool was_sent(MessageStream::Sent sent);
     void reset_device();
     [[nodiscard]] bool needs_engine(const VfioMessage& message) const;
     void serve_nested(VfioMessage& message);
     bool answer_nested_read(const VfioMessage& message);
 
-    // server_commands.cpp: one function a command; 0 or an errno
+    // server_commands.cpp: one function per command; they return 0 or an errno
     int do_version(VfioMessage& m, Reply& reply);
     int do_dma_map(VfioMessage& m, Reply& reply);
     int do_dma_unmap(VfioMessage& m, Reply& reply);
@@ -159,10 +162,12 @@ class Server final : public HostPort {
     // server_dma.cpp: DMA by messages
     bool read_by_message(std::uint64_t addr, std::span<std::byte> dst);
     bool write_by_message(std::uint64_t addr, std::span<const std::byte> src);
-    /// Sends a DMA request and serves the client until its reply is in nested_; false: no reply.
+    /// Sends a DMA request and serves the client until the reply is in nested_. Returns false if
+    /// there is none.
     bool call_client(Command command, const DmaAccess& access, std::span<const std::byte> data);
     bool dma_error();
-    /// Where the BAR4 of this card has the address; empty: it is no address of it.
+    /// Returns the memory of this card's own BAR4 at the address; empty if the address is outside
+    /// it.
     [[nodiscard]] std::span<std::byte> card_memory(std::uint64_t addr) const;
 
     const std::chrono::milliseconds dma_timeout_;
@@ -170,7 +175,7 @@ class Server final : public HostPort {
     PciIdentity identity_;
     std::optional<PciConfig> pci_;
     std::optional<MsixVectors> irq_;
-    std::vector<std::byte> msix_table_;  ///< only storage: the client keeps the real one
+    std::vector<std::byte> msix_table_;  ///< storage only: the client has the real table
     DmaTable dma_;
     ServerStats stats_;
 
@@ -180,12 +185,13 @@ class Server final : public HostPort {
     std::uint16_t next_id_ = 0;
     VfioMessage message_;
     VfioMessage nested_;
-    std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests whose caller has given up
+    std::vector<std::uint16_t> abandoned_;  ///< ids of DMA requests that were given up
 
-    bool in_call_ = false;       ///< inside call_client(), thus inside the engine
+    bool in_call_ = false;       ///< inside call_client() and so inside the engine
     bool abort_dma_ = false;     ///< the client waits for the engine: no more DMA by message now
-    bool reset_wanted_ = false;  ///< FLR asked for while the engine was busy
-    std::string failed_;         ///< why the connection has to go, once the engine is out
+    bool reset_wanted_ = false;  ///< FLR requested while the engine was busy
+    std::string failed_;         ///< why the connection must be closed after the engine has
+                                 ///< returned
     std::deque<Deferred> deferred_;  ///< requests that need the engine
 };
 

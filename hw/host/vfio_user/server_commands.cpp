@@ -16,14 +16,14 @@ namespace dingo::vfio_user {
 namespace {
 
 constexpr std::size_t kMaxVersionText = 4096;
-/// INTx, MSI, MSI-X. No error and no unplug request interrupt: QEMU asks for these all the same
-/// and warns when they are there without vectors.
+/// INTx, MSI, MSI-X. There are no error and unplug request interrupts: QEMU queries these indexes
+/// anyway and warns if they exist without vectors.
 constexpr std::uint32_t kNumIrqs = VFIO_PCI_MSIX_IRQ_INDEX + 1;
 
 template <typename T>
 T fixed_part(const VfioMessage& m) {
     T value;
-    std::memcpy(&value, m.payload.data(), sizeof value);  // the dispatcher checked the size
+    std::memcpy(&value, m.payload.data(), sizeof value);  // the dispatcher has checked the size
     return value;
 }
 
@@ -33,7 +33,7 @@ void append(std::vector<std::byte>& to, const T& value) {
     to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-/// Largest naturally aligned access of at most 8 bytes at `offset` that is not longer than `left`.
+/// Returns the largest naturally aligned access at `offset`, at most 8 and `left` bytes.
 unsigned access_size(std::uint64_t offset, std::size_t left) {
     const auto aligned = offset == 0 ? 8u : 1u << std::min(std::countr_zero(offset), 3);
     return static_cast<unsigned>(std::min<std::size_t>(aligned, std::bit_floor(left)));
@@ -75,7 +75,7 @@ int Server::do_version(VfioMessage& m, Reply& reply) {
     }
     negotiated_ = true;
     append(reply.bytes, Version{0, 0});
-    // Short: QEMU has room for a reply as long as its own request.
+    // Short, as QEMU has room only for a reply of its own request's length.
     const std::string caps = R"({"capabilities":{"max_msg_fds":)" + std::to_string(kMaxFds) +
                              R"(,"max_data_xfer_size":)" + std::to_string(kMaxTransfer) + "}}";
     const auto bytes = std::as_bytes(std::span(caps.c_str(), caps.size() + 1));
@@ -98,7 +98,7 @@ int Server::do_dma_unmap(VfioMessage& m, Reply& reply) {
         return EINVAL;
     }
     if (in_call_) {
-        dma_.hold();  // the engine may have a pointer into the window
+        dma_.hold();  // the engine may hold a pointer into the window
     }
     if ((unmap.flags & kDmaUnmapAll) != 0) {
         if (unmap.address != 0 || unmap.size != 0) {
@@ -176,7 +176,7 @@ int Server::do_set_irqs(VfioMessage& m, Reply&) {
         return EINVAL;
     }
     if (set.index != VFIO_PCI_MSIX_IRQ_INDEX) {
-        // The other kinds have no interrupts; switching none of them off is allowed.
+        // The other kinds have no interrupts; disabling them is allowed.
         return set.count == 0 && m.fds.empty() ? 0 : EINVAL;
     }
     return irq_->set(set, std::span<const std::byte>(m.payload).subspan(sizeof set), m.fds);
@@ -209,7 +209,7 @@ int Server::do_region_write(VfioMessage& m, Reply& reply) {
     return 0;
 }
 
-// We do not announce write_multiple, but a client may have it from another server's description.
+// write_multiple is not announced, but a client may use it as other servers support it.
 int Server::do_region_write_multi(VfioMessage& m, Reply& reply) {
     const auto count = fixed_part<std::uint64_t>(m);
     const auto rest = std::span<const std::byte>(m.payload).subspan(sizeof count);
@@ -312,7 +312,7 @@ std::span<std::byte> Server::memory_at(const RegionAccess& access, bool write) {
     return device_->memory().subspan(access.offset, access.count);
 }
 
-// Table and PBA start 8-byte aligned and are multiples of 8 long: a piece is in one of them.
+// Table and PBA are aligned to 8 bytes and multiples of 8 long, so an access lies in one of them.
 void Server::read_msix(std::uint64_t offset, std::span<std::byte> out) const {
     const std::uint64_t in_table = offset - identity_.msix_table_offset;
     if (in_table < msix_table_.size()) {

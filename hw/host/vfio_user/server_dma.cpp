@@ -11,13 +11,14 @@
 namespace dingo::vfio_user {
 namespace {
 
-/// DMA requests given up whose replies may still come.
+/// Maximum number of abandoned DMA requests whose replies may still arrive.
 constexpr std::size_t kMaxAbandoned = 256;
 constexpr std::uint64_t kClientPage = 4096;
 
-/// Bytes of a message for `length` bytes at addr: to the end of a window that is reached by
-/// messages, and in no window to the end of the page, as another may begin there. The client knows
-/// what is where: of a peer's BAR that is not plain memory it makes no window.
+/// Returns the bytes of the next message for `length` bytes at `addr`: up to the end of a window
+/// that is accessed by messages; outside of windows up to the end of the page, as another window
+/// may begin there. Only the client knows what is there: it makes no window for a peer's BAR that
+/// is not plain memory.
 std::size_t message_piece(const DmaRegion* region, std::uint64_t addr, std::size_t length) {
     const std::uint64_t left =
         region != nullptr ? region->left(addr) : kClientPage - addr % kClientPage;
@@ -120,7 +121,7 @@ std::byte* Server::dma_pointer(std::uint64_t addr, std::size_t len) {
         const auto own = card_memory(addr);
         return own.size() < len ? nullptr : own.data();
     }
-    // The caller does not say whether it will write: a window for one of both gives no pointer.
+    // The caller may read or write, so a window that allows only one of both gives no pointer.
     if (!region->readable || !region->writable || len > region->left(addr)) {
         return nullptr;
     }
@@ -181,7 +182,7 @@ bool Server::call_client(Command command, const DmaAccess& access,
     while (!answered && !abort_dma_) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
             deadline - std::chrono::steady_clock::now());
-        if (left.count() <= 0) {  // also for a client that sends all but this reply
+        if (left.count() <= 0) {  // also for a client that sends everything but this reply
             fail("no reply to a DMA request");
             break;
         }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A whole card with the fake engine: its loop runs in a thread of its own, the test is QEMU (over
-// a real socket, with the doorbell page mapped) and the peer at the other end of the wire.
+// A complete card with the fake engine: its loop runs in its own thread; the test is QEMU (over a
+// real socket, with the doorbell page mapped) and the peer at the other end of the wire.
 #include "app/card_loop.h"
 
 #include <gtest/gtest.h>
@@ -148,7 +147,7 @@ class Seat {
     std::optional<ServedCard> served_;
 };
 
-/// A loop in a thread of its own.
+/// A loop in its own thread.
 class RunningLoop {
   public:
     explicit RunningLoop(std::initializer_list<Seat*> seats)
@@ -182,7 +181,7 @@ class RunningCard : public Seat {
     RunningLoop loop_;
 };
 
-/// What a driver does with a doorbell page of its own.
+/// Rings as a driver does with its own doorbell page.
 void ring(Client& client, std::span<std::byte> doorbells, std::size_t page, std::uint64_t value) {
     std::byte* const at = doorbells.data() + page * 4096;
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at + 256)).store(value);
@@ -229,7 +228,7 @@ TEST(CardLoop, TheClockThatIsReadFirstAfterASleepIsOfNow) {
     RunningCard card;
     Host host(card);
     for (int i = 0; i < 3; ++i) {
-        std::this_thread::sleep_for(20ms);  // far longer than a card spins
+        std::this_thread::sleep_for(20ms);  // much longer than a card spins
         const auto before =
             std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
         const auto clock =
@@ -248,7 +247,7 @@ TEST(CardLoop, DoorbellInMemoryWakesTheCardWhichDoesDmaAndInterrupts) {
         host.wait_for(1);
         EXPECT_EQ(std::memcmp(host.memory, host.memory + 64, 64), 0) << i;
         if (i % 5 == 0) {
-            std::this_thread::sleep_for(5ms);  // lets it fall asleep
+            std::this_thread::sleep_for(5ms);  // lets the card fall asleep
         }
     }
 }
@@ -395,7 +394,7 @@ TEST(CardLoop, CardThatSleepsBesideABusyOneHearsDoorbellsTimersAndItsSockets) {
     Host host(quiet);
     ring(busy_host.client, busy_host.doorbells, 1, (std::uint64_t{1} << 39) << 8 | 4);
     for (int i = 1; i <= 5; ++i) {
-        std::this_thread::sleep_for(10ms);  // lets it fall asleep
+        std::this_thread::sleep_for(10ms);  // lets the card fall asleep
         std::memset(host.memory, i, 64);
         ring(host.client, host.doorbells, 3,
              static_cast<std::uint64_t>(i) << 48 | std::uint64_t{0x100000} << 8 | 1);
@@ -429,7 +428,7 @@ TEST(CardLoop, CardWithWorkLeftDoesNotSleepHoweverLateItsNextTurnIs) {
     seat.card().write(Bar::kDoorbells, 4096 + 256, std::uint64_t{1000} << 8 | 4, 8);
     unsigned turns = 0;
     while (served.round(now)) {
-        now += kLate;  // the thread was off its processor
+        now += kLate;  // the thread was descheduled
         ASSERT_FALSE(served.sleeps_on(now)) << "after " << turns << " turns";
         ASSERT_LT(++turns, 1000U);
     }
@@ -440,7 +439,7 @@ TEST(CardLoop, CardWithWorkLeftDoesNotSleepHoweverLateItsNextTurnIs) {
     EXPECT_FALSE(served.sleeps_on(now + 2 * kLate)) << "it has not looked at what woke it";
 }
 
-/// Rings as a client that has just seen need_kick at 0: the card is awake and will look.
+/// Rings as a client that has just read need_kick as 0: the card is awake and will scan.
 void ring_quietly(const Seat& seat, std::uint64_t value) {
     std::byte* const at = seat.card().doorbell_memory().data() + 4096;
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at + 256)).store(value);
@@ -457,12 +456,12 @@ TEST(CardLoop, DoorbellThatKeepsACardAwakeIsServedHoweverLateTheNextRoundIs) {
     while (served.round(now)) {
         now += 1000;
     }
-    // The round has found nothing; the doorbell comes before the card asks for kicks.
+    // The round has found nothing; the doorbell arrives before the card asks for kicks.
     ring_quietly(seat, std::uint64_t{1000} << 8 | FakeEngine::kWork);
     ASSERT_FALSE(served.prepare_sleep(now));
     EXPECT_EQ(seat.engine->doorbells.size(), 2U);
     EXPECT_FALSE(served.prepare_sleep(now)) << "the engine has not had its turn";
-    now += kLate;  // the thread was off its processor
+    now += kLate;  // the thread was descheduled
     ASSERT_FALSE(served.sleeps_on(now));
     unsigned rounds = 0;
     while (served.round(now)) {
@@ -490,15 +489,15 @@ TEST(CardLoop, WhateverTheOrderOfRoundsAndRingsACardSleepsWithoutWork) {
     Nanoseconds now = 1'000'000;
     unsigned slept = 0;
     for (unsigned step = 0; step < 20'000; ++step) {
-        now += roll(4) == 0 ? roll(3'000'000) : roll(1000);  // the thread may be off its processor
+        now += roll(4) == 0 ? roll(3'000'000) : roll(1000);  // the thread may be descheduled
         if (roll(3) == 0) {
             ring_some();
         }
-        // As CardLoop does, which asks the card to sleep only when no other one is busy.
+        // As CardLoop, which asks the card to sleep only if no other card is busy.
         bool asleep = served.sleeps_on(now);
         if (!asleep && !served.round(now) && roll(2) == 0) {
             if (roll(2) == 0) {
-                ring_some();  // behind the card's back
+                ring_some();  // between the card's scans
             }
             asleep = served.prepare_sleep(now);
         }
@@ -527,7 +526,7 @@ TEST(CardLoop, WhatTheHostGaveTheEngineAfterItsTurnKeepsTheCardAwake) {
     EXPECT_TRUE(served.prepare_sleep(kNow));
 }
 
-/// A wire that leads nowhere, and says when its card may sleep.
+/// A wire without a peer that reports when its card may sleep.
 class NotedWire final : public Wire {
   public:
     std::span<std::byte> begin_frame(std::size_t len) override {
@@ -544,7 +543,7 @@ class NotedWire final : public Wire {
 
     unsigned queued = 0;
     unsigned left = 0;      ///< frames that were flushed
-    bool restless = false;  ///< says once that the card may not sleep
+    bool restless = false;  ///< prevents sleep once
 
   private:
     std::array<std::byte, 64> room_{};

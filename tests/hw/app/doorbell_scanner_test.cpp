@@ -25,11 +25,11 @@ struct Sink final : DoorbellSink {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> rings;
 };
 
-/// The writer's half of the contract.
+/// The writer's part of the contract.
 struct Writer {
     std::byte* page;
 
-    /// True: kick the card.
+    /// Returns true if the card must be kicked.
     bool ring(std::size_t slot, std::uint64_t value) const {
         std::atomic_ref(*reinterpret_cast<std::uint64_t*>(page + slot * 8))
             .store(value, std::memory_order_relaxed);
@@ -186,7 +186,7 @@ TEST_F(Scanner, ZeroDoesNotRingButLetsTheOldValueRingAgain) {
 TEST_F(Scanner, ScanAllDeliversWhatAnyPageHasBeforeATrappedWrite) {
     activate(0);
     writer(0).ring(20, 9);
-    (void)writer(7).ring(30, 11);  // inactive, and its kick has not come yet
+    (void)writer(7).ring(30, 11);  // inactive, and its kick has not arrived yet
     EXPECT_EQ(scanner.scan_all(sink, now), 2u);
     writer(0).ring(20, 0);
     EXPECT_EQ(scanner.scan_all(sink, now), 0u);
@@ -201,7 +201,7 @@ TEST_F(Scanner, AReceiveIsDeliveredBeforeTheSendThatFollowedIt) {
     };
     activate(0);
     activate(9);
-    // The receive queue's slot is looked at after the send queue's.
+    // The receive queue's slot is read after the send queue's.
     writer(9).ring(400, value(DINGO_DB_RQ, 1));
     writer(0).ring(16, value(DINGO_DB_SQ, 1));
     EXPECT_EQ(scanner.scan(sink, now), 2u);
@@ -212,7 +212,7 @@ TEST_F(Scanner, AReceiveIsDeliveredBeforeTheSendThatFollowedIt) {
 
 TEST_F(Scanner, DirtyControlLinesDoNotRing) {
     activate(0);
-    writer(0).ring(8, 77);  // line 1: the dirty bytes themselves
+    writer(0).ring(8, 77);  // line 1 has the dirty bytes themselves
     EXPECT_EQ(scanner.scan(sink, now), 0u);
     EXPECT_EQ(scanner.scan(sink, now), 0u);
 }
@@ -246,7 +246,7 @@ TEST_F(Scanner, KickThatAnActivePageExplainsSweepsLater) {
     EXPECT_EQ(sink.rings.size(), 1u);
     EXPECT_FALSE(scanner.sweeping());
     EXPECT_EQ(scanner.next_deadline(), now + DoorbellScanner::kSweepDelay);
-    EXPECT_TRUE(writer(900).ring(16, 4));  // kicked at the same time, found by the late sweep
+    EXPECT_TRUE(writer(900).ring(16, 4));  // kicked at the same time, found by the delayed sweep
     now += DoorbellScanner::kSweepDelay;
     sweep();
     EXPECT_EQ(sink.rings.size(), 2u);
@@ -265,11 +265,12 @@ TEST_F(Scanner, IdlePageIsRetiredAndKicksAgain) {
 TEST_F(Scanner, TrappedStoreRingsAtOnceAndOnlyOnce) {
     scanner.store(sink, 4096 + 256, 0x55, 8);
     EXPECT_EQ(sink.rings.size(), 1u);
-    scanner.store(sink, 4096 + 64 + 4, 1, 1);  // as a writer does that does not know it is trapped
+    scanner.store(sink, 4096 + 64 + 4, 1, 1);  // as by a writer that does not know that its store
+                                               // is trapped
     scanner.kicked();
     sweep();
     EXPECT_EQ(sink.rings.size(), 1u);
-    scanner.store(sink, 4096 + 256, 0x55, 4);  // half a doorbell is none
+    scanner.store(sink, 4096 + 256, 0x55, 4);  // half a doorbell is ignored
     EXPECT_EQ(sink.rings.size(), 1u);
 }
 
@@ -292,18 +293,18 @@ TEST_F(Scanner, ResetForgetsEverything) {
     EXPECT_EQ(sink.rings.size(), 1u);
 }
 
-// Writers hammer; the card sleeps whenever it may, and wakes only by a kick. A lost wake-up would
-// leave the last value of a slot undelivered and end in the time-out.
+// Writers ring continuously; the card sleeps whenever it may, and wakes only by a kick. A lost
+// wake-up would leave the last value of a slot undelivered and end in the time-out.
 TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     constexpr std::size_t kWriters = 3;
-    constexpr std::uint64_t kRings = 30'000;  // of each writer, at least
-    constexpr std::uint64_t kSleeps = 100;    // or the race was hardly tried
+    constexpr std::uint64_t kRings = 30'000;  // minimum per writer
+    constexpr std::uint64_t kSleeps = 100;    // fewer would hardly test the race
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(100);
     const auto late = [&] { return std::chrono::steady_clock::now() >= deadline; };
     std::atomic<std::uint64_t> sleeps{0};
-    std::atomic<std::uint64_t> rung[kWriters]{};  // the last value of a writer that has ended
+    std::atomic<std::uint64_t> rung[kWriters]{};  // the last value of a writer that has finished
     std::atomic<int> kicks{0};
-    std::atomic<std::uint64_t> delivered[kWriters];  // the last value the card saw
+    std::atomic<std::uint64_t> delivered[kWriters];  // the last value that the card saw
     struct Last final : DoorbellSink {
         explicit Last(std::atomic<std::uint64_t>* d) : delivered(d) {}
         void on_doorbell(std::uint64_t offset, std::uint64_t value) override {
@@ -324,7 +325,8 @@ TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
                 if (page.ring(16 + w, ++i)) {
                     kicks.fetch_add(1);
                 }
-                // Now and then wait until the card has it: so it sleeps between doorbells too.
+                // Occasionally wait until the card has seen the value, so that it also sleeps
+                // between doorbells.
                 while (i % 64 == 0 && delivered[w].load() != i && !late()) {
                     std::this_thread::yield();
                 }
@@ -361,7 +363,7 @@ TEST_F(Scanner, NoDoorbellIsLostWhileWritersRaceWithSleeping) {
     }
 }
 
-/// As a GPU writes: nothing but the slot.
+/// Stores only the slot, as a GPU does.
 void store(const Writer& writer, std::size_t slot, std::uint64_t value) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(writer.page + slot * 8))
         .store(value, std::memory_order_release);
@@ -371,7 +373,7 @@ TEST_F(Scanner, AWatchedSlotNeedsNeitherMarkNorKick) {
     scanner.watch(7, 20, true, now);
     EXPECT_EQ(scanner.watched(), 1u);
     store(writer(7), 20, 0x105);
-    store(writer(7), 21, 0x106);  // not watched: nobody looks
+    store(writer(7), 21, 0x106);  // not watched: not read
     EXPECT_EQ(scanner.scan(sink, now), 1u);
     EXPECT_EQ(sink.rings.at(0), std::pair(std::uint64_t{7 * 4096 + 160}, std::uint64_t{0x105}));
     EXPECT_EQ(scanner.scan(sink, now), 0u) << "once";
@@ -402,7 +404,7 @@ TEST_F(Scanner, TheCardNeverWritesAWatchedSlotOfACq) {
     EXPECT_EQ(sink.rings.at(0).second, kCq);
     EXPECT_EQ(writer(3).value(24), kCq) << "no TAKEN";
     constexpr std::uint64_t kOther = kCq + (std::uint64_t{1} << 32);
-    writer(3).ring(25, kOther);  // a neighbour marks the line that both are in
+    writer(3).ring(25, kOther);  // a neighbour marks the line that contains both
     scanner.kicked(3, now);
     scanner.scan(sink, now);
     EXPECT_EQ(writer(3).value(24), kCq);

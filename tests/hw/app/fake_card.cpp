@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// dingo-card with the fake engine only: what QEMU sees of a card, before and without the model.
+// dingo-card with the fake engine only: what QEMU sees of a card without the model.
 #include "app/program.h"
 #include "fake_engine.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A minimal engine for a card: enough of the contract's registers to be probed, and each port used
-// once, so that tests see each path through the card.
+// A minimal engine for a card: enough of the contract's registers to be probed, and one use of each
+// port, so that tests see each path through the card.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class FakeEngine final : public Engine {
   public:
     static constexpr std::uint32_t kDoorbellPages = 64;
     static constexpr std::uint32_t kVectors = 8;
-    /// A doorbell does one thing, by its low byte; bits 8..47 are its `argument`, the rest makes it
-    /// differ from the one before.
+    /// A doorbell's low byte selects an action; bits 8..47 are its `argument`, the rest makes it
+    /// differ from the previous value.
     enum Action : std::uint8_t {
         kCopy = 1,   ///< reads 64 bytes at argument, writes them to argument + 64, raises vector 1
         kSend = 2,   ///< sends the 64 bytes at argument as a frame
         kTimer = 3,  ///< raises vector 2 argument nanoseconds from now
         kWork = 4,   ///< argument units of work, then raises vector 3
-        kFail = 5,   ///< its next run() throws
+        kFail = 5,   ///< the next run() throws
     };
 
     FakeEngine(const EngineConfig& config, HostPort& host, WirePort& wire);
@@ -33,7 +33,7 @@ class FakeEngine final : public Engine {
     void reset() override;
     std::uint64_t mmio_read(Bar bar, std::uint64_t offset, unsigned size) override;
     void mmio_write(Bar bar, std::uint64_t offset, std::uint64_t value, unsigned size) override;
-    /// Writes the frame to the address in register 0x108, when that is not 0; raises vector 4.
+    /// Writes the frame to the address in register 0x108 if that is not 0; raises vector 4.
     void receive(std::span<const std::byte> frame) override;
     void set_link(bool up) override { link_ = up; }
     bool run(Nanoseconds now, unsigned budget) override;
@@ -41,9 +41,9 @@ class FakeEngine final : public Engine {
     [[nodiscard]] std::optional<SimulatedClock> simulated_clock() const override { return clock; }
     [[nodiscard]] std::string_view name() const override { return "fake"; }
 
-    /// The one made last, for tests to look into.
+    /// The most recently created engine, for tests to inspect.
     static inline FakeEngine* last = nullptr;
-    /// What every one says of its clock; not to be changed while a card runs.
+    /// The clock reported by all fake engines; must not change while a card runs.
     static inline std::optional<SimulatedClock> clock;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> doorbells;
     std::vector<std::vector<std::byte>> frames;

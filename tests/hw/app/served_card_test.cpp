@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a card's loop watches of a wire: a sleeping card must learn of frames and of room for its
-// own, whatever descriptors the wire has just now and whatever made it open them.
+// What a card's loop watches of a wire: a sleeping card must notice frames, and room for its own
+// frames, whichever descriptors the wire has at the time and whatever made it open them.
 #include "app/served_card.h"
 
 #include <fcntl.h>
@@ -52,7 +51,7 @@ struct NoHost final : HostAttachment {
     std::atomic<bool> fails = false;
 };
 
-/// What was so once may be different when it is asked again.
+/// Waits until the condition holds; it may no longer hold when it is evaluated again.
 template <typename Condition>
 bool wait_for(Condition&& condition) {
     for (int i = 0; i < 30'000; ++i) {
@@ -64,7 +63,7 @@ bool wait_for(Condition&& condition) {
     return false;
 }
 
-/// Sends bytes through a socket that is full at first, and counts what happens to it.
+/// Sends bytes through a socket that is full at first, and counts calls.
 struct SocketWire final : Wire {
     SocketWire() {
         std::array<int, 2> ends{};
@@ -100,7 +99,7 @@ struct SocketWire final : Wire {
         while (::send(near.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
         }
     }
-    /// True once its card has had rounds and has no more.
+    /// Returns true when the card had rounds and has no more.
     bool rests() const {
         return wait_for([this] {
             const int before = flushes;
@@ -108,8 +107,8 @@ struct SocketWire final : Wire {
             return before != 0 && flushes == before;
         });
     }
-    /// An eventfd to receive from, which lives as long as the wire: the card's thread may read it
-    /// until it ends.
+    /// Adds an eventfd to receive from; it lives as long as the wire, as the card's thread may read
+    /// it until its end.
     int add_descriptor() {
         descriptors_.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         return descriptors_.back().get();
@@ -230,7 +229,7 @@ class VisitedCard : public testing::Test {
     SocketWire wire;
     NoHost host;
     std::optional<Card> card;
-    std::string what;  ///< ended the thread
+    std::string what;  ///< the exception's text that ended the thread
     std::atomic<bool> ended = false;
 
   private:
@@ -251,7 +250,7 @@ TEST_F(VisitedCard, HearsOfFramesOnADescriptorThatAVisitorMadeTheWireOpen) {
     ASSERT_TRUE(rests());
     {
         const Gate::Hold hold(*gate);
-        wire.receives = second;  // as the first multicast group of a roce wire does
+        wire.receives = second;  // like the first multicast group of a roce wire
     }
     ASSERT_TRUE(rests());
     ::eventfd_write(second, 1);
@@ -287,7 +286,7 @@ TEST_F(VisitedCard, DataThreadEndsWithTheTextOfWhatFailedInAVisitorsHands) {
     card->ring(0, FakeEngine::kFail);
     ASSERT_TRUE(wait_for([&] { return ended.load(); }));
     EXPECT_EQ(what, "the engine has failed");
-    const Gate::Hold hold(*gate);  // visitors come and go
+    const Gate::Hold hold(*gate);  // visitors can still enter and leave
 }
 
 struct Counting final : Pollable {
@@ -295,7 +294,7 @@ struct Counting final : Pollable {
     int told = 0;
 };
 
-// A wire that gives up a peer closes its socket, and the next client's gets the number.
+// A wire that gives up a peer closes its socket, and the next client's socket gets the number.
 TEST(ServedCard, ForgetsASenderThatMayBeClosedBeforeItsNumberIsAnothers) {
     register_fake_engine();
     const UniqueFd receives(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));

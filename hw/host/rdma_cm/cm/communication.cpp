@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What the owner of a communication asks for.
+// Requests of a communication's owner.
 #include "host/rdma_cm/cm/communication.h"
 
 #include <algorithm>
@@ -246,7 +245,7 @@ void Communication::send_rej(Reason reason, std::span<const std::uint8_t> privat
     rej.reason = static_cast<std::uint16_t>(reason);
     switch (state_) {
         case State::kReqReceived:
-            rej.answered = Answered::kReq;  // the peer has not learnt our id yet
+            rej.answered = Answered::kReq;  // the peer does not know our id yet
             break;
         case State::kRepReceived:
             rej.local_id = local_id_;
@@ -257,7 +256,7 @@ void Communication::send_rej(Reason reason, std::span<const std::uint8_t> privat
             rej.answered = Answered::kOther;
     }
     if (reason == Reason::kTimeout) {
-        // The CA's GUID lets the peer find a communication whose id it has not learnt.
+        // The CA's GUID lets the peer find a communication whose remote id it does not know.
         const std::uint64_t guid = manager_.port_.ca_guid();
         for (unsigned i = 0; i < 8; ++i) {
             rej.info[i] = static_cast<std::uint8_t>(guid >> (8 * (7 - i)));

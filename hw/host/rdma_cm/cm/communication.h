@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One communication: REQ to DREP of a connection, or a SIDR exchange. The states are those of IBTA
-// 12.9; the ways of Linux's ib_cm where the specification leaves one open.
+// One communication: a connection from REQ to DREP, or a SIDR exchange. The states are those of
+// IBTA 12.9; where the specification leaves a choice, it follows Linux's ib_cm.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class State : std::uint8_t {
     kSidrReplied,
 };
 
-/// What both ends tell each other. Received resources (depths) are converted to this side's view.
+/// Parameters exchanged by both ends. Received depths are converted to this side's view.
 struct Parameters {
     std::uint32_t qpn = 0;
     std::uint32_t qkey = 0;
@@ -47,10 +47,10 @@ struct Parameters {
 
 struct Event {
     enum class Kind : std::uint8_t {
-        kReply,        ///< REP came: ready() answers it
-        kEstablished,  ///< RTU came, or the QP said so
+        kReply,        ///< REP received, to be answered by ready()
+        kEstablished,  ///< RTU received, or the QP has received data
         kRejected,     ///< status: enum Reason
-        kUnreachable,  ///< no answer; status: -ETIMEDOUT, or of a SIDR_REP enum SidrStatus
+        kUnreachable,  ///< no answer: status is -ETIMEDOUT, or enum SidrStatus of a SIDR_REP
         kDisconnected,
         kTimewaitExit,
         kSidrReply,
@@ -60,7 +60,7 @@ struct Event {
     Parameters parameters;
 };
 
-/// Receives the events of a communication. Must not destroy it in a call.
+/// Receives the events of a communication. Must not destroy it during a call.
 class Owner {
   public:
     virtual ~Owner() = default;
@@ -84,17 +84,17 @@ class Communication {
         std::uint32_t starting_psn = 0;
         Transport transport = Transport::kRc;
     };
-    // Calls of its owner. False: not in this state.
+    // Called by the owner. They return false if the state does not allow the call.
     bool connect(const Target& target, const Parameters& parameters);            ///< REQ
     bool ask(const Target& target, std::span<const std::uint8_t> private_data);  ///< SIDR_REQ
     bool accept(std::uint32_t starting_psn, const Parameters& parameters);       ///< REP
     bool ready(std::span<const std::uint8_t> private_data);                      ///< RTU
     bool answer(SidrStatus status, const Parameters& parameters);                ///< SIDR_REP
     bool reject(Reason reason, std::span<const std::uint8_t> private_data);
-    bool disconnect();  ///< DREQ, or DREP where the peer was first
-    bool establish();   ///< the QP has received: what a lost RTU would have said
+    bool disconnect();  ///< sends DREQ, or DREP if the peer has sent DREQ
+    bool establish();   ///< the QP has received data, which replaces a lost RTU
 
-    // What the QP needs to be connected.
+    // Values needed to connect the QP.
     [[nodiscard]] std::uint32_t remote_qpn() const { return remote_qpn_; }
     [[nodiscard]] std::uint32_t rq_psn() const { return rq_psn_; }
     [[nodiscard]] std::uint32_t sq_psn() const { return sq_psn_; }
@@ -120,7 +120,7 @@ class Communication {
     State state_ = State::kIdle;
     std::uint32_t local_id_;
     std::uint32_t remote_id_ = 0;
-    Gid remote_source_{};  ///< of the datagram that said what follows
+    Gid remote_source_{};  ///< source of the datagram from which the following values are
     std::uint64_t remote_guid_ = 0;
     std::uint64_t transaction_ = 0;
     std::uint64_t service_id_ = 0;
@@ -136,13 +136,13 @@ class Communication {
     std::uint8_t rnr_retry_count_ = 0;
     std::uint8_t ack_timeout_ = 0;
     std::uint64_t timeout_ms_ = 0;  ///< how long to wait for an answer
-    std::uint8_t max_retries_ = 0;  ///< of a datagram that wants an answer
+    std::uint8_t max_retries_ = 0;  ///< of a datagram that needs an answer
     std::uint8_t retries_left_ = 0;
     bool in_remote_ids_ = false;  ///< in the manager's tables
     bool in_remote_qpns_ = false;
     bool in_requests_ = false;
     Nanoseconds deadline_ = kNever;
-    Mad mad_{};  ///< the last one that wants an answer, or answers a SIDR_REQ
+    Mad mad_{};  ///< last datagram that needs an answer, or the answer to a SIDR_REQ
 };
 
 }  // namespace dingo::cm

@@ -9,9 +9,9 @@ namespace {
 constexpr std::uint8_t kVersion = 0;
 constexpr std::size_t kSourceAt = 4;
 constexpr std::size_t kDestinationAt = 20;
-constexpr std::size_t kIpv4At = 12;  // of an address: 12 bytes 0 come first
+constexpr std::size_t kIpv4At = 12;  // in an address: the first 12 bytes are 0
 
-/// An address of the header is a GID but for the ff ff of an IPv4 one.
+/// Addresses in the header are GIDs, but without the ff ff of an IPv4 one.
 void put(std::uint8_t* to, const Gid& gid, bool ipv4) {
     const std::size_t skip = ipv4 ? kIpv4At : 0;
     std::copy(gid.begin() + static_cast<std::ptrdiff_t>(skip), gid.end(), to + skip);

@@ -42,7 +42,8 @@ void put_bits(std::byte* base, std::size_t bit, std::size_t width, std::uint64_t
     }
 }
 
-/// Takes a message from a datagram: a field is named by its byte, bit in it, and width in bits.
+/// Reads a message from a datagram. A field is given by its byte, the bit in it, and its width in
+/// bits.
 struct Reader {
     const std::byte* body;
     template <typename T>
@@ -56,7 +57,7 @@ struct Reader {
     }
 };
 
-/// Puts a message into a datagram.
+/// Writes a message to a datagram.
 struct Writer {
     std::byte* body;
     template <typename T>
@@ -104,7 +105,7 @@ void fields(const Io& io, M& m) {
     io(94, 0, 4, m.sl);
     io(94, 4, 1, m.subnet_local);
     io(95, 0, 5, m.ack_timeout);
-    // 96 to 139: the alternate path, of which RoCE has none
+    // 96 to 139: the alternate path, unused in RoCE
     io(140, m.private_data);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Datagrams of the communication management class: IBTA 12.6, layouts in one place for both
-// directions. Numbers are in host order here; GIDs, GUIDs' and service ids' first byte on the wire
-// is the most significant one.
+// Datagrams of the communication management class (IBTA 12.6), with one layout for both directions.
+// Numbers are in host byte order; the first byte of GIDs, GUIDs and service ids on the wire is the
+// most significant one.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ enum class Attribute : std::uint16_t {
     kApr = 0x001A,
 };
 
-/// Table 107: why a REJ.
+/// Table 107: reasons for a REJ.
 enum class Reason : std::uint16_t {
     kNoQp = 1,
     kNoResources = 3,
@@ -49,7 +49,7 @@ enum class Reason : std::uint16_t {
     kVendorOption = 35,
 };
 
-/// Which message a REJ or MRA answers.
+/// Message that a REJ or MRA answers.
 enum class Answered : std::uint8_t { kReq = 0, kRep = 1, kOther = 2 };
 
 enum class Transport : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kExtended = 3 };
@@ -65,7 +65,7 @@ struct Req {
     std::uint8_t remote_response_timeout = 0;  ///< 4.096 us * 2^n
     Transport transport = Transport::kRc;
     bool flow_control = false;
-    std::uint32_t starting_psn = 0;  ///< at which the receiver begins to send
+    std::uint32_t starting_psn = 0;  ///< first PSN that the receiver of the REQ sends
     std::uint8_t local_response_timeout = 0;
     std::uint8_t retry_count = 0;
     std::uint16_t pkey = 0xffff;
@@ -75,7 +75,7 @@ struct Req {
     std::uint8_t max_cm_retries = 0;
     bool srq = false;
     std::uint8_t extended_transport = 0;
-    std::uint16_t local_lid = 0xffff;  ///< permissive: RoCE has none
+    std::uint16_t local_lid = 0xffff;  ///< permissive LID, as RoCE has none
     std::uint16_t remote_lid = 0xffff;
     Gid local_gid{};
     Gid remote_gid{};
@@ -101,8 +101,8 @@ struct Rej {
     std::uint32_t local_id = 0;
     std::uint32_t remote_id = 0;
     Answered answered = Answered::kReq;
-    std::uint8_t info_length = 0;  ///< bytes of info that mean something
-    std::uint16_t reason = 0;      ///< enum Reason, and others
+    std::uint8_t info_length = 0;  ///< valid bytes of info
+    std::uint16_t reason = 0;      ///< enum Reason or another value
     std::array<std::uint8_t, 72> info{};
     std::array<std::uint8_t, 148> private_data{};
 };
@@ -162,7 +162,7 @@ enum class SidrStatus : std::uint8_t {
 
 struct SidrRep {
     std::uint32_t request_id = 0;
-    std::uint8_t status = 0;  ///< enum SidrStatus, and others
+    std::uint8_t status = 0;  ///< enum SidrStatus or another value
     std::uint8_t info_length = 0;
     std::uint32_t qpn = 0;
     std::uint64_t service_id = 0;
@@ -171,16 +171,16 @@ struct SidrRep {
     std::array<std::uint8_t, 136> private_data{};
 };
 
-/// The common header, as far as it differs between datagrams of this class.
+/// The fields of the common header that differ between datagrams of this class.
 struct Header {
     Attribute attribute = Attribute::kReq;
     std::uint64_t transaction = 0;
 };
 
-/// Nothing: no datagram of this class, version and method.
+/// Returns nullopt if the datagram has another class, version or method.
 std::optional<Header> decode_header(std::span<const std::byte, kMadBytes> mad);
 
-/// Reserved bits are sent as 0 and ignored.
+/// Reserved bits are sent as 0 and ignored on receipt.
 Mad encode(const Req& message, std::uint64_t transaction);
 Mad encode(const Mra& message, std::uint64_t transaction);
 Mad encode(const Rej& message, std::uint64_t transaction);
@@ -191,7 +191,7 @@ Mad encode(const Drep& message, std::uint64_t transaction);
 Mad encode(const SidrReq& message, std::uint64_t transaction);
 Mad encode(const SidrRep& message, std::uint64_t transaction);
 
-/// The body of a datagram whose header says that it is one.
+/// Decodes the body of a datagram whose header has the message's attribute.
 template <typename Message>
 Message decode(std::span<const std::byte, kMadBytes> mad);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Tables and timers.
+// The manager's tables and timers.
 #include "host/rdma_cm/cm/manager.h"
 
 #include <cerrno>

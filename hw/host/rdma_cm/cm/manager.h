@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The communication manager of one port: all its communications, their identities to their peers,
-// and their timers. Knows no socket and no clock.
+// The communication manager of one port: all communications, their identification by peers, and
+// their timers. Independent of sockets and clocks.
 #pragma once
 
 #include <array>
@@ -18,23 +17,23 @@
 
 namespace dingo::cm {
 
-/// What the manager needs of the card.
+/// Functions of the card that the manager needs.
 class CmPort {
   public:
     virtual ~CmPort() = default;
-    /// May be lost.
+    /// Sends a datagram, which may be lost.
     virtual void send(const Path& path, const Mad& mad) = 0;
     [[nodiscard]] virtual std::uint64_t ca_guid() const = 0;
     [[nodiscard]] virtual std::uint8_t ack_delay() const = 0;  ///< 4.096 us * 2^n
-    /// Index of one of our addresses, or -1.
+    /// Returns the index of one of our addresses, or -1.
     [[nodiscard]] virtual int gid_index(const Gid& gid) const = 0;
     [[nodiscard]] virtual std::uint8_t mtu() const = 0;  ///< 1..5
     virtual std::uint32_t random() = 0;
-    /// The clock of poll(), read anew.
+    /// Current time on the clock of poll().
     [[nodiscard]] virtual Nanoseconds now() const = 0;
 };
 
-/// A REQ or SIDR_REQ of a peer.
+/// A REQ or SIDR_REQ received from a peer.
 struct Request {
     bool datagram = false;  ///< SIDR
     std::uint64_t service_id = 0;
@@ -43,22 +42,22 @@ struct Request {
     Parameters parameters;
 };
 
-/// The listening identifiers.
+/// The identifiers that listen.
 class Listeners {
   public:
     enum class Answer : std::uint8_t { kTaken, kNobody, kRefused };
     virtual ~Listeners() = default;
-    /// kTaken: `connection` has an owner now.
+    /// Returns kTaken if `connection` now has an owner.
     virtual Answer on_request(Communication& connection, const Request& request) = 0;
 };
 
 struct Stats {
-    std::uint64_t malformed = 0;   ///< datagrams of another class, or with impossible values
-    std::uint64_t unmatched = 0;   ///< of no communication that is here
-    std::uint64_t unexpected = 0;  ///< in a state that does not take them
+    std::uint64_t malformed = 0;   ///< datagrams of another class, or with invalid values
+    std::uint64_t unmatched = 0;   ///< no such communication
+    std::uint64_t unexpected = 0;  ///< the state does not allow the datagram
     std::uint64_t duplicates = 0;
     std::uint64_t retries = 0;
-    std::uint64_t timeouts = 0;     ///< communications given up
+    std::uint64_t timeouts = 0;     ///< communications that have timed out
     std::uint64_t unsupported = 0;  ///< LAP and others
     std::uint64_t refused = 0;      ///< refused requests: no listener, or no room
 };
@@ -71,14 +70,14 @@ class Manager {
     Manager& operator=(const Manager&) = delete;
 
     Communication& create(Owner& owner);
-    /// The owner gives it up: the peer is told what its state requires. It may stay in timewait for
-    /// a while.
+    /// Releases a communication of its owner: tells the peer what its state requires. The
+    /// communication may remain in timewait for a while.
     void destroy(Communication& connection);
 
-    /// A datagram from `source` to our address `destination`.
+    /// Handles a datagram from `source` to our address `destination`.
     void receive(const Gid& source, const Gid& destination, const Mad& mad);
 
-    /// Does all work that is due by `now`.
+    /// Does all work due by `now`.
     void poll(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const {
         return timers_.empty() ? kNever : timers_.begin()->first;
@@ -88,7 +87,7 @@ class Manager {
 
   private:
     friend class Communication;
-    /// The sender's GID is part of the key: a stranger may claim another card's GUID.
+    /// The sender's GID is part of the key, as another card's GUID may be forged.
     using RemoteKey = std::tuple<Gid, std::uint64_t, std::uint32_t>;
     using SidrKey = std::pair<Gid, std::uint32_t>;
     static RemoteKey id_of(const Communication& connection);
@@ -108,7 +107,7 @@ class Manager {
     [[nodiscard]] Communication* find(std::uint32_t local_id, std::uint32_t remote_id) const;
     [[nodiscard]] Communication* find_rejected(const Gid& source, const Rej& rej) const;
 
-    /// A datagram, and the way back.
+    /// A received datagram and the path back to its sender.
     struct Arrival {
         Header header;
         Path back;

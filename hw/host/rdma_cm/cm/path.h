@@ -10,7 +10,7 @@ namespace dingo::cm {
 /// Lifetime of a packet on a RoCE fabric as Linux assumes it: 4.096 us * 2^16.
 inline constexpr std::uint8_t kPacketLifetime = 16;
 
-/// How a connection and its datagrams reach the peer.
+/// The path of a connection and its datagrams to the peer.
 struct Path {
     Gid local{};
     Gid remote{};
@@ -24,12 +24,13 @@ struct Path {
     std::uint8_t packet_life_time = kPacketLifetime;
 };
 
-/// Time in the exponents of the protocol, 4.096 us * 2^n, as Linux rounds it to milliseconds.
+/// Converts a time of the protocol, 4.096 us * 2^exponent, to milliseconds, rounded as Linux does.
 constexpr std::uint64_t milliseconds(unsigned exponent) {
     return std::uint64_t{1} << (exponent > 8 ? exponent - 8 : 0);
 }
 
-/// The Local ACK Timeout of a QP: there and back, and the time in which the other side answers.
+/// The Local ACK Timeout of a QP: the packet lifetime in both directions and the peer's response
+/// time.
 constexpr std::uint8_t ack_timeout(unsigned ack_delay, unsigned packet_life_time) {
     unsigned timeout = packet_life_time + 1;
     if (timeout >= ack_delay) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What datagrams of peers do.
+// Processing of datagrams received from peers.
 #include <cerrno>
 
 #include "host/rdma_cm/cm/manager.h"
@@ -15,7 +15,7 @@ std::span<const std::uint8_t> bytes(const std::array<std::uint8_t, n>& array) {
     return array;
 }
 
-/// As the receiver of the message sees it: it must provide for the sender's depth.
+/// Converts to the receiver's view: its responder resources are the sender's initiator depth.
 Parameters parameters_of(const Req& req) {
     return {.qpn = req.qpn,
             .qkey = req.qkey,
@@ -115,7 +115,7 @@ void Manager::on_duplicate_req(const Arrival& from, Communication& connection, c
         case State::kTimewait:
             refuse(from, req.local_id, 0, Answered::kReq, Reason::kStaleConnection);
             break;
-        default:  // a timer repeats the REP
+        default:  // the timer retransmits the REP
             break;
     }
 }
@@ -313,7 +313,7 @@ void Manager::on_dreq(const Arrival& from, const Dreq& dreq) {
     Communication* const c = find(dreq.remote_id, dreq.local_id);
     if (c == nullptr) {
         ++stats_.unmatched;
-        Drep drep;  // forgotten here: confirm, so that the peer forgets it, too
+        Drep drep;  // unknown here: confirm, so that the peer forgets it as well
         drep.local_id = dreq.remote_id;
         drep.remote_id = dreq.local_id;
         port_.send(from.back, encode(drep, from.header.transaction));

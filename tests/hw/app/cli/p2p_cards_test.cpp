@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// dingo p2p against a tree of files that stands for /sys and /proc, and a kernel that answers
-// writes to it.
+// dingo p2p with a tree of files in place of /sys and /proc, and a simulated kernel that reacts to
+// writes.
 #include "app/cli/p2p_cards.h"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ using ::testing::Not;
 
 constexpr const char* kAddress = "0000:03:00.0";
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr std::size_t kControl = 0x108;  // of the Resizable BAR capability
+constexpr std::size_t kControl = 0x108;  // control register of the Resizable BAR capability
 
 struct TreeOfFiles {
     TreeOfFiles() {
@@ -42,7 +41,7 @@ struct TreeOfFiles {
     fs::path root;
 };
 
-/// A card of 16 GiB at a port of the root complex, whose BAR can have 256 MiB (bit 8) to 16 GiB.
+/// A card of 16 GiB at a root port, whose BAR can have 256 MiB (bit 8) to 16 GiB.
 class FakeKernel : private TreeOfFiles, public KernelFiles {
   public:
     FakeKernel() : KernelFiles(TreeOfFiles::root) {
@@ -101,14 +100,14 @@ class FakeKernel : private TreeOfFiles, public KernelFiles {
         put("p2pmem/size", std::to_string(16 * kGiB));
         put("p2pmem/available", std::to_string(16 * kGiB));
     }
-    /// Bits 13:8: the size that the card remembers.
+    /// Bits 13:8: the size that the card has stored.
     [[nodiscard]] unsigned remembered() const {
         std::ifstream file(of("config"), std::ios::binary);
         file.seekg(kControl + 1);
         return static_cast<unsigned>(file.get()) & 0x3F;
     }
 
-    /// The function answers in the windows of its BARs.
+    /// Returns true if the function responds to accesses to its BARs.
     [[nodiscard]] bool decodes() const {
         std::ifstream file(of("config"), std::ios::binary);
         file.seekg(4);
@@ -153,7 +152,7 @@ TEST_F(DingoP2p, PowerUpThenWarmReboot) {
         << "a driver would have the kernel write the old size";
     EXPECT_EQ(kernel.remembered(), 14u) << "for the BIOS, at the reboot";
     EXPECT_FALSE(kernel.decodes()) << "its window is larger than what is its own";
-    // As long as the system has not rebooted, the new size has no address.
+    // Until the reboot, the new size has no address.
     kernel.bar(0, 16 * kGiB);
     kernel.put("dingo/p2p", "no iomem");
     EXPECT_THAT(p2p_advice(kernel.card()), HasSubstr("reboot warm"));

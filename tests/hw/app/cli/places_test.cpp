@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A run directory that others could have made, or could replace, is refused by name.
+// A run directory that others could have created or could replace is rejected with its name.
 #include "app/cli/places.h"
 
 #include <gmock/gmock.h>

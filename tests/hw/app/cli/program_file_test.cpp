@@ -29,7 +29,7 @@ class ToolProgram : public testing::Test {
         ::chmod(file.c_str(), mode);
         return file;
     }
-    /// A 64-bit program of this machine that asks for `loader`; "": none.
+    /// Returns a 64-bit program of this machine with dynamic linker `loader`; "" for none.
     static std::string elf(const std::string& loader) {
         Elf64_Ehdr self{};
         std::ifstream("/proc/self/exe", std::ios::binary)
@@ -72,7 +72,7 @@ TEST_F(ToolProgram, AStaticOneDoesNotSeeTheCardItself) {
 }
 
 TEST_F(ToolProgram, AStaticOneThatNamesTheDevicesIsRefused) {
-    // the words may lie across the blocks that are read
+    // the text may span the blocks that are read
     for (const std::size_t before : {0UL, 65530UL, 200000UL}) {
         const auto obstacle = obstacle_of(write(
             "static", elf("") + std::string(before, 'x') + "/dev/infiniband/uverbs0" + "more"));

@@ -31,7 +31,7 @@ Json qp(unsigned qpn, double bytes, double retransmits) {
               {"timeouts", 0}}}};
 }
 
-/// A card that has sent so much, at that second.
+/// Returns a card's sample with these bytes and drops at that second.
 Sample card(double bytes, double drops, int second) {
     Sample out;
     out.name = "alice";

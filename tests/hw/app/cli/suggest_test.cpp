@@ -18,7 +18,7 @@ class ToolSuggest : public testing::Test {
         stats->add_flag("--watch");
         stats->add_option("NAME");
     }
-    /// What the user is told; "": the words begin with a command.
+    /// Returns the error text; "" if the words begin with a command.
     std::string told(const std::vector<std::string>& words) {
         try {
             check_command(app_, words);

@@ -10,7 +10,7 @@ unset DINGO_VIEW LD_PRELOAD RDMAV_DRIVERS IBV_DRIVERS
 failed=0
 trap '"$dingo" card stop --all >/dev/null 2>&1; rm -rf "$DINGO_RUN"' EXIT
 
-# expect STATUS TEXT COMMAND...: the command ends so and says so, on stdout or stderr.
+# expect STATUS TEXT COMMAND...: checks the command's exit status and that its output matches TEXT.
 expect() {
     local status=$1 text=$2 out rc=0
     shift 2
@@ -22,7 +22,7 @@ expect() {
         failed=1
     fi
 }
-# field JSON-PATH: prints what python finds in the JSON on stdin.
+# field JSON-PATH: prints the value at a Python subscript path in the JSON on stdin.
 field() { python3 -c "import json,sys; print(json.load(sys.stdin)$1)"; }
 
 echo "-- usage"
@@ -55,7 +55,7 @@ expect 2 "no column 'zork'.*OUT_BYTES, .*PEER, .*acks_rcvd" "$dingo" stats --sor
 expect 2 "no column 'OUT_BYTES'.*OUT_GBIT/S, " "$dingo" --json stats --watch 1 --sort OUT_BYTES
 expect 2 'each with its own' "$dingo" pair a b --ip 10.0.0.1/24 -- true
 for shell in bash zsh fish; do expect 0 'dingo card list' "$dingo" completion $shell; done
-# completes 'WORDS' EXPECTED...: what bash offers behind these words has all of them.
+# completes 'WORDS' EXPECTED...: checks that bash offers every EXPECTED word after WORDS.
 completes() {
     local offered word
     offered=" $(PATH=$(dirname "$dingo"):$PATH bash --norc -c 'eval "$(dingo completion bash)"
@@ -137,7 +137,7 @@ expect 0 '^e +running' "$dingo" card list
 expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
 expect 0 'card e stopped' "$dingo" card stop e
 expect 0 'card d stopped' "$dingo" card stop d
-for _ in $(seq 100); do [ -e "/proc/$one" ] || break; sleep 0.02; done # until its parent has seen it
+for _ in $(seq 100); do [ -e "/proc/$one" ] || break; sleep 0.02; done # until its parent has reaped it
 [ ! -e "/proc/$one" ] || { echo "FAIL the process did not end with its last card"; failed=1; }
 
 echo "-- a killed card is seen, and replaced"
@@ -171,7 +171,7 @@ mkdir -m 700 "$DINGO_RUN/c" && mkfifo "$DINGO_RUN/c/card.json" "$DINGO_RUN/c/log
 expect 0 '^c +dead' timeout 5 "$dingo" card list
 expect 0 'card c runs' timeout 10 "$dingo" card start c --own-process
 expect 0 'card c stopped' "$dingo" card stop c
-mkdir -m 700 "$DINGO_RUN/c" && touch "$DINGO_RUN/c/log" # of a start that was killed
+mkdir -m 700 "$DINGO_RUN/c" && touch "$DINGO_RUN/c/log" # left by a start that was killed
 expect 0 'dead already; its directory is removed' "$dingo" card stop c
 
 echo "-- a run directory that is named from here"
@@ -231,7 +231,7 @@ fi
 
 echo "-- a system call that a filter denies is named"
 cat >"$DINGO_RUN/denied.py" <<'EOF'
-# denied.py NUMBER COMMAND...: the command runs with EPERM for that system call.
+# denied.py NUMBER COMMAND...: runs the command with system call NUMBER failing with EPERM.
 import ctypes, os, struct, sys
 number = int(sys.argv[1])
 rules = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000)]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The view of several cards stays in its place while programs read it.
+// The view of several cards stays in place while programs read it.
 #include "app/cli/view.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class View : public ::testing::Test {
         fs::remove_all(run_);
     }
 
-    /// What a card process leaves in its directory, as uverbs<number>.
+    /// Creates what a card process has in its directory, as uverbs<number>.
     CardEntry card(const std::string& name, int number) {
         CardEntry out{name, run_ / name, Json::object(), 0};
         fs::remove_all(out.dir);

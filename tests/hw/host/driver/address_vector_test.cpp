@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Address vectors: what is refused, and which UDP source port a flow gets.
+// Address vectors: rejected ones, and the UDP source port of a flow.
 #include "host/driver/address_vector.h"
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace {
 class AddressVectors : public ::testing::Test {
   protected:
     static Gid gid(const char* text) { return packet::parse_gid(text).value().bytes; }
-    /// To the card's own address, which needs no neighbour.
+    /// An address of the card itself, which needs no neighbour.
     static AhAttr to(const char* text = "10.77.0.1") {
         AhAttr attr;
         attr.dgid = gid(text);
@@ -57,7 +57,7 @@ TEST_F(AddressVectors, EachFieldHasItsLimit) {
     }
 }
 
-// Equal-cost paths of a network tell flows apart by this port.
+// A network with equal-cost paths distinguishes flows by this port.
 TEST_F(AddressVectors, TheSourcePortIsTheFlowLabelsElseTheConnectionsElseThePeers) {
     const auto port = [&](std::uint32_t label, std::uint32_t local, std::uint32_t remote) {
         AhAttr attr = to();

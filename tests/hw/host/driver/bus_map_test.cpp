@@ -47,7 +47,7 @@ TEST(BusMap, BoundsOfAWindow) {
     EXPECT_EQ(map.size(), 0U);
 }
 
-// Atomics on a word that a program and another card change at the same time.
+// Atomics on a word that a program and another card change concurrently.
 TEST(BusMap, AtomicsLoseNoneOfOthersChanges) {
     constexpr std::uint64_t kRounds = 100'000;
     BusMap map;
@@ -115,7 +115,7 @@ TEST(BusMap, ClientHasOneMoverAndAUserOneRoom) {
     EXPECT_NE(mover_of(map, of(nullptr))->room(), mover_of(map, of(nullptr))->room());
 }
 
-// As an engine reaches it that does not know far memory.
+// As accessed by an engine without support for far memory.
 TEST(BusMap, PlaceIsReadAndWrittenByTheCaller) {
     class Bytes final : public FarPlace {
       public:
@@ -147,9 +147,9 @@ TEST(BusMap, PlaceIsReadAndWrittenByTheCaller) {
     map.remove(at);
 }
 
-// There may be room for another window behind the last one: memory that nobody has set yet.
+// There may be uninitialized memory for another window after the last one.
 TEST(BusMap, BehindTheLastWindowIsNone) {
-    ::mallopt(M_PERTURB, ~0xff);  // what is allocated has all bits set
+    ::mallopt(M_PERTURB, ~0xff);  // allocated memory has all bits set
     BusMap map;
     ::mallopt(M_PERTURB, 0);
     std::array<std::byte, 16> memory{}, data{};
@@ -249,7 +249,7 @@ TEST(BusMap, PartsAndGaps) {
     EXPECT_EQ(client[399], std::byte{0x11});
 }
 
-// Files, mapped parts, and memory of the client between them.
+// Files, mapped parts, and client memory between them.
 TEST(BusMap, FilesAndGaps) {
     BusMap map;
     std::array<std::byte, 400> client{};
@@ -340,7 +340,7 @@ TEST(ClientMemory, OnlyProcMemIsOne) {
                  ErrnoError);
     EXPECT_THROW(ClientMemory(::getpid(), ForeignFd(::open("/proc/self/maps", O_RDONLY))),
                  ErrnoError);
-    // The name alone says nothing: reading some other file might wait.
+    // The name alone proves nothing: reading another file might block.
     const std::string folder = "/tmp/dingo-mem-" + std::to_string(::getpid());
     ASSERT_EQ(::mkdir(folder.c_str(), 0700), 0);
     const std::string path = folder + "/mem";
@@ -401,7 +401,7 @@ TEST(ClientMemory, AnotherProcess) {
         EXPECT_EQ(data, other);
         ASSERT_TRUE(memory.write(va, std::vector<std::byte>(size, std::byte{0x21})));
     }
-    // A client may say any number; what it handed over is what counts.
+    // The PID is only claimed by the client; the descriptor that it passed counts.
     std::vector<std::byte> theirs(kLarge);
     ClientMemory misnamed(::getpid(), ForeignFd(::open(path.c_str(), O_RDWR)));
     ASSERT_TRUE(misnamed.read(va, theirs));

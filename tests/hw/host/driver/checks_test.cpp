@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What the driver refuses without asking the card, and what the card keeps of objects: table by
-// table.
+// What the driver rejects without asking the card, and the card's state of objects, as tables.
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include <functional>
@@ -116,7 +114,7 @@ TEST_F(ChecksTest, SizesOfQueuePairs) {
     const std::uint64_t before = refused_by_card(*a);
     struct Row {
         dingo_create_qp_req req;
-        int own, shared;  ///< errno with a receive queue of its own, and with a shared one
+        int own, shared;  ///< errno with the QP's own receive queue, and with a shared one
     };
     const Row rows[] = {
         {{0, 4, 4, 5, 0}, 0, EINVAL},
@@ -156,7 +154,7 @@ TEST_F(ChecksTest, CapabilitiesOfQueuePairs) {
         std::uint8_t type;
         std::uint32_t QpCap::*field;
         std::uint32_t most;
-        int shared;  ///< errno of one more when the receive queue is a shared one
+        int shared;  ///< errno for one more if the receive queue is shared
     };
     const Row rows[] = {
         {kRc, &QpCap::max_send_wr, kMaxQpWr, EINVAL},
@@ -289,7 +287,7 @@ TEST_F(ChecksTest, ARingTakesThePagesOfItsEntries) {
     EXPECT_EQ(ring.ring_bytes, 1024U * 32);
 }
 
-// ibv_modify_srq(3): what the mask does not name stays.
+// ibv_modify_srq(3): attributes that are not in the mask stay.
 TEST_F(ChecksTest, ALimitThatTheMaskDoesNotNameIsNone) {
     Client c(*a);
     Maker make(c);
@@ -308,7 +306,7 @@ TEST_F(ChecksTest, ALimitThatTheMaskDoesNotNameIsNone) {
     EXPECT_EQ(errno_of([&] { srq->modify(2, 0, 4, unknown); }), EOPNOTSUPP);
 }
 
-// Else its number could not be used again.
+// Otherwise its number could not be reused.
 TEST_F(ChecksTest, WhatIsGoneIsGoneFromTheCard) {
     Udata none;
     std::vector<std::pair<std::uint16_t, std::uint32_t>> gone;
@@ -339,7 +337,7 @@ TEST_F(ChecksTest, QueryTellsWhetherSqdIsReportedAndDrained) {
     dingo_sge sge{};
     ca.post_write(qa, sge, 0, 0);  // no bytes: needs no region
     ca.kick();
-    a->poll(now);  // and no answer yet
+    a->poll(now);  // no answer yet
     Udata none;
     QpAttr attr;
     attr.qp_state = DINGO_QPS_SQD;
@@ -370,7 +368,7 @@ TEST_F(ChecksTest, TheStateThatIsNamedAsCurrentMustBe) {
     EXPECT_EQ(modify(DINGO_QPS_SQD), EINVAL);
 }
 
-// Its owner may drain it now: that works; nothing else does.
+// The owner may be draining it: the error state must be possible, but no other change.
 TEST_F(ChecksTest, AQueuePairOfACardThatFailedGoesToTheErrorStateOnly) {
     Client c(*a);
     auto qp = c.make_qp();
@@ -411,7 +409,7 @@ TEST_F(ChecksTest, AttributesAreCheckedWhereTheMaskNamesThem) {
         {DINGO_QPM_MIN_RNR_TIMER, [](QpAttr& x) { x.min_rnr_timer = 32; }, EINVAL},
         {1U << 14, [](QpAttr&) {}, EOPNOTSUPP},  // an alternate path
         {1U << 18, [](QpAttr&) {}, EOPNOTSUPP},  // IBV_QP_PATH_MIG_STATE
-        {1U << 21, [](QpAttr&) {}, EOPNOTSUPP},  // nobody knows it
+        {1U << 21, [](QpAttr&) {}, EOPNOTSUPP},  // unknown
         {1U << 25, [](QpAttr&) {}, EOPNOTSUPP},  // IBV_QP_RATE_LIMIT
     };
     const std::uint64_t before = refused_by_card(*a);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The compute slot: the driver data of QUERY_DEVICE, and which kernels may be chosen by whom, and
+// The compute slot: the driver data of QUERY_DEVICE, and which kernels may be selected by whom, and
 // when.
 #include <array>
 #include <cstring>
@@ -29,7 +28,7 @@ TEST_F(ComputeTest, QueryDescribesTheKernels) {
     EXPECT_EQ(errno_of([&] { a->driver.query_compute(udata); }), EOPNOTSUPP);
 }
 
-/// 0 or the errno of Qp::set_compute().
+/// Returns 0 or the errno of Qp::set_compute().
 int set(Client::QpRings& qp, const dingo_set_compute_req& req) {
     return errno_of([&] { qp.qp->set_compute(req); });
 }
@@ -73,7 +72,7 @@ TEST(ComputeTestOfASmallCard, HasNoReceiveSide) {
     EXPECT_EQ(set(qp, {0, DINGO_COMPUTE_SEND, DINGO_KERNEL_ADD_ONE, 0}), 0);
 }
 
-// A provider from before the method asked for a kernel in the driver data of MODIFY_QP.
+// Before this method existed, providers selected a kernel in the driver data of MODIFY_QP.
 TEST_F(ComputeTest, ModifyQpTakesNoDriverDataButZeros) {
     Client c(*a);
     auto qp = c.make_qp();

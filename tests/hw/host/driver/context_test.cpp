@@ -79,7 +79,7 @@ TEST_F(ContextTest, AReusedPageGetsNoStaleDoorbell) {
     Client second(*a);
     ASSERT_EQ(second.context->doorbells().pages().at(0)->index(), page);
     const std::uint64_t before = dropped();
-    old.ring(DINGO_DB_CQ, 0, 99);  // into a file that no context owns
+    old.ring(DINGO_DB_CQ, 0, 99);  // into a file that belongs to no context
     second.kick();
     settle();
     EXPECT_EQ(dropped(), before);
@@ -170,12 +170,12 @@ TEST_F(ContextTest, TenThousandQueuePairsLeaveNothingBehind) {
     EXPECT_EQ(c.context->doorbells().pages().size(), 1U);
 }
 
-/// Lets this process open `more` descriptors than it has.
+/// Allows this process to open only `more` further descriptors.
 class FewDescriptors {
   public:
     explicit FewDescriptors(std::size_t more) {
         ::getrlimit(RLIMIT_NOFILE, &before_);
-        // Numbers between those that are open would be free.
+        // Free numbers between the open descriptors must not be available.
         const auto open = [] { return open_descriptors() - kOfTheLook; };
         do {
             between_.emplace_back(::open("/", O_RDONLY | O_CLOEXEC));
@@ -195,7 +195,7 @@ class FewDescriptors {
     std::vector<UniqueFd> between_;
 };
 
-// Each step of making an object may be the one that fails.
+// Each step of creating an object may be the one that fails.
 TEST_F(ContextTest, AnObjectForWhichDescriptorsAreMissingLeavesNothing) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "UBSan looks at memory through a pipe, for which there are no descriptors";
@@ -237,7 +237,7 @@ TEST_F(ContextTest, AnObjectForWhichDescriptorsAreMissingLeavesNothing) {
             error = make_with(more);
             EXPECT_TRUE(error == ENOMEM || error == EMFILE || (error == 0 && more != 0))
                 << what << ' ' << error;
-            ASSERT_LT(more, 512U) << what;  // a quarter of the limit is a reserve
+            ASSERT_LT(more, 512U) << what;  // a quarter of the limit is reserved
             if (error != 0) {
                 EXPECT_EQ(used(), before) << what << " with " << more;
             }
@@ -354,14 +354,14 @@ TEST_F(ContextTest, ResizingForEverKeepsOneRingThatWasLeft) {
 
 TEST_F(ContextTest, TheRingBeforeAResizeStaysUntilTheNext) {
     Client c(*a);
-    c.cq_ring.memory.data()[0] = std::byte{0x77};  // an entry that waits
+    c.cq_ring.memory.data()[0] = std::byte{0x77};  // an unread entry
     Udata udata;
     c.cq->resize(100, udata);
     EXPECT_EQ(c.cq_ring.memory.data()[0], std::byte{0x77});
 }
 
-// Else a client of one message at a time would report each completion, a doorbell in front of its
-// next request; and ibv_resize_cq(3) goes by the number that it was told.
+// Otherwise a client with one message in flight would ring a doorbell for each completion before
+// its next request. ibv_resize_cq(3) uses the number reported to the client.
 TEST_F(ContextTest, ASmallCompletionQueueHasARingOfOnePage) {
     Client c(*a);
     const dingo_create_cq_req req{};
@@ -508,14 +508,14 @@ TEST_F(ContextTest, QueuePairChecks) {
 
 TEST_F(ContextTest, KickDescriptorIsTheClientsToSpoil) {
     Client c(*a);
-    // Blocking, and drained by the client before the card looks.
+    // Made blocking, and drained by the client before the card reads it.
     ASSERT_EQ(::fcntl(c.kick_fd.get(), F_SETFL, 0), 0);
     const std::uint64_t one = 1;
     ASSERT_EQ(::write(c.kick_fd.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
     c.context->kicked();
     pollfd ready{c.context->kick_fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&ready, 1, 0), 0) << "drained";
-    c.context->kicked();  // must not wait
+    c.context->kicked();  // must not block
 }
 
 TEST_F(ContextTest, ASleepingCardIsKickedByEachPage) {

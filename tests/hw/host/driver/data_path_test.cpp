@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A WRITE from one client to another over two cards: shared memory and the slow path.
+// A WRITE from one client to another between two cards: shared memory and the slow path.
 #include <fcntl.h>
 #include <linux/udmabuf.h>
 #include <sys/ioctl.h>
@@ -19,12 +19,12 @@ constexpr std::size_t kPages = 8;
 constexpr std::size_t kBytes = kPages * kPageBytes;
 constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote read
 
-/// This process is its own client.
+/// Returns this process's memory: it is its own client.
 std::shared_ptr<ClientMemory> own_memory() {
     return std::make_shared<ClientMemory>(::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR)));
 }
 
-/// Memory of which pages 2..5 are a sealed file, as the preload library makes it.
+/// Memory whose pages 2 to 5 are a sealed file, as made by the preload library.
 struct Buffer {
     Buffer() {
         at = static_cast<std::byte*>(
@@ -38,7 +38,7 @@ struct Buffer {
     }
     ~Buffer() { ::munmap(at, kBytes); }
     [[nodiscard]] std::uint64_t va() const { return reinterpret_cast<std::uint64_t>(at); }
-    /// A region that begins and ends inside a page.
+    /// Returns a region that begins and ends inside a page.
     [[nodiscard]] Mr::Range range(std::shared_ptr<ClientMemory> memory) const {
         return {std::move(memory),
                 va() + 100,
@@ -57,7 +57,7 @@ class DataPath : public TwoCards {
         qb = cb.make_qp();
         connect(qa, qb);
     }
-    /// Posts a WRITE of the first bytes of a buffer's region, by card a.
+    /// Posts a WRITE of the first bytes of a buffer's region, on card a.
     void post_write(const Buffer& from, const Mr& mr, std::uint32_t bytes, std::uint64_t raddr,
                     std::uint32_t rkey) {
         dingo_sge sge{};
@@ -129,7 +129,7 @@ TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
     post_write(from, mr_a, 64, to.va() + 100, mr_b.key());
     while (a->poll(now)) {
     }
-    // Other frames come before the acknowledgement, more than a round takes.
+    // More frames than a round handles arrive before the acknowledgement.
     constexpr std::size_t kMinFrame = 60;
     for (int i = 0; i < 300; ++i) {
         const auto room = wires.second->begin_frame(kMinFrame);
@@ -182,7 +182,7 @@ TEST_F(DataPath, MemoryOfAnotherProcess) {
     EXPECT_EQ(seen, 0x5c);
     ::waitpid(child, nullptr, 0);
 
-    // The process is gone: its memory is a bus error, the card lives.
+    // The process has exited: its memory is a bus error, the card continues.
     post_write(from, mr_a, 64, va, mr_b.key());
     EXPECT_NE(wait_cqe(ca).status, DINGO_WCS_SUCCESS);
     for (const int fd : {go[0], go[1], told[0], told[1]}) {
@@ -306,7 +306,7 @@ TEST_F(DataPath, AReadOnlyDescriptorStaysReadOnlyBesideAWritableOne) {
     EXPECT_EQ(errno_of([&] { readable.rereg(4, nullptr, nullptr, 0); }), 0);
 }
 
-// A mapping that cannot be written to must not be taken for one that can: the card would die of it.
+// A read-only mapping must not be used for writing: the card would crash.
 TEST_F(DataPath, AWritableDescriptorIsMappedAnewBesideAReadOnlyOne) {
     Buffer from, to;
     const std::string path = "/proc/self/fd/" + std::to_string(to.fd.get());
@@ -344,7 +344,7 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     EXPECT_EQ(errno_of([&] { mr_b.rereg(1, nullptr, nullptr, 0); }), EINVAL) << "no range";
     EXPECT_EQ(errno_of([&] { mr_b.rereg(2, nullptr, nullptr, 0); }), EINVAL) << "no PD";
 
-    // The rights that it got later are the region's, wherever it lies.
+    // Access rights granted later belong to the region, wherever its memory is.
     Buffer elsewhere;
     const Mr::Range there = elsewhere.range(memory);
     mr_b.rereg(1, nullptr, &there, 0);
@@ -354,7 +354,7 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     EXPECT_EQ(elsewhere.at[3 * kPageBytes], std::byte{7});
     EXPECT_EQ(elsewhere.at[7 * kPageBytes], std::byte{8});
 
-    // It stays there when something else changes.
+    // The region stays there when something else changes.
     mr_b.rereg(4, nullptr, nullptr, kAccess);
     from.at[3 * kPageBytes] = std::byte{9};
     post_write(from, mr_a, kBytes - 300, elsewhere.va() + 100, mr_b.key());
@@ -364,7 +364,7 @@ TEST_F(DataPath, ReregGivesAndTakesRights) {
     EXPECT_EQ(to.at[3 * kPageBytes], std::byte{7});
 }
 
-/// The bus address of memory in which `bytes` lie; 0: there is none.
+/// Returns the bus address of memory that contains `bytes`, 0 if there is none.
 std::uint64_t address_of(BusMap& bus, std::span<const std::byte> bytes) {
     std::vector<std::byte> seen(bytes.size());
     for (std::uint64_t window = 1; window < 1000; ++window) {
@@ -376,7 +376,7 @@ std::uint64_t address_of(BusMap& bus, std::span<const std::byte> bytes) {
     return 0;
 }
 
-// A read-only region may lie in memory that cannot be written to at all.
+// A read-only region may be in memory that cannot be written at all.
 TEST_F(DataPath, ReregWithoutRightsAsksForNoneOfTheMemory) {
     Buffer before, after;
     Udata none;
@@ -458,8 +458,8 @@ TEST_F(DataPath, WindowsKeepTheirRegionBusy) {
     EXPECT_EQ(cb.poll_cq().value().status, DINGO_WCS_SUCCESS) << "a refusal takes no rights";
     EXPECT_EQ(buffer.at[100], std::byte{0x6b});
     bind(0);
-    // A client that binds while it deregisters: one of the two is refused, and no window is left
-    // on memory that others get.
+    // A client binds while it deregisters: one of the two is refused, and no window remains on
+    // memory that is reused.
     post_bind(100);
     const int error = errno_of([&] { mr.destroy(); });
     settle();
@@ -498,7 +498,7 @@ TEST_F(DataPath, ARegionThatTheCardDoesNotLetGoOfKeepsItsPlaceOnTheBus) {
     BusMap& bus = a->driver.bus();
     const std::size_t windows = bus.size();
     auto mr = std::make_unique<Mr>(a->driver, *ca.pd, buffer.range(memory), kAccess, none);
-    a->driver.admin().destroy(DINGO_OP_DESTROY_MR, mr->key());  // a second time is refused
+    a->driver.admin().destroy(DINGO_OP_DESTROY_MR, mr->key());  // a second DESTROY_MR is refused
     mr.reset();
     EXPECT_EQ(bus.size(), windows + 1);
     auto dm = std::make_unique<Dm>(a->driver, *ca.context, 4096, 0);

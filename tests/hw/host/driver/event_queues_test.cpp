@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Event queues on cards that are not the model's usual one.
+// Event queues on cards that differ from the model's usual one.
 #include "host/driver/event_queues.h"
 
 #include <stdexcept>
@@ -13,7 +12,7 @@
 namespace dingo::uverbs::test {
 namespace {
 
-/// A card with as many interrupt vectors and as fast a link as we say; counts doorbells of event
+/// A card with a given number of interrupt vectors and link speed; counts doorbells of event
 /// queues.
 class CardView final : public LocalCard {
   public:
@@ -135,7 +134,7 @@ TEST(EventQueueCount, IsTheLeastOfWhatCardAndMachineHave) {
         unsigned queues;  ///< for completions; 0: the card is refused
     };
     const Row rows[] = {
-        {64, 128, 1, 1},   {64, 128, 2, 2},   {64, 128, 0, 1},  // nobody knows how many
+        {64, 128, 1, 1},   {64, 128, 2, 2},   {64, 128, 0, 1},  // number of processors unknown
         {64, 128, 99, 63}, {70, 128, 99, 63},                   // vectors that a driver has
         {2, 128, 99, 1},   {9, 128, 99, 8},                     // one is not for completions
         {64, 2, 99, 1},    {64, 9, 99, 8},    {1, 128, 99, 0}, {64, 1, 99, 0},
@@ -202,7 +201,7 @@ TEST_F(EventQueuesTest, PollTellsWhetherThereWasAnEvent) {
     }
 }
 
-// Programs spread their threads over vectors; each has an interrupt of its own.
+// Programs distribute their threads over vectors; each has its own interrupt.
 TEST(CompletionVectors, EventsOfAQueueComeByItsOwn) {
     constexpr unsigned kVectors = 3;
     const PretendProcessors pretend(kVectors);
@@ -232,7 +231,7 @@ TEST(CompletionVectors, EventsOfAQueueComeByItsOwn) {
         attr.qp_state = DINGO_QPS_ERR;
         qp.qp->modify(attr, DINGO_QPM_STATE, none);
         dingo_sge sge{};
-        c.post_write(qp, sge, 0, 0);  // which is flushed
+        c.post_write(qp, sge, 0, 0);  // is flushed
         c.kick();
         for (int n = 0; n < 8; ++n) {
             host.card.poll(now);
@@ -246,7 +245,7 @@ TEST(CompletionVectors, EventsOfAQueueComeByItsOwn) {
     }
 }
 
-// ibv_query_port(3): enum values of rdma-core; the last rate of each pair and the first of the
+// ibv_query_port(3): enum values of rdma-core; for each pair the last rate, then the first of the
 // next.
 TEST_F(EventQueuesTest, ThePortTellsTheSpeedNextAbove) {
     CardView view(card, 4);
@@ -270,7 +269,7 @@ TEST_F(EventQueuesTest, ThePortTellsTheSpeedNextAbove) {
     }
 }
 
-// As iboe_get_mtu(): what is left of the interface's MTU without the largest headers.
+// As iboe_get_mtu(): the interface's MTU minus the largest headers.
 TEST(PathMtu, IsTheLargestThatFitsTheInterface) {
     for (const auto& [mtu, code] : {std::pair{0U, 1},
                                     {607U, 1},
@@ -290,7 +289,7 @@ TEST(PathMtu, IsTheLargestThatFitsTheInterface) {
     }
 }
 
-// Files change with it, which may take long, and deliver() is called by the card's thread.
+// The event changes files, which may take long, and deliver() is called by the card's thread.
 TEST_F(EventQueuesTest, PortEventIsToldInPollAndNotInDeliver) {
     CardView view(card, 4);
     driver.start(view);
@@ -305,7 +304,7 @@ TEST_F(EventQueuesTest, PortEventIsToldInPollAndNotInDeliver) {
     EXPECT_FALSE(driver.deliver());
 }
 
-// Else the card keeps events back until the last of many is taken.
+// Otherwise the card would hold events back until the last of many is taken.
 TEST_F(EventQueuesTest, ALongRunOfEventsMakesRoomBeforeItsEnd) {
     CardView view(card, 4);
     driver.start(view);

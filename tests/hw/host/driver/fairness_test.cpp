@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What of the card a client has that keeps one message in flight, beside some that keep many: in
-// messages, not in time, so that other work of the machine makes no difference.
+// The share of the card of a client that keeps one message in flight, beside clients that keep
+// many: in messages, not in time, so that other load on the machine does not matter.
 #include <fcntl.h>
 
 #include <filesystem>
@@ -32,7 +31,7 @@ struct Shared {
 
 class Fairness : public TwoCards {
   protected:
-    /// A client of card a that WRITEs into memory of one of card b.
+    /// A client of card a that WRITEs into the memory of a client of card b.
     struct Pair {
         Pair(Host& a, Host& b) : from(a), to(b) {}
         Client from, to;
@@ -45,7 +44,7 @@ class Fairness : public TwoCards {
         unsigned under_way = 0;
         std::uint64_t done = 0;
 
-        /// As a program does that has a processor for itself.
+        /// One step of a program that has a processor for itself.
         void step() {
             while (const auto cqe = from.poll_cq()) {
                 EXPECT_EQ(cqe->status, DINGO_WCS_SUCCESS);
@@ -87,7 +86,8 @@ class Fairness : public TwoCards {
         }
     }
 
-    /// `ahead`: rounds of card a for one of card b. The lone client's part of all messages.
+    /// Returns the lone client's fraction of all messages. `ahead`: rounds of card a per round of
+    /// card b.
     double part_of_lone(unsigned neighbours, unsigned ahead) {
         std::vector<std::unique_ptr<Pair>> pairs;
         for (unsigned i = 0; i <= neighbours; ++i) {
@@ -133,7 +133,8 @@ class Fairness : public TwoCards {
     }
 };
 
-// What it has today: it waits for rounds of both cards, and behind what the ring to the peer holds.
+// Present performance: a message waits for rounds of both cards, and behind the content of the ring
+// to the peer.
 TEST_F(Fairness, ALoneMessageIsNotForgottenBesideMany) {
     const std::string segment = ::testing::TempDir() + "/fair." + std::to_string(::getpid());
     use("shm:" + segment);

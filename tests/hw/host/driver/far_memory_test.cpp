@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Memory that its owner makes slow: its QP waits, and nobody else.
+// Memory that its owner makes slow: only the owner's QP waits.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -29,7 +28,7 @@ class FarMemoryOfAClient : public TwoCards {
         return {memory, va, length, va, {}};
     }
     std::uint64_t data_va() { return reinterpret_cast<std::uint64_t>(data.data()); }
-    /// A WRITE of the first bytes of `data` to the slow place.
+    /// Posts a WRITE of the first bytes of `data` to the slow place.
     void write_slow(std::uint32_t bytes = kSlowBytes) {
         dingo_sge sge{};
         sge.addr = data_va();
@@ -38,7 +37,7 @@ class FarMemoryOfAClient : public TwoCards {
         ca.post_write(qa, sge, kIova, slow_mr->key());
         ca.kick();
     }
-    /// Both cards get rounds for this time; the longest round.
+    /// Runs rounds of both cards for this time; returns the longest round.
     std::chrono::nanoseconds serve(std::chrono::milliseconds time) {
         std::chrono::nanoseconds longest{};
         const auto end = std::chrono::steady_clock::now() + time;
@@ -75,7 +74,7 @@ TEST_F(FarMemoryOfAClient, SlowPagesHoldTheirQpAndNobodyElse) {
     write_slow();
     serve(std::chrono::milliseconds(100));
     EXPECT_FALSE(ca.poll_cq());
-    // Another client's far memory, to the same card.
+    // Another client's far memory, accessed through the same card.
     std::vector<std::byte> from(kSlowBytes, std::byte{5}), to(kSlowBytes);
     const auto from_va = reinterpret_cast<std::uint64_t>(from.data());
     const auto to_va = reinterpret_cast<std::uint64_t>(to.data());
@@ -130,7 +129,7 @@ TEST_F(FarMemoryOfAClient, DeregistrationDoesNotWaitForAPageThatDoesNotCome) {
     serve(std::chrono::milliseconds(100));
     write_slow();
     serve(std::chrono::milliseconds(100));
-    slow_mr.reset();  // returns, though the page comes only now
+    slow_mr.reset();  // returns, although the page arrives only now
     slow->let_go();
     EXPECT_EQ(wait_cqe(ca).status, DINGO_WCS_SUCCESS) << "it was being made";
     EXPECT_NE(wait_cqe(ca).status, DINGO_WCS_SUCCESS) << "the rest has no memory any more";
@@ -140,7 +139,7 @@ TEST_F(FarMemoryOfAClient, DeregistrationDoesNotWaitForAPageThatDoesNotCome) {
 TEST_F(FarMemoryOfAClient, CardGoesWhileAnAccessIsStuck) {
     write_slow();
     serve(std::chrono::milliseconds(100));
-    // TearDown ends clients and cards; the mover's thread ends when the page has come.
+    // TearDown destroys clients and cards; the mover's thread ends when the page has arrived.
 }
 
 }  // namespace

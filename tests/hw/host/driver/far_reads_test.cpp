@@ -22,7 +22,7 @@ class Reads : public ::testing::Test {
     bool prefetch(std::uint64_t message, std::uint64_t addr, std::uint64_t bytes) {
         return reads.prefetch(message, addr, bytes, fetch);
     }
-    /// Every byte of the pieces that are on their way is `value`.
+    /// Completes the pieces in progress, with all bytes `value`.
     void arrive(std::byte value) {
         for (const auto& piece : pieces) {
             if (piece->state == FetchedPiece::State::kFetching) {
@@ -98,7 +98,7 @@ TEST_F(Reads, MessageThatComesIsFetchedMeanwhile) {
     EXPECT_TRUE(prefetch(3, kAt, 200)) << "it is";
     EXPECT_EQ(pieces.size(), 4U);
     EXPECT_TRUE(reads.is_fetching());
-    pieces[1]->state = FetchedPiece::State::kFailed;  // not to be seen by the others
+    pieces[1]->state = FetchedPiece::State::kFailed;  // must not affect the others
     arrive(std::byte{7});
     EXPECT_FALSE(reads.is_fetching());
     EXPECT_EQ(read(1, kAt, 64, 64), Access::kDone);
@@ -163,7 +163,7 @@ TEST_F(Reads, RangeOverTwoPiecesIsWhole) {
     EXPECT_EQ(data, std::vector<std::byte>(100, std::byte{3}));
 }
 
-// One packet of a message in many small places: what is here stays until all is.
+// One packet of a message in many small places: fetched pieces stay until all are present.
 TEST_F(Reads, ManyPlacesOfOneMessageAreAllKept) {
     for (int round = 0; round < 2; ++round) {
         unsigned done = 0;
@@ -185,7 +185,7 @@ TEST_F(Reads, WhatWasReadIsNotKept) {
     EXPECT_TRUE(pieces.empty());
 }
 
-// A packet with the end of one large place and the beginning of another, both again and again.
+// A packet with the end of a large place and the beginning of another, requested repeatedly.
 TEST_F(Reads, EndOfALargePlaceIsFetchedOnceMore) {
     EXPECT_EQ(read(1, kAt, 64, 10'000), Access::kLater);
     arrive(std::byte{1});

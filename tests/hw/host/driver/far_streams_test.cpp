@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Streams of accesses to places of more than one mover, and to near memory.
+// Streams of accesses to places of several movers, and to near memory.
 #include "host/driver/far_streams.h"
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ namespace {
 
 using Access = FarMemory::Access;
 
-/// Memory whose writes, and reads when it `holds_reads`, end when let_go() is called.
+/// Memory whose writes, and reads if `holds_reads`, complete when let_go() is called.
 class Gated final : public FarPlace {
   public:
     explicit Gated(bool goes = false, std::shared_ptr<Mover> fetcher = nullptr)
@@ -45,7 +45,7 @@ class Gated final : public FarPlace {
     unsigned at_once = 1;
     [[nodiscard]] unsigned depth() const override { return at_once; }
     std::atomic<bool> holds_reads = false;
-    std::size_t largest = 0;  ///< buffer of an access
+    std::size_t largest = 0;  ///< largest buffer of an access
     bool few_buffers = false;
     bool has_lent = false;
     [[nodiscard]] bool lends() const override { return has_lent; }
@@ -107,7 +107,7 @@ class FirstFails final : public FarPlace {
     unsigned finished_ = 0;
 };
 
-/// Memory of which each write waits for its step().
+/// Memory each of whose writes waits for a step().
 class Stepped final : public FarPlace {
   public:
     Stepped() : FarPlace(std::make_shared<Mover>()) {}
@@ -125,7 +125,7 @@ class Stepped final : public FarPlace {
     std::counting_semaphore<> steps_{0};
 };
 
-/// Memory that takes many writes at once; each ends with its step().
+/// Memory that takes many writes at once; each completes with a step().
 class Together final : public FarPlace {
   public:
     Together() : FarPlace(std::make_shared<Mover>(1)) {}
@@ -264,7 +264,7 @@ TEST_F(Streams, WhatIsFetchedByAThreadOfItsOwnWaitsForNoWrite) {
     EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 1; }));
 }
 
-// A message may lie in memory of two kinds.
+// A message may be in memory of two kinds.
 TEST_F(Streams, StuckReadIsFoundBehindAReadOfAnotherMover) {
     slow->holds_reads = true;
     std::array<std::byte, 8> data{};
@@ -277,7 +277,7 @@ TEST_F(Streams, StuckReadIsFoundBehindAReadOfAnotherMover) {
     }));
 }
 
-// Others wait for the thread that makes them.
+// Others wait for the thread that executes these writes.
 TEST_F(Streams, WhatWasHeldForNearMemoryIsNotAllWrittenInOneLook) {
     constexpr unsigned kWrites = 16;
     const std::vector<std::byte> data(64 << 10, std::byte{7});
@@ -300,7 +300,7 @@ TEST_F(Streams, WhatWasHeldForNearMemoryIsNotAllWrittenInOneLook) {
     EXPECT_EQ(memory, std::vector(memory.size(), std::byte{7}));
 }
 
-// What a client pays for is what its bytes take.
+// A client is charged for the size of its bytes.
 TEST_F(Streams, NeighbouringWritesHaveABufferOfTheirSize) {
     const auto byte = std::span(kData).first(1);
     for (const std::uint64_t at : {0, 64, 65, 66, 67}) {
@@ -320,7 +320,7 @@ TEST_F(Streams, PacketsOfOneRoundAreOneAccess) {
     EXPECT_TRUE(streams.is_waiting());
     EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 20; }));
     EXPECT_EQ(quick->writes, 1U);
-    // An atomic comes behind what is still open.
+    // An atomic follows the open write.
     ASSERT_EQ(streams.write(kOne, quick_at, std::vector<std::byte>(8)), Access::kDone);
     ASSERT_EQ(streams.atomic(kOne, quick_at, {false, 0, 9}), Access::kDone);
     EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 22; }));
@@ -329,7 +329,7 @@ TEST_F(Streams, PacketsOfOneRoundAreOneAccess) {
 
 TEST_F(Streams, OpenWriteGrowsWhileItsMoverIsBehind) {
     const std::vector<std::byte> packet(4'096, std::byte{5});
-    // One is being made, one waits, and the rest grows.
+    // One is in progress, one waits, and the rest grows.
     for (unsigned i = 0; i < 40; ++i) {
         ASSERT_EQ(streams.write(kOne, slow_at + i * packet.size(), packet), Access::kDone);
         streams.progress(kOne);
@@ -340,7 +340,7 @@ TEST_F(Streams, OpenWriteGrowsWhileItsMoverIsBehind) {
     EXPECT_EQ(slow->bytes[40 * 4'096 - 1], std::byte{5});
 }
 
-// A call of a GPU's driver takes as long for 4 KiB as for 256.
+// A call of a GPU's driver takes as long for 4 KiB as for 256 KiB.
 TEST_F(Streams, OpenWriteGrowsWhileEnoughIsOnItsWay) {
     const auto place = std::make_shared<Together>();
     const std::uint64_t at = bus.add(place, 4 << 20, true);
@@ -466,7 +466,7 @@ TEST(FarRoom, OthersWaitForAPartOfTheTime) {
     EXPECT_EQ(room.may_wait(now + 100 * kMost), kMost) << "nothing is saved up";
 }
 
-// Those behind it that were on their way are told as little as those that were not.
+// Accesses behind it do not count as done, whether they were in flight or not.
 TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
     const auto place = std::make_shared<FirstFails>();
     const std::uint64_t at = bus.add(place, 1 << 20, true);
@@ -485,7 +485,7 @@ TEST_F(Streams, NothingIsDoneBehindAnAccessThatHasFailed) {
 TEST_F(Streams, WakesThoughNobodyAskedWhatMovedBefore) {
     for (unsigned i = 0; i < 3; ++i) {
         ASSERT_EQ(streams.write(kOne, quick_at, kData), Access::kDone);
-        streams.progress(kOne);  // as an engine that has a QP which waits
+        streams.progress(kOne);  // as an engine with a waiting QP
         EXPECT_TRUE(is_told(20'000)) << i;
         EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == i + 1; }));
         streams.woke();
@@ -505,14 +505,14 @@ TEST_F(Streams, SmallAccessesFillAMoverToo) {
     streams.end(kOne);
 }
 
-// What waits for a mover of another place is part of what that mover has to do.
+// Accesses that wait for a mover of another place count towards that mover's limit.
 TEST_F(Streams, WhatIsHeldForAMoverHasABound) {
     const std::vector<std::byte> data(1 << 20);
     std::vector<std::byte> memory(1 << 20);
     const std::uint64_t near = bus.add(memory);
     unsigned taken = 0;
     FarMemory::Stream begun = 0;
-    // When this takes 2 s the mover is stuck.
+    // If this takes 2 s the mover is stuck.
     while (begun < 40 && streams.write(begun, slow_at, std::span(kData)) == Access::kDone) {
         for (unsigned i = 0; i < 8; ++i) {
             taken += streams.write(begun, near, data) == Access::kDone ? 1U : 0U;
@@ -532,7 +532,7 @@ TEST_F(Streams, WhatIsHeldForAMoverHasABound) {
     EXPECT_EQ(streams.write(kOne, near, data), Access::kDone) << "there is room again";
 }
 
-// Writes that may still grow, too.
+// Writes that may still grow are limited as well.
 TEST_F(Streams, OpenWritesOfManyStreamsHaveABound) {
     const std::vector<std::byte> data(128 << 10);
     std::size_t taken = 0;
@@ -556,7 +556,7 @@ TEST_F(Streams, OpenWritesOfManyStreamsHaveABound) {
     room.give_back(FarRoom::kMostBytes);
 }
 
-// Another region may have the same word, mapped: its atomics are made at once.
+// Another region may have the same word mapped, and then executes its atomics at once.
 TEST_F(Streams, AtomicOnAMappedPartOfAFarWindowIsMadeAtOnce) {
     std::vector<std::byte> memory(8'192);
     const auto client = std::make_shared<ClientMemory>(
@@ -573,7 +573,7 @@ TEST_F(Streams, AtomicOnAMappedPartOfAFarWindowIsMadeAtOnce) {
     EXPECT_EQ(memory[4'096], std::byte{6});
 }
 
-// A program that opens its device twice is two clients, with a mover each.
+// A program that opens its device twice is two clients with one mover each.
 TEST_F(Streams, AtomicsOfAllClientsOfAProcessAreAtomic) {
     constexpr std::array<FarMemory::Stream, 2> kClients = {2, 4};
     constexpr unsigned kAdds = 10'000;
@@ -598,12 +598,12 @@ TEST_F(Streams, AtomicsOfAllClientsOfAProcessAreAtomic) {
     EXPECT_EQ(sum, kClients.size() * kAdds);
 }
 
-// The data thread reads what is mapped itself: it is not fetched ahead, and takes no room.
+// The data thread reads mapped memory itself: it is not prefetched and takes no room.
 TEST_F(Streams, MappedRestOfAMessageIsNotFetched) {
     std::vector<std::byte> memory(1 << 20);
     const auto client = std::make_shared<ClientMemory>(
         ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)));
-    // The first 4 KiB and the last are not mapped.
+    // The first and the last 4 KiB are not mapped.
     const std::uint64_t at = bus.add(
         client, reinterpret_cast<std::uint64_t>(memory.data()), memory.size(),
         {{4'096, std::span(memory).subspan(4'096, memory.size() - 2 * std::size_t{4'096})}}, true);
@@ -624,7 +624,7 @@ TEST_F(Streams, MappedRestOfAMessageIsNotFetched) {
     EXPECT_FALSE(is_fetched_for(memory.size() - 1'024));
 }
 
-// Each stream gets on, with what its packet needs, when others have all the room.
+// Each stream progresses with what its packet needs even if others have all the room.
 TEST_F(Streams, WhatIsFetchedForAMoverHasABound) {
     constexpr FarMemory::Stream kStreams = 400;
     std::vector<std::byte> packet(4'096);

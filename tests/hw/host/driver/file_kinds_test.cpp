@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a client's descriptor is of, when its file system does not answer.
+// The kind of a client's descriptor when its file system does not respond.
 #include "host/driver/file_kinds.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ class Silent {
     }
     ~Silent() {
         if (mounted_) {
-            ::umount2(root_.c_str(), MNT_FORCE | MNT_DETACH);  // ends what waits
+            ::umount2(root_.c_str(), MNT_FORCE | MNT_DETACH);  // aborts waiting requests
             server_.join();
         }
         std::error_code error;
@@ -72,7 +72,7 @@ class Silent {
     }
     [[nodiscard]] bool mounted() const { return mounted_; }
     [[nodiscard]] const char* root() const { return root_.c_str(); }
-    /// What was asked and not answered.
+    /// Number of requests that were not answered.
     [[nodiscard]] unsigned unanswered() const { return unanswered_; }
 
   private:
@@ -83,7 +83,7 @@ class Silent {
             if (n < 0 && (errno == EINTR || errno == ENOENT))
                 continue;
             if (n < static_cast<ssize_t>(sizeof(fuse_in_header)))
-                return;  // it is unmounted
+                return;  // unmounted
             fuse_in_header header{};
             std::memcpy(&header, request.data(), sizeof header);
             if (header.opcode == FUSE_INIT) {

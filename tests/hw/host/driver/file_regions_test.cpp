@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
 // Regions in files of a client: they keep their memory whatever is unmapped.
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,7 +27,7 @@ namespace {
 constexpr std::size_t kBytes = 4 * kPageBytes;
 constexpr std::uint32_t kAccess = 0x7;  // local write, remote write, remote read
 
-/// Number of open descriptors once all released ones are closed (foreign_fd.h).
+/// Returns the number of open descriptors after all released ones were closed (foreign_fd.h).
 std::size_t open_descriptors() {
     while (closing_elsewhere() != 0) {
         std::this_thread::yield();
@@ -42,7 +41,7 @@ std::size_t open_descriptors() {
     return n;
 }
 
-/// As /dev/shm: not sealed.
+/// A file as in /dev/shm: not sealed.
 struct File {
     File() {
         fd = UniqueFd(::memfd_create("file", MFD_CLOEXEC));
@@ -52,12 +51,13 @@ struct File {
     }
     ~File() { ::munmap(at, kBytes); }
     [[nodiscard]] std::uint64_t va() const { return reinterpret_cast<std::uint64_t>(at); }
-    /// Begins and ends inside a page; the last page is not said to be in the file.
+    /// Returns a range that begins and ends inside a page; its segment does not include the last
+    /// page.
     [[nodiscard]] Mr::Range range(std::shared_ptr<ClientMemory> memory) const {
         SharedSegment segment{va(), kBytes - kPageBytes, 0, fd.get(), true};
         return {std::move(memory), va() + 100, kBytes - 200, va() + 100, {segment}};
     }
-    /// The client has something else there now.
+    /// The client maps something else there.
     void replace() const {
         EXPECT_EQ(::mmap(at, kBytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
@@ -67,7 +67,7 @@ struct File {
     UniqueFd fd;
 };
 
-/// A client's write() to its file whose data do not come: the kernel holds the file's lock.
+/// A client's write() to its file whose data does not arrive: the kernel holds the file's lock.
 class StuckWrite {
   public:
     explicit StuckWrite(int file) : file_(file) {
@@ -105,7 +105,7 @@ class StuckWrite {
         ::ioctl(fault_.get(), UFFDIO_ZEROPAGE, &zero);
     }
 
-    bool stuck = false;  ///< else this user may not have it so
+    bool stuck = false;  ///< false: this user may not use userfaultfd
 
   private:
     [[nodiscard]] uffdio_range range() const {
@@ -121,7 +121,7 @@ class StuckWrite {
 class FileRegions : public TwoCards {
   protected:
     void SetUp() override { connect(qa, qb); }
-    /// A WRITE of all of `from` to all of `to`; the status of its completion.
+    /// WRITEs all of `from` to all of `to`; returns the status of the completion.
     std::uint32_t copy(const Mr& from, std::uint64_t from_va, const Mr& to, std::uint64_t to_va) {
         dingo_sge sge{};
         sge.addr = from_va + 100;
@@ -162,13 +162,13 @@ TEST_F(FileRegions, KeepTheirMemoryWhenItIsUnmapped) {
     EXPECT_EQ(to.at[kPageBytes], std::byte{0}) << "not what lies there now";
 }
 
-// The region begins in the segment's second page and ends behind the segment.
+// The region begins in the segment's second page and ends beyond the segment.
 TEST_F(FileRegions, PartOfASegmentIsThatPartOfTheFile) {
     File from, to;
     for (std::size_t i = 0; i < kBytes; ++i) {
         from.at[i] = static_cast<std::byte>(i * 31 + (i >> 8));
     }
-    constexpr std::size_t kFile = 3 * kPageBytes;  // and then memory of the client
+    constexpr std::size_t kFile = 3 * kPageBytes;  // followed by memory of the client
     ASSERT_EQ(::mmap(to.at + kFile, kPageBytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
               to.at + kFile);
@@ -222,7 +222,7 @@ TEST_F(FileRegions, AClientThatHoldsItsFilesLockDoesNotHoldTheCard) {
     }
     std::atomic<bool> served = false;
     std::atomic<bool> waited = false;
-    std::thread rescue([&] {  // of a card that waits
+    std::thread rescue([&] {  // ends the wait of a blocked card
         for (int i = 0; i < 1000 && !served; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
@@ -262,7 +262,7 @@ TEST(ClientFileTest, AnErrnoOfBeforeMeansNothing) {
     EXPECT_FALSE(reached.read(kBytes, data)) << "the end, which sets no errno";
 }
 
-// Clients say where in the file a region begins.
+// Clients specify where in the file a region begins.
 TEST(ClientFileTest, NoFileReachesBeyondWhatOffsetsCanSay) {
     const File file;
     ClientFile reached(file.fd.get(), true);
@@ -282,7 +282,7 @@ TEST(ClientFileTest, AViewThatCouldNotBeMadeIsMadeLater) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
     rlimit none = before;
-    none.rlim_cur = 1;  // no address more than there are
+    none.rlim_cur = 1;  // no further address space
     ASSERT_EQ(::setrlimit(RLIMIT_AS, &none), 0);
     const bool wrote = reached.write(100, data);
     ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
@@ -291,7 +291,7 @@ TEST(ClientFileTest, AViewThatCouldNotBeMadeIsMadeLater) {
     EXPECT_EQ(file.at[115], std::byte{0x3c});
 }
 
-// A card maps one part of each file that it writes to, and nothing of one that is gone.
+// A card maps one part of each file that it writes, and nothing of a released file.
 TEST(ClientFileTest, OnePartOfAFileIsMapped) {
     constexpr std::uint64_t kView = 64U << 20;
     const UniqueFd fd(::memfd_create("viewed", MFD_CLOEXEC));
@@ -315,7 +315,7 @@ TEST(ClientFileTest, OnePartOfAFileIsMapped) {
     EXPECT_EQ(mappings_of("memfd:viewed"), 0U);
 }
 
-// As some containers are: then the file is written the other way.
+// In some containers the call is forbidden: then the file is written with pwrite().
 TEST(ClientFileTest, AMachineThatRefusesToWriteToMemoryWritesToTheFile) {
     const File file;
     ClientFile reached(file.fd.get(), true);

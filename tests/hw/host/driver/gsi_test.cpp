@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The general services QP: management datagrams from card to card.
+// The general services QP: management datagrams between cards.
 #include "host/driver/gsi.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ AhAttr to(const Gid& gid, std::uint8_t sgid_index) {
 
 class GsiTest : public TwoCards {
   protected:
-    /// Until nothing is left to do, as settle().
+    /// Runs until nothing is left to do, like settle().
     void run() {
         const auto take = [this](const GsiReceived& got) { received.push_back(got); };
         for (int idle = 0, rounds = 0; idle < 3 && rounds < 10'000; ++rounds) {
@@ -63,7 +63,7 @@ TEST_F(GsiTest, DatagramsOfBothProtocolsTellWhoSentThem) {
     EXPECT_EQ(gsi_a->stats().unsent, 0U);
 }
 
-// The queues go round many times; an entry that was taken before is no new one.
+// The queues wrap around many times; an old entry must not be taken for a new one.
 TEST_F(GsiTest, EachOfThousandsIsReceivedOnce) {
     constexpr std::uint32_t kBurst = 100;  // more than the send queue holds
     constexpr std::uint32_t kAll = 3000;
@@ -83,12 +83,12 @@ TEST_F(GsiTest, EachOfThousandsIsReceivedOnce) {
     EXPECT_FALSE(gsi_b->poll([](const GsiReceived&) {})) << "nothing is left";
 }
 
-// A card with management traffic does not sleep before it is done, and does not stay awake after.
+// A card with management traffic must not sleep before it is done, nor stay awake afterwards.
 TEST_F(GsiTest, PollTellsWhetherSomethingWasDone) {
     const auto take = [this](const GsiReceived& got) { received.push_back(got); };
     gsi_a->send(to_b(1), mad_of(0));
     EXPECT_FALSE(gsi_a->poll(take)) << "it waits for the neighbour";
-    settle();  // the answer is here
+    settle();  // the answer has arrived
     EXPECT_TRUE(gsi_a->poll(take)) << "now it leaves";
     run();
     ASSERT_EQ(received.size(), 1U);
@@ -104,7 +104,7 @@ TEST_F(GsiTest, PollTellsWhetherSomethingWasDone) {
     EXPECT_FALSE(gsi_a->poll(take));
 }
 
-// A sender that is faster than a neighbour is found does not take memory without bound.
+// A sender that is faster than address resolution must not take unlimited memory.
 TEST_F(GsiTest, TooManyForANeighbourThatIsNotFoundYetAreCountedAndLeftOut) {
     constexpr std::uint32_t kAll = 5000;
     for (std::uint32_t n = 0; n < kAll; ++n) {
@@ -134,8 +134,8 @@ TEST_F(GsiTest, ThereIsOneAndASecondLeavesItAsItWas) {
     EXPECT_EQ(received.size(), 2U);
 }
 
-// Anybody may send to QP1, whose Q_Key everybody knows (IBTA 10.2.5): what is no MAD takes no
-// buffer away.
+// Anybody may send to QP1, whose Q_Key is well known (IBTA 10.2.5): datagrams that are not MADs
+// must not use up its buffers.
 TEST_F(GsiTest, DatagramsOfAnyLengthLeaveItsBuffersToOthers) {
     constexpr std::uint32_t kQkey = 0x80010000;
     constexpr std::uint8_t kUd = 4;
@@ -152,7 +152,7 @@ TEST_F(GsiTest, DatagramsOfAnyLengthLeaveItsBuffersToOthers) {
     qp.qp->modify(attr, DINGO_QPM_STATE, none);
     attr.qp_state = DINGO_QPS_RTS;
     qp.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_SQ_PSN, none);
-    gsi_a->send(to_b(1), mad_of(1));  // finds the neighbour
+    gsi_a->send(to_b(1), mad_of(1));  // resolves the neighbour
     run();
     ASSERT_EQ(received.size(), 1U);
     auto memory = std::make_shared<ClientMemory>(
@@ -193,7 +193,7 @@ TEST_F(GsiTest, DatagramsOfAnyLengthLeaveItsBuffersToOthers) {
         stranger.arm_cq();
         stranger.kick();
     };
-    for (int n = 0; n < 300; ++n) {  // more than it has buffers
+    for (int n = 0; n < 300; ++n) {  // more than the number of buffers
         post(n % 2 == 0 ? 8 : 1000);
     }
     EXPECT_EQ(received.size(), 1U);

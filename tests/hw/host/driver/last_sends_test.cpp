@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A QP that goes to ERR right behind its last post: the driver has what was posted leave.
+// A QP that goes to ERR right after its last post: the driver lets posted messages leave.
 #include "host/driver/last_sends.h"
 
 #include <cerrno>
@@ -28,7 +27,7 @@ class LastSendsTest : public TwoCards {
   protected:
     void SetUp() override { connect(qa, qb); }
     void TearDown() override { slow->let_go(); }
-    /// A WRITE whose data have to be fetched, behind the doorbell that nobody has seen.
+    /// Posts a WRITE whose data must be fetched, behind a doorbell that the card has not seen.
     void post() {
         dingo_sge sge{};
         sge.addr = kIova;
@@ -36,7 +35,7 @@ class LastSendsTest : public TwoCards {
         sge.length = kBytes;
         ca.post_write(qa, sge, kIova, to.key());
     }
-    /// What modify() says: it is not sent.
+    /// Requests ERR; returns NotSent if modify() throws it.
     std::optional<NotSent> to_error(bool waits = true) {
         QpAttr attr;
         attr.qp_state = DINGO_QPS_ERR;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// ARP and neighbour discovery frames, byte by byte, and what is none.
+// ARP and neighbour discovery frames, byte by byte, and invalid ones.
 #include "host/driver/neighbour_frames.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +52,7 @@ TEST(NeighbourFrames, ArpOfOtherNetworksIsNone) {
     EXPECT_TRUE(Arp::load(good).has_value());
 }
 
-/// With the checksum that its ICMPv6 message should have.
+/// Sets the correct checksum of the frame's ICMPv6 message.
 void correct(std::span<std::byte> frame) {
     const auto sum_of = [](std::span<const std::byte> bytes) {
         std::uint32_t sum = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Address resolution and the answers that a host owes: ARP, NDP, ping.
+// Address resolution and the answers that a host must send: ARP, NDP, ping.
 #include "host/driver/neighbours.h"
 
 #include <random>
@@ -58,7 +57,7 @@ class NeighboursTest : public ::testing::Test {
         EXPECT_GE(resp.udp_sport, 0xc000);
         return resp;
     }
-    /// The MAC address, or nothing while it is asked for; then `waiter` waits for it.
+    /// Returns the MAC address, or nullopt while it is being resolved; then `waiter` waits for it.
     std::optional<packet::Mac> ah(const AhAttr& attr, Waiter* waiter = nullptr) {
         try {
             const dingo_create_ah_resp resp = create_ah(attr);
@@ -125,7 +124,7 @@ TEST_F(NeighboursTest, NobodyAnswers) {
     EXPECT_EQ(received().size(), 1U);
 }
 
-// A card with many that wait costs the others nothing until an address is known or given up.
+// Waiters must cost a card nothing until an address is known or given up.
 TEST_F(NeighboursTest, WhoWaitsIsToldOnceAndOnlyOfItsNeighbour) {
     Asker nine;
     Asker eight;
@@ -170,7 +169,7 @@ TEST_F(NeighboursTest, AFewAreToldInARound) {
     EXPECT_EQ(told(), 1000);
 }
 
-// Thousands of addresses with times of their own: all are looked at a hundred times a second.
+// Thousands of addresses with times of their own: all are checked a hundred times per second.
 TEST_F(NeighboursTest, ManyThatAreAskedForAreLookedAtSeldom) {
     for (int i = 0; i < 200; ++i) {
         AhAttr attr = to("10.77.0.9");
@@ -288,7 +287,7 @@ TEST_F(NeighboursTest, KnownWithoutAsking) {
     EXPECT_EQ(errno_of([&] { ah(level); }), EINVAL) << "service levels have four bits";
 }
 
-// Equal-cost paths of a network take flows apart by the UDP source port.
+// A network with equal-cost paths distinguishes flows by the UDP source port.
 TEST_F(NeighboursTest, TheSourcePortIsTheFlowLabelsElseThePeers) {
     std::set<std::uint16_t> ports;
     for (std::uint8_t n = 1; n <= 16; ++n) {
@@ -318,13 +317,13 @@ TEST_F(NeighboursTest, OnlyAnEui64OfOneHostTellsItsMac) {
     EXPECT_EQ(errno_of([&] { ah(to("fec0::44:49ff:fe00:b", 0)); }), ENETUNREACH);
     EXPECT_EQ(errno_of([&] { ah(to("fc80::44:49ff:fe00:b", 0)); }), ENETUNREACH);
     for (const char* const other : {"fe80::1", "fe80::44:49fe:fe00:b", "fe80::44:49ff:fd00:b",
-                                    "fe80::344:49ff:fe00:b"}) {  // the last is a group's
+                                    "fe80::344:49ff:fe00:b"}) {  // the last one is a group's
         EXPECT_EQ(ah(to(other, 0)), std::nullopt) << other;
         EXPECT_EQ(received().size(), 1U) << other << " is asked for";
     }
 }
 
-// Anybody can send those; what they say must not displace what was asked for.
+// Anybody can send answers; they must not displace addresses that were resolved on request.
 TEST_F(NeighboursTest, AnAnswerThatNobodyAskedForTeachesNothing) {
     received();
     send(Arp{Arp::kReply, kOurs, 0x0a4d0009, {}, 0x0a4d0002}.frame(kBroadcast));
@@ -392,7 +391,7 @@ TEST_F(NeighboursTest, AnswersSolicitations) {
     EXPECT_TRUE(received().empty()) << "somebody else's address";
 }
 
-// RFC 4861 7.2.4: a host without an address yet is told by a message to all nodes.
+// RFC 4861 7.2.4: a host without an address yet is answered by a message to all nodes.
 TEST_F(NeighboursTest, AnswersAProbeForItsAddressToAllNodes) {
     received();
     Ndp ask;
@@ -429,7 +428,7 @@ std::vector<std::byte> ping4(const packet::Mac& dst, std::size_t payload) {
     return frame;
 }
 
-/// An echo request to fd77::1 from fd77::9.
+/// Returns an echo request to fd77::1 from fd77::9.
 std::vector<std::byte> ping6(const packet::Mac& dst, std::size_t payload) {
     constexpr std::size_t kMessage = packet::kEthernetBytes + packet::kIpv6Bytes;
     std::vector<std::byte> frame(kMessage + 8 + payload);
@@ -496,7 +495,7 @@ TEST_F(NeighboursTest, TheLastByteOfAnOddMessageCounts) {
     for (auto frame : {ping4(mac, 57), ping6(mac, 57)}) {
         const std::size_t checksum = frame[12] == std::byte{0x86} ? 56 : 36;
         const std::size_t type = checksum - 2;
-        const auto add = [&](std::uint32_t word) {  // to what the checksum covers
+        const auto add = [&](std::uint32_t word) {  // adds to the data covered by the checksum
             std::uint32_t sum = 0xffffU - packet::load_be16(&frame[checksum]) + word;
             sum = (sum & 0xffff) + (sum >> 16);
             packet::store_be16(&frame[checksum], static_cast<std::uint16_t>(~sum));
@@ -520,7 +519,7 @@ TEST_F(NeighboursTest, TheLastByteOfAnOddMessageCounts) {
     }
 }
 
-// The engine counts what it sees, and it need not see these.
+// These frames must not reach the engine's counters.
 TEST_F(NeighboursTest, WhatIsForTheHostIsTaken) {
     const auto tap = [&](std::span<const std::byte> frame) {
         return host.driver.neighbours().on_tapped_frame(frame);
@@ -553,7 +552,7 @@ TEST_F(NeighboursTest, AnswersPing) {
     EXPECT_EQ(packet::ipv4_header_sum(&frames[0][14]), 0xffff);
     EXPECT_EQ(frames[0][34], std::byte{0});
     EXPECT_EQ(packet::load_be16(&frames[0][36]), static_cast<std::uint16_t>(~0x1200));
-    // One's complement: a carry comes back at the other end.
+    // One's complement: a carry wraps around.
     auto carry = ping4(mac, 100);
     carry[42] = std::byte{0xf0};
     packet::store_be16(&carry[36], static_cast<std::uint16_t>(~0x0a01));  // 0x800 0x1200 0xf000
@@ -567,7 +566,7 @@ TEST_F(NeighboursTest, AnswersPing) {
     EXPECT_TRUE(received().empty()) << "shorter than its IP header says";
 }
 
-// Behind the frame lies what is not ours to read.
+// Memory after the frame must not be read.
 TEST_F(NeighboursTest, NoFrameIsReadBeyondItsEnd) {
     received();
     auto* const pages = static_cast<std::byte*>(::mmap(
@@ -592,7 +591,7 @@ TEST_F(NeighboursTest, NoFrameIsReadBeyondItsEnd) {
     EXPECT_TRUE(received().empty());
 }
 
-/// One of many hosts.
+/// Returns the address of one of many hosts.
 packet::Gid host_number(std::size_t n) {
     packet::Gid gid = packet::parse_gid("fd77::1:0:0:0").value();
     gid.bytes[14] = static_cast<std::uint8_t>(n >> 8);
@@ -680,7 +679,7 @@ TEST_F(NeighboursTest, Garbage) {
     }
 }
 
-/// A wire that finds the way by IP address and always sends from one port.
+/// A wire that resolves by IP address and always sends from one port.
 class ResolvingWire final : public Wire {
   public:
     std::span<std::byte> begin_frame(std::size_t max_len) override {

@@ -23,7 +23,7 @@ int processors = -1;
 
 }  // namespace
 
-// The C library declares them with attributes of its own.
+// The C library declares it with attributes of its own.
 extern "C" int fstatfs(int fd, struct statfs* out) noexcept {
     const auto result = static_cast<int>(::syscall(SYS_fstatfs, fd, out));
     if (result == 0 && fd == dmabuf) {
@@ -59,7 +59,7 @@ extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* from, unsigned long
     return ::syscall(SYS_process_vm_writev, pid, from, from_count, to, to_count, flags);
 }
 
-// What std::thread::hardware_concurrency() asks.
+// Called by std::thread::hardware_concurrency().
 extern "C" int get_nprocs() noexcept {
     return processors >= 0 ? processors : static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// System calls that answer as another machine's would: this program's own fstatfs(), open(),
-// get_nprocs() and process_vm_writev() stand before those of the C library.
+// System calls that answer as on another machine: this program's own fstatfs(), open(),
+// get_nprocs() and process_vm_writev() replace those of the C library.
 #pragma once
 
 namespace dingo::uverbs::test {
 
-/// While it lives fstatfs() and /proc say that this file is a DMABuf: for machines without
+/// During its lifetime fstatfs() and /proc report that this file is a DMABuf: for machines without
 /// /dev/udmabuf.
 class PretendDmaBuf {
   public:
@@ -16,7 +15,7 @@ class PretendDmaBuf {
     PretendDmaBuf& operator=(const PretendDmaBuf&) = delete;
 };
 
-/// While it lives this machine has so many processors; 0: nobody knows.
+/// During its lifetime this machine has `count` processors; 0: unknown.
 class PretendProcessors {
   public:
     explicit PretendProcessors(int count);
@@ -25,7 +24,7 @@ class PretendProcessors {
     PretendProcessors& operator=(const PretendProcessors&) = delete;
 };
 
-/// While it lives process_vm_writev() fails with this errno.
+/// During its lifetime process_vm_writev() fails with this errno.
 class PretendNoVmWrite {
   public:
     explicit PretendNoVmWrite(int error);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Numbers, slots, files and memory that objects use: each is used again.
+// Numbers, slots, files and memory of objects: each is reused.
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/eventfd.h>
@@ -27,7 +26,7 @@ TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     QueueSlabs slabs;
     EXPECT_EQ(slabs.files(), 0U);
     std::list<Piece> pieces;
-    std::size_t second = 0;  // the first piece in the second file
+    std::size_t second = 0;  // index of the first piece in the second file
     while (slabs.files() < 3) {
         pieces.emplace_back(slabs);
         second = slabs.files() == 1 ? pieces.size() : second;
@@ -63,8 +62,8 @@ TEST(SharesTest, AnOwnerHasOneWhileItHasContexts) {
     EXPECT_EQ(shares.of({Kind::kProcess, 7})->get(), 1U);
 }
 
-// Otherwise a process that opens the device often, or has two doorbell pages of QPs, would get more
-// of the card.
+// Otherwise a process that opens the device often, or has QPs on two doorbell pages, would get a
+// larger share of the card.
 TEST_F(ResourcesTest, ContextsOfAProcessAreOneShare) {
     const auto open = [](Host& host, const ShareOwner& owner) {
         dingo_alloc_ucontext_req req{};
@@ -123,7 +122,7 @@ TEST_F(ResourcesTest, PairsFillAPageToo) {
     EXPECT_LT(*slots.rbegin(), DINGO_DB_SLOTS);
 }
 
-/// Tables keep addresses of objects and do not look into them.
+/// Tables store addresses of objects and do not access them.
 template <typename Object>
 Object& some() {
     alignas(Object) static std::byte memory[sizeof(Object)];
@@ -140,7 +139,7 @@ TEST(CqTableTest, ATakenNumberIsPassedOver) {
     EXPECT_EQ(errno_of([&] { table.take(some<Cq>()); }), ENOMEM);
 }
 
-// A late packet for the QP before must not meet the new one.
+// A late packet for the previous QP must not hit the new one.
 TEST(QpTableTest, ANumberDoesNotComeTwiceInARow) {
     QpTable table(16);
     std::vector<std::uint32_t> taken;
@@ -158,7 +157,7 @@ TEST(QpTableTest, ANumberDoesNotComeTwiceInARow) {
     }
 }
 
-/// Bytes that the allocator has given out; 0 where it is another one.
+/// Returns the bytes allocated with malloc(); 0 with another allocator.
 std::size_t allocated() {
     return ::mallinfo2().uordblks;
 }

@@ -20,7 +20,7 @@ namespace dingo::uverbs::test {
 constexpr std::size_t kSlowPages = 64;
 constexpr std::size_t kSlowBytes = kSlowPages * kPageBytes;
 
-/// Memory whose accesses end when let_go() is called.
+/// Memory whose accesses complete when let_go() is called.
 class SlowPlace final : public FarPlace {
   public:
     SlowPlace() : FarPlace(std::make_shared<Mover>()), bytes(kSlowBytes) {}

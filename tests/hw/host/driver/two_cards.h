@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Two model cards on one wire, each with its driver, and what a provider does with its rings.
+// Two model cards on one wire, each with its driver, and a provider's handling of rings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +41,7 @@ Response response_of(const Udata& udata) {
     return response;
 }
 
-/// Calls fn and gives the errno that it fails with; 0 when it does not.
+/// Calls `fn` and returns the errno that it throws, 0 if none.
 template <typename Fn>
 int errno_of(Fn&& fn) {
     try {
@@ -53,10 +52,10 @@ int errno_of(Fn&& fn) {
     return 0;
 }
 
-/// Mappings in this process of files whose names have `name` in them.
+/// Returns the number of mappings in this process of files whose name contains `name`.
 std::size_t mappings_of(std::string_view name);
 
-/// What a client maps through a context.
+/// A client's mapping through a context.
 class ClientMap {
   public:
     ClientMap() = default;
@@ -73,7 +72,7 @@ class ClientMap {
     std::span<std::byte> at_;
 };
 
-/// A ring with its doorbell, as a provider keeps it.
+/// A ring with its doorbell, as kept by a provider.
 struct ClientRing {
     ClientRing() = default;
     ClientRing(Context& context, const dingo_ring_map& map);
@@ -92,7 +91,7 @@ struct Silent final : CqListener, EventListener {
     std::vector<int> events;
 };
 
-/// One host: driver, card and a client's context and objects.
+/// One host: driver and card.
 struct Host {
     Host(Wire& wire, std::uint64_t mac, std::vector<std::string> addresses,
          std::uint64_t withheld = 0);
@@ -115,7 +114,7 @@ struct Client {
         std::uint32_t producer = 0;
     };
     QpRings make_qp(std::uint8_t type = 2);
-    /// Posts a WRITE of one piece and rings.
+    /// Posts a WRITE with one SGE and rings the doorbell.
     void post_write(QpRings& qp, const dingo_sge& sge, std::uint64_t raddr, std::uint32_t rkey);
     std::optional<dingo_cqe> poll_cq();
     void arm_cq();
@@ -137,16 +136,16 @@ struct Client {
 class TwoCards : public ::testing::Test {
   protected:
     TwoCards();
-    /// Runs both until nothing is left to do; time passes only by `advance`.
+    /// Runs both cards until nothing is left to do; time advances only by changing `now`.
     void settle();
-    /// The next completion of the client, for which threads may have to work.
+    /// Returns the client's next completion; waits, as other threads may be involved.
     dingo_cqe wait_cqe(Client& client);
     void connect(Client::QpRings& a, Client::QpRings& b);
     void to_rtr(Client::QpRings& qp, std::uint32_t remote, const Gid& dgid);
     void to_rts(Client::QpRings& qp, Host& host, std::uint32_t remote, const Gid& dgid);
 
     Nanoseconds now = 1'000'000;
-    std::uint8_t mtu = 3;  ///< of enum ibv_mtu
+    std::uint8_t mtu = 3;  ///< enum ibv_mtu
     std::pair<std::unique_ptr<Wire>, std::unique_ptr<Wire>> wires = make_loop_pair();
     std::unique_ptr<Host> a, b;
 };

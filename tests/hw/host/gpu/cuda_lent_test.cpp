@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Buffers of other cards are pinned while this process uses a GPU, by the fake driver.
+// Buffers of other cards are pinned while this process uses a GPU, through the fake driver.
 #include "host/gpu/cuda_lent.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ namespace {
 
 class CudaLentTest : public testing::Test {
   protected:
-    // The card finds it by the name it has.
+    // Loaded here so that the card finds it by its name.
     CudaLentTest() : library_(::dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW)) {
         EXPECT_NE(library_, nullptr) << ::dlerror();
     }
@@ -62,7 +62,7 @@ TEST_F(CudaLentTest, MemoryIsPinnedWhileItIsLentAndAGpuIsUsed) {
     lent_memories().remove(before);
 }
 
-// Pinned memory is taken from the host: what a card says of its length is not believed.
+// Pinned memory is taken from the host, so the length that a card reports is not trusted.
 TEST_F(CudaLentTest, NoMoreThanAGibibyteIsPinned) {
     const std::shared_ptr<CudaDevice> device = open();
     const auto huge = lent(std::size_t{3} << 30U);

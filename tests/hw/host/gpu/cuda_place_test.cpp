@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory of a GPU as a place, by the fake driver. Owner and card are one process here.
+// Memory of a GPU as a place, through the fake driver. Owner and card are one process here.
 #include "host/gpu/cuda_place.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ constexpr std::size_t kBytes = (1U << 20U) - 8;
 
 class CudaPlaceTest : public testing::Test {
   protected:
-    // The card finds it by the name it has.
+    // Loaded here so that the card finds it by its name.
     CudaPlaceTest() : library_(::dlopen(FAKE_CUDA_LIBRARY, RTLD_NOW)) {
         EXPECT_NE(library_, nullptr) << ::dlerror();
         void* context = nullptr;
@@ -46,7 +46,7 @@ class CudaPlaceTest : public testing::Test {
         }
     }
 
-    /// Memory of cuMemAlloc, as a client says it.
+    /// Allocates with cuMemAlloc; returns the client's description.
     CudaMemory allocate() {
         EXPECT_EQ(call("cuMemAlloc_v2", &address, kBytes), 0);
         CudaMemory memory = described(kBytes);
@@ -59,7 +59,8 @@ class CudaPlaceTest : public testing::Test {
         memory.size = size;
         return memory;
     }
-    /// Memory of cuMemCreate, mapped at `address`, as a client says it. Close its descriptors.
+    /// Allocates with cuMemCreate, mapped at `address`; returns the client's description. The
+    /// caller closes its descriptors.
     CudaMemory create(const std::vector<std::size_t>& pieces) {
         const std::size_t size = std::reduce(pieces.begin(), pieces.end());
         CudaMemory memory = described(size);
@@ -87,7 +88,7 @@ class CudaPlaceTest : public testing::Test {
     static std::shared_ptr<CudaPlace> open(const CudaMemory& memory, std::uint64_t end = kBytes) {
         return std::make_shared<CudaPlace>(std::make_shared<CudaLane>(memory.uuid), memory, end);
     }
-    /// The errno of a place that cannot be opened.
+    /// Returns the errno of a place that cannot be opened.
     static int error_of(const CudaMemory& memory, std::uint64_t end = kBytes) {
         try {
             open(memory, end);
@@ -111,7 +112,7 @@ std::vector<std::byte> pattern(std::size_t bytes) {
 
 TEST_F(CudaPlaceTest, DataAreThereWhenACallReturns) {
     const auto place = open(allocate());
-    const auto data = pattern(kBytes - 100);  // several times the staging
+    const auto data = pattern(kBytes - 100);  // several times the staging buffer
     ASSERT_TRUE(place->write(36, data));
     EXPECT_EQ(in_gpu(36, data.size()), data);
     std::vector<std::byte> back(data.size());
@@ -175,7 +176,7 @@ TEST_F(CudaPlaceTest, StartedCopiesAreMadeInTheirOrder) {
     EXPECT_FALSE(place->start(late)) << "closed";
 }
 
-// A process that opens its device twice has a lane, and with it a mover, for each time.
+// A process that opens its device twice has two lanes, each with its own mover.
 TEST_F(CudaPlaceTest, AtomicsOfAllLanesOfAGpuAreAtomic) {
     const CudaMemory memory = allocate();
     ::setenv("FAKE_CUDA_DELAY_US", "1", 1);
@@ -196,7 +197,7 @@ TEST_F(CudaPlaceTest, AtomicsOfAllLanesOfAGpuAreAtomic) {
     EXPECT_EQ(sum, 2U * kAdds);
 }
 
-// The buffer's next user is not written to, and what it writes there goes nowhere.
+// The failed copy must neither overwrite the buffer's next content nor write it to the GPU.
 TEST_F(CudaPlaceTest, CopyThatCannotBeStartedUsesItsBufferNoMore) {
     const auto place = open(allocate());
     const auto access = [&](uverbs::FarAccess::Kind kind, std::uint64_t offset, std::byte value) {
@@ -352,7 +353,7 @@ TEST_F(CudaPlaceTest, AllocationsOneBehindTheOtherAreOne) {
     EXPECT_EQ(back, data);
     EXPECT_FALSE(place->write(4 * kPiece - 4, pattern(5)));
 
-    // One that cannot be opened: those before it are unmapped again.
+    // If one cannot be opened, those before it are unmapped again.
     const int there = std::exchange(memory.pieces[2].descriptor, -1);
     EXPECT_EQ(error_of(memory, 4 * kPiece), EOPNOTSUPP);
     memory.pieces[2].descriptor = there;

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* `room`: bytes at each address in data, 0 if there is none; `id`: of the first attribute. */
+/* `room`: bytes at each address in data, 0 if there is none; `id`: id of the first attribute. */
 static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t room,
                 uint16_t id) {
     struct {
@@ -31,7 +31,7 @@ static int call(int fd, int number, uint64_t a, uint64_t b, uint64_t c, uint16_t
     request.attrs[2].data = c;
     request.attrs[0].len = request.attrs[1].len = room;
     request.attrs[0].attr_id = id;
-    request.attrs[1].attr_id = UVERBS_ATTR_UHW_OUT; /* an answer in each method */
+    request.attrs[1].attr_id = UVERBS_ATTR_UHW_OUT; /* an answer in every method */
     return ioctl(fd, RDMA_VERBS_IOCTL, &request);
 }
 
@@ -117,7 +117,7 @@ static const struct {
     CASE(share_file_locks),
 };
 
-/* As a kernel before 6.11: it does not answer for an address, PROCMAP_QUERY. */
+/* Makes PROCMAP_QUERY fail, as on kernels before 6.11. */
 static void forbid_query(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs under the preload library, against the fake card. */
+/* Test programs that run under the preload library against the fake card. */
 #ifndef DINGO_TEST_CLIENT_H
 #define DINGO_TEST_CLIENT_H
 
@@ -36,18 +36,18 @@ enum {
     VERSION
 };
 
-#define SKIPPED 77 /* exit status of a case that cannot be tried here */
+#define SKIPPED 77 /* exit status of a case that cannot run here */
 
-/* ioctl() with a method of the fake card. */
+/* Calls ioctl() with a method of the fake card. */
 int method(int fd, int number, uint64_t a, uint64_t b, uint64_t c);
 
 #define ROOM 16
-/* ECHO of what is at `in` to `out`, which are ROOM bytes each. */
+/* ECHO from `in` to `out`, ROOM bytes each. */
 int echo_at(int fd, const void* in, void* out);
-/* [0] and [1] are addresses of ROOM bytes for answers. */
+/* [0] and [1] are addresses with room for answers of ROOM bytes. */
 int method_at(int fd, int number, uint64_t a, uint64_t b);
 int open_card(void);
-/* Shares [at, at + length), which must give `bytes` shared. */
+/* Shares [at, at + length); checks that `bytes` were shared. */
 void share(int fd, void* at, size_t length, int bytes);
 
 void client_paths(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Regions in files that the application has mapped: /dev/shm and the like. */
+/* Regions in files that the application has mapped, for example in /dev/shm. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -45,7 +45,8 @@ static int open_descriptors(void) {
     return count;
 }
 
-/* The card writes to the region when its mapping is gone and the address is something else. */
+/* Checks that the card can write to the region after its mapping was removed and the address
+ * reused. */
 static void check_outlives(int card, int fd, char* at) {
     char* copy = map_file(fd, PROT_READ);
 
@@ -66,7 +67,7 @@ void client_share_file(void) {
     int before;
     char* at = map_file(fd, PROT_READ | PROT_WRITE);
 
-    /* the application has closed its descriptor: found by name */
+    /* with the descriptor closed the file is found by name */
     share(card, at, 64, PAGE);
     before = open_descriptors();
     close(fd);
@@ -74,17 +75,17 @@ void client_share_file(void) {
     CHECK(open_descriptors() == before - 1);
     fd = shm_open(name, O_RDWR, 0);
     check_outlives(card, fd, at);
-    /* no name any more: found among the descriptors */
+    /* without a name it is found among the descriptors */
     CHECK(shm_unlink(name) == 0);
     check_outlives(card, fd, map_file(fd, PROT_READ | PROT_WRITE));
-    /* rights are the mapping's */
+    /* access rights are those of the mapping */
     at = map_file(fd, PROT_READ);
     CHECK(method(card, SHARE, (uintptr_t)at, PAGE, 1) < 0 && errno == EFAULT);
     CHECK(method(card, SHARE, (uintptr_t)at, PAGE, 0) == (int)PAGE);
     CHECK(open_descriptors() == before);
 }
 
-/* As programs without privileges, which cannot open /proc/self/map_files. */
+/* As a program without privileges, which cannot open /proc/self/map_files. */
 void client_share_file_unprivileged(void) {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2];
@@ -96,7 +97,7 @@ void client_share_file_unprivileged(void) {
     client_share_file();
 }
 
-/* To close one descriptor of a file ends all record locks that the process has on it. */
+/* Closing any descriptor of a file releases all record locks that the process has on it. */
 void client_share_file_locks(void) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int card = open_card();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The uverbs descriptor: requests, events, copies of it, processes. */
+/* The uverbs descriptor: requests, events, copies, processes. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static void echo(int fd) {
     CHECK(value[0] == 42 && value[1] == 7 && errno == 77);
 }
 
-/* `count` attributes of `id` with a room, or an input, of `length` bytes each. */
+/* Sends `count` attributes `id`, each with room or input of `length` bytes. */
 static int ioctl_with(int fd, unsigned count, uint16_t id, uint16_t length) {
     static char memory[65536];
     struct {
@@ -46,7 +46,7 @@ static int ioctl_with(int fd, unsigned count, uint16_t id, uint16_t length) {
     return ioctl(fd, RDMA_VERBS_IOCTL, &request);
 }
 
-/* What does not go into a message is not sent: the card would close the connection. */
+/* A request that does not fit into a message is not sent: the card would close the connection. */
 static void large_ioctls(int fd) {
     CHECK(ioctl_with(fd, 2, UVERBS_ATTR_UHW_OUT, 40900) < 0 && errno == EPROTONOSUPPORT);
     CHECK(ioctl_with(fd, 3, UVERBS_ATTR_UHW_OUT, 40900) < 0 && errno == ENOMEM);
@@ -56,7 +56,7 @@ static void large_ioctls(int fd) {
     CHECK(ioctl_with(fd, 65, 0, 0) < 0 && errno == ENOMEM);
 }
 
-/* Its last attribute is not mapped. */
+/* Sends an ioctl whose last attribute is not mapped. */
 static void cut_ioctl(int fd) {
     char* at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct ib_uverbs_ioctl_hdr* head = (void*)(at + 4096 - sizeof(*head));
@@ -69,7 +69,7 @@ static void cut_ioctl(int fd) {
     munmap(at, 4096);
 }
 
-/* What the library says on stderr. */
+/* Checks what the library prints to stderr if the card has another version. */
 static void other_version(int fd) {
     char text[200] = "";
     int kept = dup(2);
@@ -90,7 +90,8 @@ void client_ioctl(void) {
     CHECK(echo_at(fd, (void*)8, value) < 0 && errno == EFAULT);
     CHECK(echo_at(fd, value, (void*)8) < 0 && errno == EFAULT);
     CHECK(echo_at(fd, read_only, (void*)read_only) < 0 && errno == EFAULT);
-    CHECK(method(fd, ECHOES, 0, 0, 0) == 1); /* the card does not do what would be lost */
+    CHECK(method(fd, ECHOES, 0, 0, 0) == 1); /* a request whose answer would be lost is not
+                                              * executed */
     echo(fd);
     large_ioctls(fd);
     echo(fd);
@@ -127,8 +128,8 @@ void client_mmap(void) {
     CHECK(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, fd, 0) != MAP_FAILED);
 }
 
-/* A descriptor that arrived unseen, for example by SCM_RIGHTS, is recognised by fstat(), which
- * ibv_import_device() calls first. */
+/* A descriptor received without interception, for example by SCM_RIGHTS, is recognised in
+ * fstat(), which ibv_import_device() calls first. */
 void client_adopt(void) {
     int fd = open_card();
     int copy = (int)syscall(SYS_dup, fd);
@@ -229,7 +230,7 @@ void client_dup_close(void) {
     CHECK(fcntl(copy, F_DUPFD_CLOEXEC, 101) == 101);
     echo(101);
     CHECK(method(copy, HELLOS, 0, 0, 0) == 1);
-    /* numbers that are reused for something else */
+    /* numbers reused for other files */
     CHECK(pipe(pipes) == 0);
     CHECK(dup2(pipes[0], 77) == 77);
     CHECK(write(pipes[1], "abc", 3) == 3 && read(77, text, sizeof(text)) == 3);
@@ -276,7 +277,7 @@ void client_fork(void) {
     CHECK(method(fd, HELLOS, 0, 0, 0) == 3);
 }
 
-/* What a vfork() child closes is its own descriptor, not its parent's. */
+/* A vfork() child closes its own descriptor, not its parent's. */
 void client_vfork(void) {
     int fd = open_card();
     pid_t child = vfork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Paths: everything that opens or looks at files by name. */
+/* Paths: all functions that open or query files by name. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -192,7 +192,7 @@ void client_gids(void) {
     CHECK(fd >= 0 && read(fd, text, sizeof(text)) < 0 && errno == EINVAL);
 }
 
-/* Asks the fake card for `count` messages; flags: NLM_F_*. */
+/* Requests `count` messages from the fake card; flags: NLM_F_*. */
 static void ask(int fd, uint32_t count, uint16_t flags) {
     struct nlmsghdr request = {.nlmsg_len = sizeof(request),
                                .nlmsg_type = 5 << 10 | 1,
@@ -204,7 +204,7 @@ static void ask(int fd, uint32_t count, uint16_t flags) {
           (ssize_t)sizeof(request));
 }
 
-/* The next message; its sender is the kernel. */
+/* Returns the next message and checks that its sender is the kernel. */
 static struct nlmsghdr* next_message(int fd, void* buffer, size_t size) {
     struct sockaddr_nl from = {.nl_family = AF_UNSPEC, .nl_pid = 1};
     struct iovec part = {buffer, size};
@@ -234,7 +234,7 @@ void client_netlink(void) {
           own.nl_family == AF_NETLINK);
     readable = (struct pollfd){.fd = fd, .events = POLLIN};
     CHECK(poll(&readable, 1, 0) == 0);
-    /* More than the socket's queue holds: all come, in order, and then the end. */
+    /* More messages than the socket's queue holds arrive in order, followed by the end. */
     ask(fd, 2000, NLM_F_DUMP);
     for (uint32_t i = 0; i < 2000; i++) {
         CHECK(poll(&readable, 1, 0) == 1);
@@ -243,7 +243,7 @@ void client_netlink(void) {
     }
     message = next_message(fd, buffer, sizeof(buffer));
     CHECK(message->nlmsg_type == NLMSG_DONE && message->nlmsg_seq == 2000);
-    /* One message and no end; with NLM_F_ACK an error of 0; what the card refuses is an error. */
+    /* One message without end; with NLM_F_ACK an error of 0; a refusal by the card is an error. */
     ask(fd, 1, 0);
     CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_seq == 0);
     ask(fd, 1, NLM_F_ACK);
@@ -256,7 +256,7 @@ void client_netlink(void) {
     CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
     CHECK(send(fd, "no message", 10, 0) == 10);
     CHECK(recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0 && errno == EAGAIN);
-    /* Looking at a message, or at its length, takes nothing and shows no bookmark. */
+    /* Peeking at a message or its length removes nothing and shows no bookmark. */
     ask(fd, 2, NLM_F_DUMP);
     for (uint32_t i = 0; i < 2; i++) {
         CHECK(recv(fd, NULL, 0, MSG_PEEK | MSG_TRUNC) == 500);
@@ -265,7 +265,7 @@ void client_netlink(void) {
     }
     CHECK(next_message(fd, buffer, sizeof(buffer))->nlmsg_type == NLMSG_DONE);
     CHECK(close(fd) == 0);
-    /* What is not read goes with its socket: it does not stand in the way of others. */
+    /* Unread messages are freed with their socket and do not block others. */
     for (int i = 0; i < 200; i++) {
         fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
         CHECK(fd >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A card of another user whom the caller trusts: it gets what requests name, and nothing else. */
+/* A card of another user that the caller trusts: it gets only what requests name. */
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
@@ -29,7 +29,7 @@ static struct arguments arguments_of(uint16_t number) {
     return request;
 }
 
-/* The card writes to the bytes, or what it may not (ANSWER of fake_card.h). */
+/* The card writes the bytes, or what it must not write (ANSWER of fake_card.h). */
 static void answer(int fd, char* bytes, unsigned how) {
     struct arguments request = arguments_of(ANSWER);
     char input[16] = "ABCDEFGHIJKLMNO";
@@ -51,7 +51,7 @@ static void answer(int fd, char* bytes, unsigned how) {
     CHECK(request.attrs[0].flags == (how == 0 ? UVERBS_ATTR_F_VALID_OUTPUT : 0));
 }
 
-/* The card changes nothing but the flags of the last attribute. */
+/* The card only changes the flags of the last attribute. */
 static void answer_last(int fd) {
     struct arguments request = arguments_of(ANSWER);
 
@@ -123,18 +123,18 @@ void client_foreign_refused(void) {
     char* at = pages(4);
     int secret = open("/etc/passwd", O_RDONLY);
 
-    /* memory that the request does not register, or that cannot be shared */
+    /* memory that the request does not register or that cannot be shared */
     CHECK(method(fd, SHARE, (uintptr_t)at, PAGE, 1) < 0 && errno == EOPNOTSUPP);
     CHECK(reg_mr(fd, at + 8, PAGE) < 0 && errno == EOPNOTSUPP);
     CHECK(reg_mr(fd, &number, sizeof(number)) < 0 && errno == EOPNOTSUPP);
-    /* a descriptor that it does not name */
+    /* a descriptor that the request does not name */
     CHECK(method(fd, NEED_FD, (uint64_t)secret, 0, 0) < 0 && errno == EOPNOTSUPP);
-    /* a number where the request has no room */
+    /* a number stored outside the request's rooms */
     CHECK(method(fd, CHANNELS, (uintptr_t)&number, (uintptr_t)&number, 0) == 0 && number == -1);
     use(fd);
 }
 
-/* A card that changes what the request names, so that it names what the card asks for. */
+/* The card changes the request's memory so that it names what the card asks for. */
 void client_foreign_steals(void) {
     int fd = open_card();
     char* secret = pages(1);

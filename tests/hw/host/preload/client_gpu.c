@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A GPU and the card use the same memory. Needs nothing but the driver's libcuda.so.1. */
+/* A GPU and the card use the same memory. Needs only the driver's libcuda.so.1. */
 #include <dlfcn.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ static void start_cuda(void) {
 }
 
 static void pin(void* at, size_t bytes) {
-    /* PORTABLE, DEVICEMAP */
+    /* flags PORTABLE, DEVICEMAP */
     CHECK(((int (*)(void*, size_t, unsigned))function("cuMemHostRegister_v2"))(at, bytes, 3) == 0);
 }
 
@@ -75,13 +75,13 @@ void client_share_cuda(void) {
     start_cuda();
     card = open_card();
 
-    /* memory that the GPU does not know is shared as always */
+    /* memory unknown to the GPU is shared as usual */
     plain = map_pages(large);
     start = now();
     share(card, plain, large * PAGE, (int)(large * PAGE));
     fprintf(stderr, "256 MiB registered in %.0f ms\n", (now() - start) * 1e3);
 
-    /* pinned, then registered: the same pages as before */
+    /* pinned, then registered: the pages are not replaced */
     at = map_pages(64);
     pin(at + 16 * PAGE, 16 * PAGE);
     gpu_writes(at + 16 * PAGE, 0x11111111, 16 * PAGE / 4);
@@ -91,7 +91,7 @@ void client_share_cuda(void) {
     CHECK(at[16 * PAGE] == 0x22 && at[32 * PAGE - 1] == 0x22);
     CHECK(at[16 * PAGE - 1] == 1 && at[32 * PAGE] == 1);
 
-    /* a range that does not begin or end with a page */
+    /* a range that is not aligned to pages */
     at = map_pages(64);
     pin(at + 16 * PAGE + 512, 15 * PAGE);
     share(card, at, 64 * PAGE, 48 * PAGE);
@@ -99,7 +99,7 @@ void client_share_cuda(void) {
     CHECK(at[16 * PAGE + 512] == 0x33 && at[16 * PAGE + 511] == 1);
     CHECK(at[31 * PAGE + 511] == 0x33 && at[31 * PAGE + 512] == 1);
 
-    /* registered, then pinned: the card sees what the GPU writes */
+    /* registered, then pinned: the card sees the GPU's writes */
     at = map_pages(64);
     share(card, at, 64 * PAGE, 64 * PAGE);
     pin(at, 64 * PAGE);

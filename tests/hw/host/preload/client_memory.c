@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory that becomes shared: the application notices nothing. */
+/* Memory that becomes shared without the application noticing. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,10 +43,10 @@ void client_share_keeps(void) {
     CHECK(peek(fd, at + 5) == 99);
     CHECK(method(fd, POKE, (uintptr_t)(at + 7000), 55, 0) == 0);
     CHECK(at[7000] == 55);
-    /* again: nothing moves, the same memory is told of */
+    /* again: nothing moves, the same memory is reported */
     share(fd, at, 600 * PAGE, 600 * PAGE);
     CHECK(at[5] == 99 && peek(fd, at + 7000) == 55);
-    /* a part of it, and more than it */
+    /* a part of it, and a range that exceeds it */
     share(fd, at + PAGE + 100, 2 * PAGE, 3 * PAGE);
 }
 
@@ -56,7 +56,7 @@ void client_share_partial(void) {
     char* at = pages(4);
 
     memset(heap, 7, 100000);
-    /* whole pages only; nothing at all of less than one */
+    /* only whole pages are shared, so nothing of less than a page */
     CHECK(method(fd, SHARE, (uintptr_t)heap, 100000, 1) >= 96000 - PAGE);
     CHECK(heap[0] == 7 && heap[50000] == 7 && heap[99999] == 7);
     CHECK(peek(fd, heap + 50000) == 7);
@@ -89,7 +89,7 @@ void client_share_faults(void) {
 static _Atomic uint64_t* words;
 static atomic_bool stop;
 
-/* Each word has one writer; what it reads is what it wrote last. */
+/* Each word has one writer, which must read back what it wrote last. */
 static void* writer(void* arg) {
     uintptr_t self = (uintptr_t)arg;
     uint64_t round = 1;
@@ -121,7 +121,7 @@ void client_share_threads(void) {
         usleep(1000);
         for (int i = 0; i < 4; i++) {
             shared = method(fd, SHARE, (uintptr_t)(at + (size_t)i * WORDS * 2), WORDS * 2, 1);
-            /* 0: a system without userfaultfd takes the slow path */
+            /* 0: without userfaultfd the slow path is taken */
             CHECK(shared == WORDS * 2 || shared == 0);
         }
         usleep(1000);
@@ -155,19 +155,19 @@ void client_share_fork(void) {
         CHECK(at[0] == 1 && at[8 * PAGE - 1] == 1);
         memset(at, 2, 4 * PAGE);
         CHECK(at[0] == 2 && at[4 * PAGE] == 1);
-        /* pages given back are empty, in a child, too */
+        /* discarded pages are empty, in a child as well */
         CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0);
         CHECK(at[0] == 0 && at[PAGE] == 2);
         CHECK(madvise(at + 4 * PAGE, PAGE, MADV_DONTNEED) == 0);
         CHECK(at[4 * PAGE] == 0);
-        /* it may register memory of its own, and what it has inherited */
+        /* the child may register its own memory and inherited memory */
         share(fd, at, 8 * PAGE, 8 * PAGE);
         CHECK(at[PAGE] == 2 && at[5 * PAGE] == 1 && peek(fd, at + PAGE) == 2);
         exit(0);
     }
     wait_for(child);
     CHECK(at[0] == 1 && at[4 * PAGE] == 1);
-    /* what the child could see is given back without hurting it */
+    /* discarding pages that the child can see does not affect the child */
     CHECK(madvise(at, PAGE, MADV_DONTNEED) == 0);
     CHECK(at[0] == 0 && at[PAGE] == 1);
 }
@@ -208,7 +208,7 @@ void client_share_dontneed(void) {
     CHECK(madvise(at + 7, PAGE, MADV_DONTNEED) < 0 && errno == EINVAL);
 }
 
-/* libc's realloc() moves mappings by a system call of its own. */
+/* libc's realloc() moves mappings by a system call that is not intercepted. */
 void client_share_realloc(void) {
     int fd = open_card();
     char* blocks[8];
@@ -285,7 +285,7 @@ void client_share_stack(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
-/* Programs that close all descriptors they do not know leave ours alone. */
+/* Programs that close all unknown descriptors must not close the library's. */
 void client_share_close_all(void) {
     int fd = open_card();
     char* at = pages(8);
@@ -318,7 +318,7 @@ static long shared_kb(void) {
     return value;
 }
 
-/* Register, use, free, again: memory does not pile up. */
+/* Register, use, free, repeatedly: memory must not accumulate. */
 void client_share_gives_back(void) {
     int fd = open_card();
     long before = shared_kb();
@@ -330,6 +330,6 @@ void client_share_gives_back(void) {
         share(fd, at, 4096 * PAGE, 4096 * PAGE);
         CHECK(munmap(at, 4096 * PAGE) == 0);
     }
-    /* 640 MiB went through */
+    /* 640 MiB were shared in total */
     CHECK(shared_kb() - before < 200 << 10);
 }

@@ -23,7 +23,7 @@ static void* get_event(void* cm) {
     return NULL;
 }
 
-/* The descriptors of this process that stand for the same file as `fd`. */
+/* Returns how many descriptors of this process refer to the same file as `fd`. */
 static int same_file(int fd) {
     DIR* all = opendir("/proc/self/fd");
     char path[64], file[64] = "", other[64];
@@ -44,7 +44,7 @@ static int same_file(int fd) {
     return count;
 }
 
-/* As in the kernel, a GET_EVENT that waits gets the next event though the descriptor is closed. */
+/* As in the kernel, a waiting GET_EVENT gets the next event even if the descriptor is closed. */
 void client_event_after_close(void) {
     int card = open_card();
     int cm = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC);
@@ -78,7 +78,7 @@ static int readable(int fd) {
     return poll(&polled, 1, 0);
 }
 
-/* The event of an identifier comes just when the identifier is destroyed, or migrated. */
+/* The event of an identifier arrives just when the identifier is destroyed or migrated. */
 void client_idle_token(void) {
     struct {
         struct rdma_ucm_cmd_hdr head;
@@ -105,7 +105,7 @@ void client_idle_token(void) {
     CHECK(readable(cm) == 0);
     CHECK(method(card, CM_GIVEN_BACK, 0, 0, 0) == 2);
 
-    request.what.migrate.fd = (uint32_t)card; /* no descriptor of rdma_cm: left alone */
+    request.what.migrate.fd = (uint32_t)card; /* not a descriptor of rdma_cm: left alone */
     CHECK(write(cm, &request, sizeof(request)) == sizeof(request));
     request.what.migrate.fd = ~0u;
     CHECK(write(cm, &request, sizeof(request)) == sizeof(request));

@@ -28,7 +28,7 @@ static long lines_of(const char* path) {
     return lines;
 }
 
-/* Bytes that read() has given this process, of files in /proc too. */
+/* Returns the bytes that this process has got from read(), including files in /proc. */
 static long bytes_read(void) {
     FILE* file = fopen("/proc/self/io", "r");
     long value = -1;
@@ -45,8 +45,8 @@ static char* map_pages(size_t count) {
     return at;
 }
 
-/* Small buffers apart: each would split the mapping, and each look at /proc/self/maps would take
- * longer than the one before. */
+/* Small separate buffers: each would split the mapping, and each scan of /proc/self/maps would
+ * take longer than the previous one. */
 void client_share_many(void) {
     int fd = open_card();
     char* at = map_pages(2 * MANY);
@@ -67,9 +67,9 @@ void client_share_many(void) {
     }
     CHECK((bytes_read() - before) / LAST < 4096);
     CHECK(lines_of("/proc/self/maps") - mappings < MANY);
-    /* a large region still finds room */
+    /* a large region still fits */
     share(fd, map_pages(64), 64 * PAGE, 64 * PAGE);
-    /* what is not there is not there, however many there are */
+    /* missing pages are detected despite the many regions */
     CHECK(munmap(at + 2 * (MANY - 1) * PAGE, PAGE) == 0);
     CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 1) * PAGE), PAGE, 1) < 0 &&
           errno == EFAULT);
@@ -77,7 +77,7 @@ void client_share_many(void) {
     CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 2) * PAGE), PAGE, 1) < 0 &&
           errno == EFAULT);
     CHECK(method(fd, SHARE, (uintptr_t)(at + 2 * (MANY - 2) * PAGE), PAGE, 0) == 0);
-    /* and those that are given back make room */
+    /* released regions make room for new ones */
     CHECK(munmap(at, 2 * MANY * PAGE) == 0);
     for (size_t i = 0; i < MANY; i++) {
         at = map_pages(1);
@@ -87,8 +87,8 @@ void client_share_many(void) {
     share(fd, map_pages(1), PAGE, PAGE);
 }
 
-/* As share_many, regions of 64 KiB and a little more: a kernel that tells of an address shares them
- * all, an older one no more than it can look at. */
+/* As share_many, with regions of slightly more than 64 KiB: a kernel that answers for an address
+ * shares them all, an older one only as many as it can scan. */
 void client_share_many_large(void) {
     enum { COUNT = 2000, TAIL = 300, PAGES = 17 };
     int fd = open_card();
@@ -112,9 +112,9 @@ void client_share_many_large(void) {
     }
     CHECK((bytes_read() - before) / TAIL < 4096);
     CHECK(shared == COUNT || getenv("OLD_KERNEL"));
-    /* the larger a region, the more is worth looking at */
+    /* the larger a region, the more a scan is worth */
     share(fd, map_pages(MANY), MANY * PAGE, MANY * PAGE);
-    /* what is not there is not there, and what is read-only is not for writing */
+    /* missing pages are detected, and read-only pages when writing */
     at += (size_t)(COUNT - 1) * (PAGES + 1) * PAGE;
     CHECK(mprotect(at + 3 * PAGE, PAGE, PROT_READ) == 0);
     CHECK(method(fd, SHARE, (uintptr_t)at, PAGES * PAGE, 1) < 0 && errno == EFAULT);
@@ -123,9 +123,9 @@ void client_share_many_large(void) {
     CHECK(method(fd, SHARE, (uintptr_t)at, PAGES * PAGE, 0) < 0 && errno == EFAULT);
 }
 
-/* The pages of a region are the program's before the card touches them, and no others. */
+/* The program allocates exactly the pages of the region, before the card accesses them. */
 void client_share_populates(void) {
-    enum { PAGES = 6000, BEFORE = 10, COUNT = 5000 }; /* more than one call's */
+    enum { PAGES = 6000, BEFORE = 10, COUNT = 5000 }; /* more than one call populates */
     unsigned char there[PAGES];
     int fd = open_card();
     char* at = map_pages(PAGES);
@@ -138,7 +138,7 @@ void client_share_populates(void) {
         CHECK((i >= BEFORE && i < BEFORE + COUNT) == (there[i] & 1));
     }
     CHECK(sum == COUNT);
-    /* a file that is too short has no such pages */
+    /* a file that is too short has no pages there */
     fd = (int)syscall(SYS_memfd_create, "short", 0U);
     CHECK(fd >= 0 && ftruncate(fd, PAGE) == 0);
     at = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -148,7 +148,7 @@ void client_share_populates(void) {
     CHECK(method(fd, SHARE, (uintptr_t)at, 4 * PAGE, 1) < 0 && errno == EFAULT);
 }
 
-/* Small regions inside a large one need nothing of their own, in the card neither. */
+/* Small regions inside a large one need no resources of their own, in the card as well. */
 void client_share_inside(void) {
     int fd = open_card();
     char* at = map_pages(MANY);
@@ -166,8 +166,8 @@ void client_share_inside(void) {
 }
 
 /*
- * A user of pinned pages reads and writes those, not others that lie at the same address later: as
- * io_uring does with its fixed buffers.
+ * A user of pinned pages, such as io_uring with its fixed buffers, accesses those pages and not
+ * others that are at the same address later.
  */
 void client_share_pinned(void) {
     struct io_uring_params params;
@@ -193,21 +193,21 @@ static void check_gpu_pages(int card, void (*pin)(uint64_t, uint64_t, int), int 
 
     memset(at, 1, 64 * PAGE);
     pin((uintptr_t)at + 10 * PAGE + 100, 8 * PAGE, ranges);
-    /* pages 10 to 18 hold it; the pages around them are shared as always */
+    /* pages 10 to 18 contain it; the pages around them are shared as usual */
     share(card, at, 64 * PAGE, (64 - 9) * PAGE);
     CHECK(method(card, PEEK, (uintptr_t)at + 9 * PAGE, 0, 0) == 1);
     CHECK(method(card, PEEK, (uintptr_t)at + 10 * PAGE, 0, 0) < 0);
     CHECK(method(card, PEEK, (uintptr_t)at + 18 * PAGE, 0, 0) < 0);
     CHECK(method(card, PEEK, (uintptr_t)at + 19 * PAGE, 0, 0) == 1);
     CHECK(at[0] == 1 && at[64 * PAGE - 1] == 1);
-    /* what was shared before it was pinned is the same memory for all */
+    /* memory that was shared before it was pinned is the same for all */
     pin((uintptr_t)at, 64 * PAGE, ranges);
     share(card, at, 64 * PAGE, (64 - 9) * PAGE);
     pin(0, 0, ranges);
     share(card, at, 64 * PAGE, 64 * PAGE);
 }
 
-/* Pages that a GPU's driver has pinned keep their place. */
+/* Pages pinned by a GPU driver are not replaced. */
 void client_share_gpu(void) {
     void* cuda = dlopen(getenv("FAKE_CUDA"), RTLD_NOW);
     void (*pin)(uint64_t, uint64_t, int);

@@ -41,7 +41,7 @@ UniqueFd FakeCard::listen(const std::string& name) const {
     if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
         throw std::runtime_error("no socket at " + path);
     }
-    // SO_PEERCRED tells clients the user of this thread at the time of listen().
+    // SO_PEERCRED reports to clients the user of this thread at the time of listen().
     const uid_t self = ::geteuid();
     ::syscall(SYS_setresuid, -1, user_, -1);
     const int listens = ::listen(fd.get(), 64);
@@ -195,7 +195,7 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
             break;
         }
         case DINGO_UVERBS_NETLINK: {
-            // As many messages, a piece each, as the sequence number says; of none: a refusal.
+            // Returns as many messages, one per piece, as the sequence number says; 0 is refused.
             nlmsghdr request{};
             std::memcpy(&request, message.payload.data(), sizeof request);
             UniqueFd file(::memfd_create("messages", MFD_CLOEXEC));
@@ -230,8 +230,8 @@ int FakeCard::send_token() {
     return 0;
 }
 
-/// Each destroyed or migrated identifier has an event that comes in the last moment and goes with
-/// it.
+/// Each identifier has an event that arrives just before the identifier is destroyed or migrated
+/// and vanishes with it.
 void FakeCard::rdma_cm(const Message& message, dingo_uverbs_reply& reply) {
     const bool token = (message.head.flags & DINGO_UVERBS_TOKEN) != 0;
     rdma_ucm_cmd_hdr head{};
@@ -275,7 +275,7 @@ void FakeCard::take_segments(const Message& message, std::uint64_t va, std::uint
             segments_.push_back(
                 {segment.va, segment.length, segment.offset, static_cast<std::uint8_t*>(at)});
         }
-        // What lies outside of the region is mapped, too, but not asked for.
+        // Memory outside of the region is mapped as well, but was not requested.
         const std::uint64_t begin = std::max(segment.va, first);
         bytes += std::max(std::min(segment.va + segment.length, last), begin) - begin;
     }
@@ -453,7 +453,7 @@ void FakeCard::answer(const Message& message, std::uint64_t how) {
     bytes.resize(bytes.size() + (how == 1 ? 1 : 0));
     std::vector<std::uint8_t> attributes = message.payload;
     const std::uint16_t flags = UVERBS_ATTR_F_VALID_OUTPUT;
-    const std::uint64_t nonsense = 99;  // the values of attributes are the caller's
+    const std::uint64_t nonsense = 99;  // the caller's attribute values must not be changed
     const std::size_t at = sizeof(ib_uverbs_ioctl_hdr);
     std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, flags), &flags, sizeof flags);
     std::memcpy(attributes.data() + at + offsetof(ib_uverbs_attr, data), &nonsense, 8);

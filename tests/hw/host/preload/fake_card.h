@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A card that speaks the protocol and does what the tests ask through method numbers.
+// A card that implements the protocol and does what the tests request by method numbers.
 #pragma once
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -23,37 +23,38 @@
 /// Methods of the fake card's ioctl; numbers in attrs[].data.
 enum FakeMethod : std::uint16_t {
     kEcho = 1,          ///< [0] address: its 8 bytes are read, incremented and written to [1]
-    kChannels = 2,      ///< [0], [1]: where the numbers of a completion and an async channel go
+    kChannels = 2,      ///< addresses for the numbers of a completion and an async channel
     kShare = 3,         ///< [0] va, [1] length, [2] writable; result: bytes shared
     kPoke = 4,          ///< [0] va, [1] value: written through the shared memory
     kPeek = 5,          ///< [0] va; result: the byte there, through the shared memory
-    kDie = 6,           ///< no answer any more
-    kNeedFd = 7,        ///< [0] descriptor; result: its size by fstat
-    kHellos = 8,        ///< result: how many HELLOs came
-    kCmWaiting = 9,     ///< result: how many GET_EVENTs of rdma_cm were told to wait
-    kCmEvent = 10,      ///< an event for every rdma_cm descriptor
-    kCmGivenBack = 11,  ///< result: how many idle tokens were taken out
-    kPlaces = 12,       ///< result: how many different parts of files were shared
-    kMemoryKind = 13,   ///< result: 1 the caller's HELLO brought /proc/PID/mem; 2 one of rdma_cm
-    /// [0] room for 16 bytes; [1] what is wrong with the answer: 0 nothing, 1 longer than the room,
-    /// 2 of an argument that there is not, 3 less than it says, 4 of a longer ioctl, 5 with an
+    kDie = 6,           ///< stops answering
+    kNeedFd = 7,        ///< [0] descriptor; result: its size from fstat()
+    kHellos = 8,        ///< result: number of HELLOs received
+    kCmWaiting = 9,     ///< result: number of GET_EVENTs of rdma_cm that were told to wait
+    kCmEvent = 10,      ///< sends an event to every rdma_cm descriptor
+    kCmGivenBack = 11,  ///< result: number of idle tokens removed
+    kPlaces = 12,       ///< result: number of different parts of files shared
+    kMemoryKind = 13,   ///< result: 1 if the caller's HELLO brought /proc/PID/mem; 2 if one of
+                        ///< rdma_cm did
+    /// [0] room for 16 bytes; [1] the defect of the answer: 0 none, 1 longer than the room, 2 for
+    /// an argument that does not exist, 3 shorter than it says, 4 for a longer ioctl, 5 with an
     /// error, 6 to [2], an input; 7: only the last attribute is valid
     kAnswer = 14,
-    /// [0] va, [1] descriptor: what the card asks for when it is to register other memory, and says
-    /// that the request names it
+    /// [0] va, [1] descriptor that the card asks for when it is to register other memory,
+    /// pretending that the request names them
     kSteal = 15,
     kVersion = 17,  ///< the answer is of protocol version [0]
-    kEchoes = 16,   ///< result: how many ECHOs were carried out
+    kEchoes = 16,   ///< result: number of ECHOs executed
     /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
     kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
 
 class FakeCard {
   public:
-    /// `user`: whose card it is; root may make others' cards.
+    /// `user`: owner of the card; root may create cards of other users.
     explicit FakeCard(const std::filesystem::path& dir, uid_t user = ::geteuid());
     ~FakeCard();
-    /// Without it the view has no /dev/infiniband/rdma_cm.
+    /// Without this call the view has no /dev/infiniband/rdma_cm.
     void offer_rdma_cm() const;
 
   private:
@@ -88,9 +89,9 @@ class FakeCard {
     std::uint8_t* shared_at(std::uint64_t va);
     void send(int fd, const dingo_uverbs_reply& reply);
 
-    /// Which argument is at an address, from 1; 0: none.
+    /// Returns the number of the argument at an address, from 1; 0 if there is none.
     static std::uint32_t number_of(const Message& message, std::uint64_t va);
-    /// The bytes that came of an address; empty: none.
+    /// Returns the bytes sent for an address; empty if there are none.
     static std::vector<std::uint8_t> brought(const Message& message, std::uint64_t va);
     void result(std::uint32_t argument, std::vector<std::uint8_t> bytes);
     void answer(const Message& message, std::uint64_t how);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stands for libcuda.so.1: it knows one pinned range. */
+/* A fake libcuda.so.1 that knows one pinned range. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,7 +13,7 @@ void fake_pin(uint64_t start, uint64_t bytes, int ranges) {
     ranges_known = ranges;
 }
 
-/* As the driver: CUDA_ERROR_INVALID_VALUE for a pointer that is not its. */
+/* As the driver, returns CUDA_ERROR_INVALID_VALUE for an unknown pointer. */
 int cuPointerGetAttribute(void* data, int attribute, uint64_t pointer);
 int cuPointerGetAttribute(void* data, int attribute, uint64_t pointer) {
     if (attribute != 2 || pointer < pinned_start || pointer >= pinned_end) {

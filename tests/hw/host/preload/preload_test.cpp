@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
 // Each test runs one case of preload_client under the library, against a fake card and a sysfs tree
-// as a real card writes it.
+// as written by a real card.
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -49,13 +48,13 @@ class Preload : public testing::TestWithParam<std::string> {
         fs::remove_all(dir_);
     }
 
-    /// Carried to another machine, all lies elsewhere.
+    /// The environment overrides the paths if the test was copied to another machine.
     static std::string place(const char* variable, const char* built) {
         const char* const there = ::getenv(variable);
         return there != nullptr ? there : built;
     }
 
-    /// 77, what a case says that cannot be tried here.
+    /// 77 is the exit status of a case that cannot run here.
     static bool skipped(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 77; }
 
     int run(const std::string& name, const std::string& extra = "X=1") const {
@@ -106,7 +105,7 @@ TEST_F(Preload, DescriptorIsNotReadableWithoutAnEvent) {
     EXPECT_EQ(run("idle_token"), 0);
 }
 
-/// The same card, of another user.
+/// The same card, owned by another user.
 class OfAnotherUser : public Preload {
   protected:
     static constexpr uid_t kOther = 65534;
@@ -159,7 +158,7 @@ TEST_F(Preload, PagesThatAGpuDriverHasPinnedStay) {
     EXPECT_EQ(run("share_gpu", std::string("FAKE_CUDA=") + FAKE_CUDA), 0);
 }
 
-/// tests/gpu/pinned_pages.sh runs it where there is one.
+/// Run by tests/gpu/pinned_pages.sh on machines with a GPU.
 TEST_F(Preload, PagesThatTheRealDriverHasPinnedStay) {
     const int status = run("share_cuda");
     if (skipped(status)) {
@@ -182,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Case, OnOldKernel,
                              return test.param;
                          });
 
-/// Sharing turned off: everything works on the slow path.
+/// Sharing disabled: everything works on the slow path.
 TEST_F(Preload, SharingOff) {
     EXPECT_EQ(run("share_stack", "DINGO_SHARE=0"), 0);
     EXPECT_EQ(run("share_threads", "DINGO_SHARE=0"), 0);

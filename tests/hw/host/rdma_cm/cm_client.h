@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// An rdma_cm descriptor without librdmacm: commands go straight to the card.
+// An rdma_cm descriptor without librdmacm: commands are sent directly to the card.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 namespace dingo::rdma_cm::test {
 
-// Events as the number that a client reads.
+// Event types as numbers read by clients.
 inline constexpr int kResolved = static_cast<int>(EventType::kAddrResolved);
 inline constexpr int kUnresolved = static_cast<int>(EventType::kAddrError);
 inline constexpr int kRouted = static_cast<int>(EventType::kRouteResolved);
@@ -55,7 +55,7 @@ class CmClient {
     void close() { client_.close(); }
     uverbs::test::Client& raw() { return client_; }
 
-    /// A command as it would be written; its result.
+    /// Sends a command as it would be written and returns its result.
     int write(const uverbs::test::Bytes& bytes, bool token = false) {
         uverbs::test::Request r(DINGO_UVERBS_RDMA_CM);
         r.payload = bytes;
@@ -68,7 +68,7 @@ class CmClient {
         char token = 0;
         return ::recv(client_.socket(), &token, 1, MSG_DONTWAIT) == 1;
     }
-    /// Tells the card that a token without an event was taken out.
+    /// Tells the card that a token without an event was removed.
     int give_back_token() { return write({}, true); }
     void take_out_idle() {
         if (take_token()) {
@@ -96,7 +96,8 @@ class CmClient {
         return result;
     }
     int destroy(std::uint32_t which) { return end(RDMA_USER_CM_CMD_DESTROY_ID, which); }
-    /// DESTROY_ID of an identifier, LEAVE_MCAST of a join: the events told of it in `reported`.
+    /// DESTROY_ID of an identifier or LEAVE_MCAST of a join; sets `reported` to the number of its
+    /// events.
     int end(std::uint32_t number, std::uint32_t which) {
         rdma_ucm_destroy_id_resp answer{};
         rdma_ucm_destroy_id cmd{};
@@ -109,7 +110,7 @@ class CmClient {
         }
         return result;
     }
-    /// JOIN_MCAST; the join's number in `group`.
+    /// JOIN_MCAST; sets `group` to the join's number.
     template <typename Sockaddr>
     int join_group(std::uint32_t which, const Sockaddr& address, std::uint64_t uid,
                    std::uint16_t flags = RDMA_MC_JOIN_FLAG_FULLMEMBER) {
@@ -126,7 +127,7 @@ class CmClient {
         return result;
     }
     int leave_group(std::uint32_t which) { return end(RDMA_USER_CM_CMD_LEAVE_MCAST, which); }
-    /// Takes an identifier of `from`.
+    /// Takes an identifier from `from`.
     int migrate(CmClient& from, std::uint32_t which) {
         rdma_ucm_migrate_resp answer{};
         const rdma_ucm_migrate_id cmd{reinterpret_cast<std::uintptr_t>(&answer), which, 0};
@@ -174,19 +175,19 @@ class CmClient {
         cmd.conn_param.qp_num = qpn;
         return command(RDMA_USER_CM_CMD_ACCEPT, cmd);
     }
-    /// GET_EVENT as it is: -EAGAIN when there is none.
+    /// GET_EVENT without waiting: -EAGAIN if there is none.
     int get_event() { return get_event(take_token()); }
     int get_event(bool token) {
         rdma_ucm_get_event cmd{reinterpret_cast<std::uintptr_t>(&event)};
         return command(RDMA_USER_CM_CMD_GET_EVENT, cmd, sizeof event, token);
     }
-    /// The next event's type, or -1 after ten seconds.
+    /// Returns the next event's type, or -1 after ten seconds.
     int wait_event() {
         pollfd readable{client_.socket(), POLLIN, 0};
         return ::poll(&readable, 1, 10'000) == 1 && get_event() == 0 ? static_cast<int>(event.event)
                                                                      : -1;
     }
-    /// As far as CONNECT, with its result.
+    /// Runs all steps up to CONNECT and returns its result.
     int ask(const char* address, std::uint16_t port, std::uint32_t qpn) {
         EXPECT_EQ(create(200 + qpn), 0);
         EXPECT_EQ(resolve(id, ipv4(address, port)), 0);
@@ -196,7 +197,7 @@ class CmClient {
         EXPECT_EQ(wait_event(), kRouted);
         return connect(id, qpn);
     }
-    /// A connection to a listener of `other`; the identifier at its end.
+    /// Connects to a listener of `other`; returns the identifier at its end.
     std::uint32_t establish(const char* address, std::uint16_t port, std::uint32_t qpn,
                             CmClient& other) {
         EXPECT_EQ(ask(address, port, qpn), 0);
@@ -223,9 +224,9 @@ class CmClient {
         return ::poll(&p, 1, timeout_ms) == 1;
     }
 
-    std::uint32_t id = 0;          ///< of create()
-    std::uint32_t group = 0;       ///< of join_group()
-    std::uint32_t reported = 0;    ///< of destroy() and leave_group()
+    std::uint32_t id = 0;          ///< set by create()
+    std::uint32_t group = 0;       ///< set by join_group()
+    std::uint32_t reported = 0;    ///< set by destroy() and leave_group()
     std::uint32_t idle_token = 0;  ///< of the last command
     rdma_ucm_event_resp event{};
 

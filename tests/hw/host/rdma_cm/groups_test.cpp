@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// JOIN_MCAST, JOIN_IP_MCAST and LEAVE_MCAST: the kernel's errnos, the event, what becomes of a
+// JOIN_MCAST, JOIN_IP_MCAST and LEAVE_MCAST: the kernel's errnos, the event, and the lifetime of a
 // join.
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@ class UcmaGroups : public ::testing::Test {
     CmClient client{card.directory};
 
     int count(const char* name) const { return card.stats()["rdma_cm"][name].get<int>(); }
-    /// An identifier at 10.77.0.1.
+    /// Creates an identifier bound to 10.77.0.1.
     std::uint32_t bound(std::uint16_t space = RDMA_PS_UDP) {
         EXPECT_EQ(client.create(7, space), 0);
         EXPECT_EQ(client.bind(client.id, ipv4("10.77.0.1", 0)), 0);

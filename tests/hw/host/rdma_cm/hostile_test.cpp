@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A client of rdma_cm that writes nonsense, beside one that does not.
+// An rdma_cm client that sends malformed commands, beside a well-behaved one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +11,7 @@
 namespace dingo::rdma_cm::test {
 namespace {
 
-/// Commands with plausible numbers and random content; answers go to `scratch` or nowhere.
+/// Returns a command with plausible numbers and random content; answers go to `scratch` or nowhere.
 uverbs::test::Bytes nonsense(std::mt19937& random, std::array<std::byte, 4096>& scratch) {
     const auto pick = [&](unsigned n) { return static_cast<std::uint32_t>(random() % n); };
     uverbs::test::Bytes bytes(8 + pick(600));
@@ -25,11 +24,11 @@ uverbs::test::Bytes nonsense(std::mt19937& random, std::array<std::byte, 4096>& 
                                   static_cast<std::uint16_t>(pick(600))};
     std::memcpy(bytes.data(), &header, sizeof header);
     if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
-        bytes[0] = std::byte{99};  // within one process that is no nonsense, but works
+        bytes[0] = std::byte{99};  // within one process this would be valid
     }
     const std::uint64_t scratch_at = reinterpret_cast<std::uintptr_t>(scratch.data());
     const std::array<std::uint64_t, 3> places{scratch_at, 0, 1};
-    // Wherever a structure has its answer's address: nothing of ours may be written over.
+    // Possible offsets of the answer's address: no other memory of ours may be overwritten.
     for (const std::size_t at : {8U, 16U}) {
         if (bytes.size() >= at + 8) {
             std::memcpy(bytes.data() + at, &places[pick(3)], 8);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// One rdma_cm descriptor of two cards: where identifiers go, what becomes of them, and what a
-// client that hands over something else than a card can do.
+// One rdma_cm descriptor of two cards: to which card identifiers move, their lifetime, and attacks
+// of a client that hands over something else than a card.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@ namespace {
 using uverbs::test::Request;
 using uverbs::test::RunningCard;
 
-/// Hands the connection `link` over.
+/// Hands over the connection `link`.
 int join(CmClient& client, int link) {
     Request r(DINGO_UVERBS_RDMA_CM_JOIN);
     r.fds = {link};
@@ -122,7 +121,7 @@ TEST_F(UcmaRelay, GroupIsJoinedAtTheCardOfTheIdentifier) {
     ASSERT_EQ(client.create(8, RDMA_PS_UDP), 0);
     const std::uint32_t there = client.id;
     ASSERT_EQ(client.bind(there, ipv4("10.77.0.2", 0)), 0);
-    // Its number there is taken here.
+    // The join's number there is already used here.
     ASSERT_EQ(client.join_group(here, group, 0x5000), 0);
     const std::uint32_t of_here = client.group;
     ASSERT_EQ(client.wait_event(), kJoined);
@@ -364,7 +363,7 @@ class FalseCard {
         mine_.reset(pair[1]);
     }
     [[nodiscard]] int given() const { return given_.get(); }
-    /// Answers requests, each with `result`, and writes `bytes` where the answer belongs.
+    /// Answers requests, each with `result`, and writes `bytes` to the answer's address.
     void answer(int requests, int result, const uverbs::test::Bytes& bytes = {}) {
         for (int n = 0; n < requests; ++n) {
             uverbs::Message message;
@@ -387,9 +386,9 @@ class FalseCard {
         }
     }
     void token() { EXPECT_TRUE(try_token()); }
-    /// False: the card has closed the link.
+    /// Returns false if the card has closed the link.
     bool try_token() { return ::send(answers_.get(), "", 1, MSG_NOSIGNAL) == 1; }
-    /// To the link's own end, which its client has, too.
+    /// Sends to the link's own end, which the client has as well.
     void send_to_link() { EXPECT_EQ(::send(mine_.get(), "", 1, MSG_NOSIGNAL), 1); }
     void close() { mine_.reset(); }
 
@@ -401,7 +400,7 @@ class FalseCard {
 
 TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     listen(server, "0.0.0.0", 7471);
-    for (const char* const address : {"10.77.0.1", "10.77.0.2"}) {  // joins here and there
+    for (const char* const address : {"10.77.0.1", "10.77.0.2"}) {  // joins on both cards
         ASSERT_EQ(server.create(101, RDMA_PS_UDP), 0);
         ASSERT_EQ(server.bind(server.id, ipv4(address, 0)), 0);
         ASSERT_EQ(server.join_group(server.id, ipv4("239.1.2.3", 0), 102), 0);
@@ -419,7 +418,7 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     });
     EXPECT_EQ(join(hostile, card.given()), 0);
     plays.join();
-    // Events of identifiers and joins that are not there, of this card and of another client.
+    // Events of identifiers and joins that do not exist, or are of this card or of another client.
     for (const EventType type : {EventType::kDisconnected, EventType::kMulticastJoin}) {
         for (std::uint64_t serial = 0; serial < 8; ++serial) {
             for (std::uint64_t number = 0; number < 4; ++number) {
@@ -434,7 +433,7 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
         }
     }
     for (int n = 0; n < 4; ++n) {
-        card.try_token();  // more than there can be: the card closes the link, sooner or later
+        card.try_token();  // more than can be outstanding: the card closes the link sooner or later
     }
     EXPECT_TRUE(wait_count(*first, "descriptors", 3));
     EXPECT_FALSE(server.readable());
@@ -444,7 +443,7 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     EXPECT_EQ(hostile.bind(hostile.id, ipv4("10.77.0.1", 1)), 0) << "the rest of it works on";
 }
 
-// It reads there into memory that faults: until then the end is locked.
+// The client reads there into memory that faults: until then the end is locked.
 TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
     const dingo::test::Trap trap;
     if (!trap.works()) {

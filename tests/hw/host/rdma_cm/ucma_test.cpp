@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The commands of rdma_ucm on a whole card: connections of two descriptors over its QP1, errnos,
-// events and their token, and what is left of a client that went.
+// The commands of rdma_ucm on a complete card: connections of two descriptors over its QP1, errnos,
+// events and their token, and what remains of a client that has disconnected.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,9 +38,9 @@ class Ucma : public ::testing::Test {
         ASSERT_EQ(server.bind(listener, ipv4(address, port)), 0);
         ASSERT_EQ(server.listen(listener, backlog), 0);
     }
-    /// As far as CONNECT, with its result.
+    /// Runs all steps up to CONNECT and returns its result.
     int ask(std::uint16_t port, std::uint32_t qpn) { return client.ask("10.77.0.1", port, qpn); }
-    /// A connection; the server's identifier.
+    /// Establishes a connection; returns the server's identifier.
     std::uint32_t establish(std::uint16_t port, std::uint32_t qpn) {
         return client.establish("10.77.0.1", port, qpn, server);
     }
@@ -57,7 +56,7 @@ class Ucma : public ::testing::Test {
             text.data(), text.size());
         return text.data();
     }
-    /// For an address of family AF_IB.
+    /// Returns the text of an address of family AF_IB.
     static std::string gid_of(const __kernel_sockaddr_storage& storage) {
         std::array<char, INET6_ADDRSTRLEN> text{};
         ::inet_ntop(AF_INET6, reinterpret_cast<const char*>(&storage) + 8, text.data(),
@@ -147,7 +146,7 @@ TEST_F(Ucma, OlderCommandsDoTheSame) {
     EXPECT_EQ(route.port_num, 1);
     EXPECT_EQ(route.ib_route[0].mtu, 5U);
     EXPECT_EQ(route.ib_route[0].dgid[15], 1);
-    EXPECT_EQ(route.dst_addr.sin6_port, htons(7471));  // at the same place for IPv4
+    EXPECT_EQ(route.dst_addr.sin6_port, htons(7471));  // at the same offset for IPv4
 }
 
 TEST_F(Ucma, NobodyListensIsRejectedWithStatusEight) {
@@ -181,7 +180,8 @@ TEST_F(Ucma, ClientThatGoesLeavesNothingAndTellsItsPeers) {
 }
 
 TEST_F(Ucma, HostThatIsSilentIsAskedUntilTheCallersTimeout) {
-    constexpr auto kTimeout = std::chrono::milliseconds(3500);  // longer than one neighbour's tries
+    constexpr auto kTimeout = std::chrono::milliseconds(3500);  // longer than the tries for one
+                                                                // neighbour
     ASSERT_EQ(client.create(1), 0);
     const auto began = std::chrono::steady_clock::now();
     ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.9", 1), kTimeout.count()), 0);

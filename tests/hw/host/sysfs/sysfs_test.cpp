@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a kernel-less card shows in sysfs: values, shapes, updates, and what is left behind.
+// A kernel-less card's sysfs files: values, formats, updates, and removal.
 #include "host/sysfs/sysfs.h"
 
 #include <gtest/gtest.h>
@@ -144,7 +144,7 @@ TEST(SysfsText, Rates) {
     EXPECT_EQ(sysfs_rate(128, 2), "400 Gb/sec (4X NDR)\n");
 }
 
-// UCX, ibdev2netdev and others ask by which interface a GID goes.
+// UCX, ibdev2netdev and others look up the interface of a GID.
 TEST_F(SysfsTest, InterfaceOfAGidIsTheOneThatHasItsAddress) {
     GidEntry loopback;
     loopback.index = 3;

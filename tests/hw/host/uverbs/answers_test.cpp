@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The preload library's list of answers is that of the card's own tables.
+// The preload library's list of answers must agree with the card's own tables.
 #include "host/uverbs/answers.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ TEST(UverbsAnswers, AreThoseOfTheMethods) {
     for (auto* const methods : {device_methods, queue_methods, memory_methods, dm_methods}) {
         for (const IoctlMethod& method : methods()) {
             for (const AttributeSpec& spec : method.attributes) {
-                if (spec.id == UVERBS_ATTR_UHW_OUT) {  // or the driver's own of that number
+                if (spec.id == UVERBS_ATTR_UHW_OUT) {  // or the driver's attribute with that number
                     EXPECT_EQ(spec.kind, AttributeKind::kOut);
                     continue;
                 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a request names in its client's memory comes with it.
+// Data that a request names in its client's memory is sent with the request.
 #include "host/uverbs/arguments.h"
 
 #include "../../base/trap.h"
@@ -71,7 +70,7 @@ TEST(UverbsRequestArguments, AttributesAreReadAndWritten) {
     EXPECT_EQ(all, bytes_of("attributes")) << "as the client has it";
 }
 
-// A page fault there takes as long as the client likes.
+// A page fault in the client's memory takes as long as the client likes.
 TEST(UverbsRequestArguments, NobodyLooksForThemInTheClientsMemory) {
     const dingo::test::Trap trap;
     if (!trap.works()) {
@@ -110,7 +109,7 @@ TEST(UverbsRequestArguments, NobodyLooksForThemInTheClientsMemory) {
     EXPECT_EQ(card.stats()["host"]["failed"], 3);
 }
 
-// Their memory is the card's until they are read.
+// The answers occupy the card's memory until they are read.
 TEST(UverbsRequestArguments, LargeAnswersThatNobodyReadsHaveAnEnd) {
     RunningCard card;
     Client client(card.directory);

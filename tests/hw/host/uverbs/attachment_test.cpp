@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The attachment of a card that no loop runs: the test has the card's turns and its time.
+// The attachment of a card without a loop: the test runs the card's rounds and sets its time.
 #include "host/uverbs/attachment.h"
 
 #include <endian.h>
@@ -46,7 +45,7 @@ class StillCard : public testing::Test {
         card.poll(now);
         attachment->settle(now);
     }
-    /// What a client does, in a thread, while the card has its turns.
+    /// Runs a client's call in a thread while the card has its rounds.
     template <typename Fn>
     auto serve(Fn fn) {
         auto answer = std::async(std::launch::async, fn);
@@ -55,7 +54,7 @@ class StillCard : public testing::Test {
         }
         return answer.get();
     }
-    /// For an address handle of a neighbour that does not answer.
+    /// Creates an address handle for a neighbour that does not answer.
     static Request address_request(std::uint32_t pd) {
         static std::uint64_t response = 0;
         constexpr std::array<std::uint8_t, 16> kPeer{0, 0, 0,    0,    0,  0,  0, 0,
@@ -69,7 +68,7 @@ class StillCard : public testing::Test {
         request.payload = Client::classic(IB_USER_VERBS_CMD_CREATE_AH, cmd, sizeof response);
         return request;
     }
-    /// The loop would turn.
+    /// Returns true if the loop would run a round.
     bool wakes() const {
         pollfd ready{poller.fd(), POLLIN, 0};
         return ::poll(&ready, 1, 0) != 0;
@@ -99,7 +98,7 @@ TEST_F(StillCard, HearsOfNothingAfterItsEnd) {
     EXPECT_TRUE(driver.poll(1));
 }
 
-// A card that nobody shares, as is the default.
+// A card that is not shared, which is the default.
 TEST_F(StillCard, OnlyItsOwnerReachesItsSocket) {
     struct stat st {};
     ASSERT_EQ(::stat((directory + "/uverbs.sock").c_str(), &st), 0);
@@ -134,7 +133,7 @@ TEST_F(StillCard, IsNotCalledWhenItIsNotWatched) {
     EXPECT_FALSE(wakes());
     poller.wait(0);
     EXPECT_EQ(attachment->clients(), 0U);
-    attachment->unwatch();  // nothing more
+    attachment->unwatch();  // has no further effect
     attachment->watch(polls);
     EXPECT_EQ(serve([&] { return client.hello().result(); }), 0);
     EXPECT_EQ(attachment->clients(), 1U);
@@ -210,7 +209,7 @@ TEST_F(StillCard, QueriesTellWhatTheDriverSays) {
         {"max_pkeys", r.max_pkeys, a.max_pkeys},
         {"local_ca_ack_delay", r.local_ca_ack_delay, a.local_ca_ack_delay},
         {"phys_port_cnt", r.phys_port_cnt, 1},
-        // Attributes that the device does not have.
+        // Attributes that the device does not support.
         {"max_ee_rd_atom", r.max_ee_rd_atom, 0},
         {"max_ee_init_rd_atom", r.max_ee_init_rd_atom, 0},
         {"max_ee", r.max_ee, 0},
@@ -272,15 +271,14 @@ TEST_F(StillCard, QueriesTellWhatTheDriverSays) {
     }
 }
 
-// The neighbour of its address does not answer: what waits for it costs nothing until that is
-// known.
+// The neighbour does not answer: a request that waits for it costs nothing until it times out.
 TEST_F(StillCard, ARequestThatWaitsIsNotLookedAtUntilItsNeighbourIsGivenUp) {
     Client client(directory, false);
     Verbs verbs(client);
     ASSERT_EQ(serve([&] { return client.hello().result(); }), 0);
     ASSERT_EQ(serve([&] { return verbs.get_context(); }), 0);
     ASSERT_EQ(serve([&] { return verbs.alloc_pd(); }), 0);
-    now += kSweepEvery;  // of the answer with descriptors, which was read
+    now += kSweepEvery;  // sweep of the answer with descriptors, which was read
     attachment->settle(now);
     EXPECT_EQ(attachment->next_deadline(), kNever);
     const Request request = address_request(verbs.handle);
@@ -302,7 +300,8 @@ TEST_F(StillCard, ARequestThatWaitsIsNotLookedAtUntilItsNeighbourIsGivenUp) {
     EXPECT_EQ(attachment->next_deadline(), kNever) << "nothing waits";
 }
 
-// Each keeps its message and its descriptors: a client may have so many, and no more.
+// Each waiting request keeps its message and its descriptors, so their number per client is
+// limited.
 TEST_F(StillCard, SoManyRequestsOfAClientWait) {
     constexpr unsigned kMost = 256;
     Client client(directory, false);
@@ -326,7 +325,8 @@ TEST_F(StillCard, SoManyRequestsOfAClientWait) {
     EXPECT_EQ(reply.result, -ENOMEM);
 }
 
-/// A client whose QPs send to others of the same card, and which ends them right behind its posts.
+/// A client whose QPs send to others of the same card, and which moves them to ERR right after its
+/// posts.
 class HastyClient : public StillCard {
   protected:
     static constexpr std::uint8_t kErr = 6;  // enum ibv_qp_state
@@ -351,7 +351,7 @@ class HastyClient : public StillCard {
         });
         key = verbs.key;
     }
-    /// A UC QP that sends to `peer`, or nowhere.
+    /// Creates a UC QP that sends to `peer`, or to no QP.
     Sender make_sender(std::uint32_t peer = 0xffff) {
         return serve([&] {
             EXPECT_EQ(verbs.create_qp(pd, cq, -1, 3), 0);
@@ -363,7 +363,7 @@ class HastyClient : public StillCard {
             return sender;
         });
     }
-    /// SENDs of which the card takes some turns, and a doorbell that it has not seen.
+    /// Posts SENDs for which the card needs several turns, and a doorbell that it has not seen.
     void post(const Sender& sender, std::uint32_t count, std::uint32_t bytes) {
         dingo_wqe_ctrl ctrl{};
         ctrl.opcode = DINGO_WR_SEND;
@@ -388,12 +388,12 @@ class HastyClient : public StillCard {
         request.payload = Client::classic(IB_USER_VERBS_CMD_MODIFY_QP, cmd, 0);
         return request;
     }
-    /// Has it end, while the card does nothing but what is asked of it. The answers come to `to`.
+    /// Requests ERR while the card only handles requests. The answers go to `answers`.
     void end(const Sender& sender) {
         client->send_bytes_without_answer(end_request(sender).bytes(), answers[1]);
         poller.wait(0);
     }
-    /// Results that have come.
+    /// Returns the results received so far.
     std::vector<int> results() {
         std::vector<int> all;
         dingo_uverbs_reply reply{};
@@ -407,7 +407,7 @@ class HastyClient : public StillCard {
         card.advance(now);
         attachment->settle(now);
     }
-    /// The QP is to go to ERR, waits for its sends and is destroyed.
+    /// Requests ERR for the QP, which waits for its sends, and destroys it.
     void destroy_while_it_waits(const Sender& sender) {
         post(sender, kMany, kBytes);
         end(sender);
@@ -473,7 +473,7 @@ TEST_F(HastyClient, DestroysTheQpThatItWaitsFor) {
     EXPECT_EQ(results(), std::vector{-EINVAL});
 }
 
-/// The handle of a QP that is destroyed is the next one's: that does not go to ERR in its place.
+/// The handle of a destroyed QP is reused: the new QP must not go to ERR in its place.
 TEST_F(HastyClient, DestroysTheQpThatItWaitsForAndMakesAnother) {
     const Sender sender = make_sender();
     destroy_while_it_waits(sender);
@@ -512,7 +512,7 @@ TEST_F(HastyClient, WaitsForSoManyAndEndsTheOthersAtOnce) {
     EXPECT_EQ(results(), std::vector{0});
 }
 
-// It keeps its copy of the descriptor by which it kicked the card.
+// The client keeps its copy of the descriptor with which it kicked the card.
 TEST_F(StillCard, AClientThatIsGoneKicksNobody) {
     std::optional<Client> client(std::in_place, directory, false);
     Verbs verbs(*client);

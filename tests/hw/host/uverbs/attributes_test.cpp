@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The errno of each mistake in an ioctl or write, as ib_uverbs answers them.
+// The errno of each mistake in an ioctl or write, as returned by ib_uverbs.
 #include <set>
 
 #include "host/uverbs/ioctl.h"
@@ -29,7 +28,7 @@ TEST_F(UverbsArguments, ValidOutputIsMarked) {
     EXPECT_NE(io.attr(UVERBS_ATTR_QUERY_PORT_RESP).flags & UVERBS_ATTR_F_VALID_OUTPUT, 0);
     EXPECT_EQ(resp.legacy_resp.link_layer, 2);
     EXPECT_GT(resp.legacy_resp.gid_tbl_len, 0u);
-    std::uint32_t speed = 0;  // newer headers: behind port_cap_flags2
+    std::uint32_t speed = 0;  // in newer headers after port_cap_flags2
     std::memcpy(&speed, reinterpret_cast<const std::byte*>(&resp) + sizeof resp.legacy_resp + 4,
                 sizeof speed);
     EXPECT_EQ(speed, resp.legacy_resp.active_speed);
@@ -114,7 +113,7 @@ TEST_F(UverbsArguments, AnIoctlHas4096BytesAtMost) {
     }
 }
 
-// Each attribute of a good request, spoilt.
+// Modifies each attribute of a valid request.
 TEST_F(UverbsArguments, AttributesHaveTheLengthOfTheirKind) {
     ASSERT_EQ(verbs.alloc_pd(), 0);
     const std::uint32_t pd = verbs.handle;
@@ -153,7 +152,7 @@ TEST_F(UverbsArguments, AttributesHaveTheLengthOfTheirKind) {
             io.attributes()[n].len = static_cast<std::uint16_t>(right + more);
             const bool ok = any_room.contains(id) || (four_or_eight.contains(id) && more == 4);
             if (id == UVERBS_ATTR_UHW_IN) {
-                continue;  // the driver's to judge
+                continue;  // checked by the driver
             }
             EXPECT_EQ(client.ioctl(io), ok ? 0 : -EINVAL) << id << ' ' << right + more;
         }
@@ -202,7 +201,7 @@ TEST_F(UverbsArguments, TypesAndFlagsOfQueuesAreThoseOfTheCore) {
                           {4, 1U << 30, -EINVAL},
                           {4, 1U << 10, -EINVAL}};
     for (const std::uint32_t flag : {kBlockLoopback, kScatterFcs, kVlan, kPadding}) {
-        rows.push_back({2, flag, -EINVAL});  // of datagrams and raw packets only
+        rows.push_back({2, flag, -EINVAL});  // for datagrams and raw packets only
         rows.push_back({4, flag, -EOPNOTSUPP});
     }
     for (const std::uint64_t lacking : {8U, 9U, 10U, 0xffU}) {
@@ -338,7 +337,7 @@ TEST_F(UverbsArguments, AdviceAboutMemoryIsCheckedAndNotTaken) {
     }
 }
 
-// ib_uverbs: they are for kernels to come.
+// ib_uverbs reserves these bits for later kernels.
 TEST_F(UverbsArguments, ReservedBitsOfAnAttributeMustBeZero) {
     ib_uverbs_query_port_resp_ex resp{};
     Ioctl io = query_port(resp);
@@ -353,7 +352,7 @@ TEST_F(UverbsArguments, ReservedBitsOfAnAttributeMustBeZero) {
     EXPECT_EQ(client.ioctl(io), 0);
 }
 
-// No other method knows this number.
+// In other methods this number is not the driver's data.
 TEST_F(UverbsArguments, FiveMethodsTakeDataOfTheDriver) {
     const std::set<std::pair<unsigned, unsigned>> with{
         {UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE},
@@ -484,7 +483,7 @@ TEST_F(UverbsArguments, RoomForTheDriversAnswerMayBeEmpty) {
     EXPECT_GE(entries, 16U);
 }
 
-// A later libibverbs may ask for more than this card knows: not when it says so.
+// A later libibverbs may send more than this card knows; only zeros are accepted.
 TEST_F(UverbsArguments, LongerStructuresAreTakenWhenWhatIsNewIsZero) {
     ASSERT_EQ(verbs.alloc_pd(), 0);
     const std::uint32_t pd = verbs.handle;
@@ -618,7 +617,7 @@ TEST_F(UverbsArguments, ExtendedHeaderMistakesGetTheirErrno) {
         const char* what;
         std::uint16_t in_words, out_words;
         ib_uverbs_ex_cmd_hdr ex;
-        std::size_t bytes;  ///< behind both headers
+        std::size_t bytes;  ///< after both headers
         int error;
     };
     const Row rows[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A client of a kernel-less card as the preload library is one, small: it shares no memory, so all
-// DMA goes the slow path. Requests can also be sent as they should not be.
+// A small client of a kernel-less card, similar to the preload library: it shares no memory, so all
+// DMA takes the slow path. It can also send malformed requests.
 #pragma once
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ void append(Bytes& bytes, const T& value) {
     std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-/// Memory of this process by its address. False: it is not there.
+/// Copies memory of this process by its address. Returns false if it is not mapped.
 inline bool copy_here(std::uint64_t va, Bytes& bytes, bool write) {
     const iovec mine{bytes.data(), bytes.size()};
     const iovec there{reinterpret_cast<void*>(va), bytes.size()};
@@ -52,7 +52,7 @@ inline bool copy_here(std::uint64_t va, Bytes& bytes, bool write) {
 }
 
 struct Answer {
-    bool closed = false;  ///< no answer: the card closed the connection
+    bool closed = false;  ///< no answer: the card has closed the connection
     dingo_uverbs_reply header{};
     std::vector<dingo_uverbs_fixup> fixups;
     std::vector<std::pair<dingo_uverbs_result, Bytes>> results;
@@ -65,14 +65,14 @@ struct Request {
     std::vector<dingo_uverbs_segment> segments;
     Bytes payload;
     std::vector<int> fds;   ///< after the reply socket
-    bool arguments = true;  ///< they come with it
+    bool arguments = true;  ///< send the arguments with the request
 
     explicit Request(std::uint32_t type) {
         header.version = DINGO_UVERBS_VERSION;
         header.type = type;
         header.pid = static_cast<std::uint32_t>(::getpid());
     }
-    /// What the payload names in this process; not what is not there.
+    /// Returns the arguments that the payload names in this process, except unmapped ones.
     [[nodiscard]] std::vector<std::pair<dingo_uverbs_argument, Bytes>> found() const {
         dingo_arguments named{};
         std::vector<std::pair<dingo_uverbs_argument, Bytes>> all;
@@ -112,7 +112,7 @@ struct Request {
         }
         return all;
     }
-    /// Stores what came back.
+    /// Stores the results of the answer.
     void take(const Answer& answer) const {
         const auto brought = found();
         for (auto [result, content] : answer.results) {
@@ -134,7 +134,7 @@ class Ioctl {
         attrs_.push_back(attr);
         return *this;
     }
-    /// Copied: lives as long as this.
+    /// The value is copied and kept by this object.
     template <typename T>
     Ioctl& in(std::uint16_t id, const T& value) {
         ib_uverbs_attr a{};
@@ -161,7 +161,7 @@ class Ioctl {
         a.data = reinterpret_cast<std::uintptr_t>(&value);
         return raw(a);
     }
-    /// Handles and descriptors.
+    /// Adds a handle or a descriptor.
     Ioctl& object(std::uint16_t id, std::int64_t number = 0) {
         ib_uverbs_attr a{};
         a.attr_id = id;
@@ -172,7 +172,7 @@ class Ioctl {
 
     ib_uverbs_ioctl_hdr& header() { return header_; }
     std::vector<ib_uverbs_attr>& attributes() { return attrs_; }
-    /// As one block of memory, header first; attributes are read back by attr().
+    /// Returns the ioctl as one block of memory, header first; attr() reads attributes from it.
     std::span<std::byte> block() {
         header_.num_attrs = static_cast<std::uint16_t>(attrs_.size());
         header_.length =
@@ -202,7 +202,7 @@ class Ioctl {
     std::vector<ib_uverbs_attr> attrs_;
     std::deque<Bytes> kept_;
     Bytes block_;
-    ib_uverbs_ioctl_hdr header_{};  // last: it has an array without length
+    ib_uverbs_ioctl_hdr header_{};  // last, as it has an array without length
 };
 
 class Client {
@@ -221,7 +221,7 @@ class Client {
             greeting = hello().result();
         }
     }
-    int greeting = 0;  ///< what HELLO was answered
+    int greeting = 0;  ///< result of HELLO
     [[nodiscard]] bool connected() const { return static_cast<bool>(socket_); }
     [[nodiscard]] int socket() const { return socket_.get(); }
     void close() { socket_.reset(); }
@@ -233,7 +233,7 @@ class Client {
         return send(r);
     }
 
-    /// One message and its answer. `reply`: whether there is a reply socket.
+    /// Sends one message and returns its answer. `reply`: send a reply socket.
     Answer send(const Request& request) {
         Answer answer = send_bytes(request.bytes(), request.fds);
         request.take(answer);
@@ -263,10 +263,10 @@ class Client {
         return answer;
     }
 
-    /// The answer goes to `reply`; the caller reads it.
+    /// The answer goes to `reply`, where the caller reads it.
     void send_bytes_without_answer(const Bytes& bytes, int reply) { transmit(bytes, {reply}); }
 
-    /// As the preload library does it: shares nothing, hands over descriptors, stores numbers.
+    /// As the preload library: shares nothing, passes descriptors, stores numbers.
     int call(Request request) {
         for (int round = 0; round < 3; ++round) {
             Answer answer = send(request);
@@ -310,7 +310,7 @@ class Client {
         r.payload = bytes;
         return call(std::move(r));
     }
-    /// A classic command without driver data, with its answer (Resp) if it has one.
+    /// Sends a classic command without driver data, and receives its answer (Resp) if it has one.
     template <typename Cmd, typename Resp>
     int command(std::uint32_t number, Cmd cmd, Resp& resp) {
         cmd.response = reinterpret_cast<std::uintptr_t>(&resp);
@@ -351,7 +351,7 @@ class Client {
         return ::sendmsg(socket_.get(), &msg, MSG_NOSIGNAL) >= 0;
     }
 
-    /// For an answer, or for the end of the connection.
+    /// Waits for an answer or for the end of the connection.
     void wait(int reply) const {
         std::array<pollfd, 2> either{{{reply, POLLIN, 0}, {socket_.get(), 0, 0}}};
         while (::poll(either.data(), either.size(), -1) < 0 && errno == EINTR) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Classic commands: what of a request counts, and what its errnos are.
+// Classic commands: which parts of a request matter, and their errnos.
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -28,14 +27,14 @@ TEST_F(UverbsCommands, DeviceTellsTheReadsAndAtomicsOfAllQueuePairs) {
     EXPECT_EQ(attr.max_res_rd_atom, attr.max_qp_rd_atom * attr.max_qp);
 }
 
-// ibv_reg_mr() takes IBV_ACCESS_FLUSH_*: a device without them has no support, not a wrong call.
+// ibv_reg_mr() accepts IBV_ACCESS_FLUSH_*: on a device without it, it is unsupported, not invalid.
 TEST_F(UverbsCommands, AccessThatTheDeviceLacksIsNotAccessThatNobodyKnows) {
     EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 8), -EOPNOTSUPP) << "FLUSH_GLOBAL";
     EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 9), -EOPNOTSUPP) << "FLUSH_PERSISTENT";
     EXPECT_EQ(verbs.reg_mr(pd, memory.data(), 64, 1U << 10), -EINVAL);
 }
 
-// Before the client is asked to change its memory for it.
+// Checked before the client is asked to share its memory.
 TEST_F(UverbsCommands, PagingOnDemandIsRefusedAtOnce) {
     auto cmd = Verbs::zeroed<ib_uverbs_reg_mr>();
     cmd.start = cmd.hca_va = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -51,7 +50,7 @@ TEST_F(UverbsCommands, PagingOnDemandIsRefusedAtOnce) {
     EXPECT_EQ(answer.result(), -EOPNOTSUPP);
 }
 
-// Likewise.
+// Checked before the client is asked to share its memory.
 TEST_F(UverbsCommands, ARegionsAddressesAreCheckedByBothCommands) {
     ASSERT_EQ(verbs.reg_mr(pd, memory.data(), 64), 0);
     const std::uint32_t mr = verbs.handle;
@@ -127,7 +126,7 @@ TEST_F(UverbsCommands, ReregThatNamesNoPdLooksAtNone) {
     EXPECT_EQ(rereg(kAccess, pd, 1U << 31), -EINVAL);
 }
 
-// As in the kernel, where ib_uverbs looks before the driver does.
+// As in the kernel, where ib_uverbs checks before the driver does.
 TEST_F(UverbsCommands, AWrongPortIsToldBeforeWhatTheDriverLacks) {
     ASSERT_EQ(verbs.create_cq(), 0);
     ASSERT_EQ(verbs.create_qp(pd, verbs.handle), 0);

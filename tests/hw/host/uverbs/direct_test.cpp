@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The card's part of the direct road: whom it shows pages and regions, and when it has them back.
+// The card's part of the direct road: to whom it shows pages and regions, and when it withdraws
+// them.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ constexpr std::array<std::uint8_t, 16> kGid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 
 constexpr std::uint8_t kErr = 6;
 constexpr std::uint64_t kUd = 4;
 
-/// A mapping of a descriptor of an answer.
+/// A mapping of a descriptor from an answer.
 template <typename T>
 class Mapped {
   public:
@@ -52,7 +52,7 @@ void store(std::uint32_t& word, std::uint32_t value) {
     std::atomic_ref<std::uint32_t>(word).store(value);
 }
 
-/// A client of which two QPs are connected with each other.
+/// A client with two QPs that are connected with each other.
 struct Owner {
     Owner() : client(card.directory), verbs(client) {
         EXPECT_EQ(verbs.get_context(), 0);
@@ -84,7 +84,7 @@ struct Owner {
             .out(DINGO_ATTR_QP_DIRECT_RESP, resp);
         return client.ioctl(io);
     }
-    /// QP 0's claim, when both are open.
+    /// Returns QP 0's claim, after both pages were opened.
     dingo_direct_claim claim() {
         dingo_qp_direct_resp resp{};
         EXPECT_EQ(open(1, resp), 0);
@@ -93,7 +93,7 @@ struct Owner {
         std::memcpy(&result, resp.claim, sizeof result);
         return result;
     }
-    /// A region of two pages of `memory`, which the client shares.
+    /// Registers `memory`, two pages, which the client shares.
     int reg_mr(const SharedMemory& memory) {
         auto cmd = Verbs::zeroed<ib_uverbs_reg_mr>();
         const auto at = reinterpret_cast<std::uintptr_t>(memory.bytes().data());
@@ -128,7 +128,7 @@ struct Owner {
     std::uint32_t key = 0;
 };
 
-/// An owner whose QP is connected, so that its regions and page may be shown.
+/// An owner with a connected QP, so that its regions and page may be shown.
 struct ConnectedOwner : Owner {
     ConnectedOwner() {
         connect();
@@ -136,7 +136,7 @@ struct ConnectedOwner : Owner {
     }
 };
 
-/// The provider of QP 0, which asks for QP 1's page.
+/// The provider of QP 0, which requests QP 1's page.
 struct Peer {
     explicit Peer(const Owner& owner) : client(owner.card.directory, false) {}
     Answer link(const dingo_direct_claim& claim) {
@@ -258,7 +258,7 @@ TEST(UverbsDirect, FaultsOfTheWireSwitchItOff) {
     EXPECT_EQ(load(link.directory->on), 1U);
 }
 
-/// A region of the owner, and a peer that is linked.
+/// A region of the owner, and a linked peer.
 struct WithRegion : ConnectedOwner {
     WithRegion() {
         EXPECT_EQ(reg_mr(memory), 0);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Device memory as a card gives it to its clients: a budget, pieces apart, regions inside.
+// Device memory as allocated to clients: a budget, separate pieces, regions inside.
 #include <sys/mman.h>
 
 #include "running_card.h"

@@ -21,7 +21,7 @@ struct Fixture : ::testing::Test {
         return std::make_shared<EventChannel>(kind, poller, stats,
                                               [this](EventChannel&) { ++closed; });
     }
-    /// As a request that destroys an object.
+    /// Takes events back as a request that destroys an object does.
     template <typename Mine>
     unsigned take_back(const std::shared_ptr<EventChannel>& channel, Mine mine) {
         EventPause pause;
@@ -30,7 +30,7 @@ struct Fixture : ::testing::Test {
         return channel->take_back(mine);
     }
     void wait_for(const EventPause& pause) {
-        constexpr unsigned kMost = 1000;  // of 10 ms
+        constexpr unsigned kMost = 1000;  // periods of 10 ms
         for (unsigned n = 0; pause.missing() != nullptr && n < kMost; ++n) {
             poller.wait(10'000'000);
         }
@@ -61,7 +61,7 @@ TEST_F(UverbsEvents, UnreadEventsOfOneOwnerAreTakenBackAndOthersKeepTheirOrder) 
     EXPECT_EQ(read_completion(client.get()), 0u);
 }
 
-// Its owner may keep the channel: the loop must not turn about it for ever.
+// The channel may stay with its owner: the loop must not be woken forever.
 TEST_F(UverbsEvents, AnEndThatTheClientShutsDownIsReportedOnce) {
     auto channel = make(EventChannel::Kind::kAsync);
     const UniqueFd client = channel->give_client_end();
@@ -175,7 +175,7 @@ TEST_F(UverbsEvents, APauseThatEndsTooSoonLosesNothing) {
     EXPECT_EQ(read_completion(client.get()), 2U);
 }
 
-// It reads an event into memory that faults: until then its end is locked.
+// The client reads an event into memory that faults: until then its end is locked.
 TEST_F(UverbsEvents, AClientThatHoldsItsEndIsNotWaitedFor) {
     const dingo::test::Trap trap;
     if (!trap.works()) {
@@ -201,7 +201,7 @@ TEST_F(UverbsEvents, AClientThatHoldsItsEndIsNotWaitedFor) {
     reader.join();
 }
 
-// Its thread reads on, and gives the descriptor back.
+// The thread continues to read, and then closes the descriptor.
 TEST_F(UverbsEvents, AChannelMayEndWhileItsEventsComeBack) {
     auto channel = make(EventChannel::Kind::kCompletion);
     const UniqueFd client = channel->give_client_end();
@@ -216,7 +216,7 @@ TEST_F(UverbsEvents, AChannelMayEndWhileItsEventsComeBack) {
     EXPECT_EQ(closed, 0);
 }
 
-// Else the card would never sleep.
+// Otherwise the card would never sleep.
 TEST_F(UverbsEvents, AChannelWakesTheCardOnlyWhenThereIsSomethingToSend) {
     auto channel = make(EventChannel::Kind::kCompletion);
     const UniqueFd client = channel->give_client_end();
@@ -261,7 +261,7 @@ TEST_F(UverbsEvents, ClientThatReadsNothingCostsNoMemoryWithoutBound) {
     EXPECT_GT(stats.dropped, 80'000u);
 }
 
-// ibv_destroy_cq() waits until the client has acknowledged all that the card says it reported.
+// ibv_destroy_cq() waits until the client has acknowledged all events that the card has reported.
 TEST_F(UverbsEvents, EventsThatWereDroppedAreNotReported) {
     auto completions = make(EventChannel::Kind::kCompletion);
     auto async = make(EventChannel::Kind::kAsync);
@@ -408,12 +408,12 @@ struct Source final : EventSource {
     void shut() override { take_back_async(); }
 };
 
-// ibv_get_async_event(3): the device's and the port's carry a number that an object may have, too.
+// ibv_get_async_event(3): events of the device and port carry a number that may equal an object's.
 TEST_F(UverbsEvents, AnObjectTakesBackNoEventOfTheDevice) {
     auto channel = make(EventChannel::Kind::kAsync);
     const UniqueFd client = channel->give_client_end();
     Source source(HeldChannel(channel, client.get()));
-    constexpr std::uint32_t kTypes = 20;  // more than there are
+    constexpr std::uint32_t kTypes = 20;  // more than exist
     for (std::uint32_t type = 0; type < kTypes; ++type) {
         std::ignore = channel->post({1, type});
     }

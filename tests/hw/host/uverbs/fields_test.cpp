@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a reply says, field by field, and what the card leaves alone in its client.
+// The contents of replies, field by field, and what the card must not change in its client.
 #include <string_view>
 
 #include "running_card.h"
@@ -20,7 +19,7 @@ struct UverbsFields : ::testing::Test {
     std::uint32_t pd = 0;
 };
 
-/// One message with an ioctl; the block is the ioctl's.
+/// Returns an ioctl as one message; its block stays in the ioctl.
 Request as_request(Ioctl& io) {
     Request r(DINGO_UVERBS_IOCTL);
     const auto block = io.block();
@@ -60,7 +59,7 @@ TEST_F(UverbsFields, AGidEntryTellsGidPortIndexAndType) {
     }
 }
 
-// ibv_query_qp(3): a new one has no path yet.
+// ibv_query_qp(3): a new QP has no path yet.
 TEST_F(UverbsFields, AQueuePairWithoutAPathHasNoAddress) {
     ASSERT_EQ(verbs.create_cq(), 0);
     ASSERT_EQ(verbs.create_qp(pd, verbs.handle), 0);
@@ -77,7 +76,7 @@ TEST_F(UverbsFields, AQueuePairWithoutAPathHasNoAddress) {
     EXPECT_EQ(seen.alt_port_num, 0);
 }
 
-// The client's other attributes are not the card's to write.
+// The card must not change the client's other attributes.
 TEST_F(UverbsFields, AnAnswerChangesNothingElseInItsAttributes) {
     std::uint32_t entries = 0;
     dingo_create_cq_resp map{};
@@ -150,7 +149,7 @@ TEST_F(UverbsFields, AReplySaysWhatItIsAndWhereNumbersGo) {
                     8, 0, DINGO_UVERBS_FD_ASYNC, 0});
 }
 
-// As much of the driver's answer as there is room for; a number only where all of it fits.
+// The driver's answer is truncated to the room; a descriptor is passed only if its number fits.
 TEST_F(UverbsFields, ADescriptorOfTheDriversAnswerIsGivenWhereItsNumberFits) {
     constexpr std::size_t kAt = offsetof(dingo_alloc_ucontext_resp, kick_fd);
     for (const std::size_t length : {kAt, kAt + 3, kAt + 4, sizeof(dingo_alloc_ucontext_resp)}) {
@@ -204,7 +203,7 @@ TEST_F(UverbsFields, SharingIsAskedForAsTheRegionNeedsIt) {
     }
 }
 
-// The client may know the DMABuf's memory to be a GPU's, whose address is that of the region.
+// The client may know that the DMABuf is GPU memory, whose address is that of the region.
 TEST_F(UverbsFields, ADmaBufIsAskedForWithItsPlace) {
     std::uint32_t lkey = 0, rkey = 0;
     Ioctl io(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
@@ -234,7 +233,7 @@ TEST_F(UverbsFields, ADmaBufIsAskedForWithItsPlace) {
     EXPECT_EQ(channel.header.need_length, 0U) << "a channel is no GPU's memory";
 }
 
-// ib_uverbs takes data of the driver of any length; it is the driver that asks for some.
+// ib_uverbs accepts driver data of any length; the driver checks it.
 TEST_F(UverbsFields, DataForTheDriverMayBeEmpty) {
     ib_uverbs_attr nothing{};
     nothing.attr_id = UVERBS_ATTR_UHW_IN;
@@ -247,7 +246,7 @@ TEST_F(UverbsFields, DataForTheDriverMayBeEmpty) {
     EXPECT_EQ(card.objects("pd"), 0);
 }
 
-// An older libibverbs knows no create_flags: what is missing is zero.
+// An older libibverbs has no create_flags: missing bytes are zero.
 TEST_F(UverbsFields, MissingBytesOfACommandAreZero) {
     ASSERT_EQ(verbs.create_cq(), 0);
     const std::uint32_t cq = verbs.handle;
@@ -278,7 +277,7 @@ TEST_F(UverbsFields, MissingBytesOfACommandAreZero) {
     }
 }
 
-// Where there is none, that is the answer; what is wrong anyway is told before.
+// Without a GPU the request fails for that reason, but other errors are reported before.
 TEST_F(UverbsFields, MemoryOfAGpuMustHoldTheRegion) {
     const auto reg = [&](std::uint64_t length) {
         auto cmd = Verbs::zeroed<ib_uverbs_reg_mr>();
@@ -313,7 +312,7 @@ TEST_F(UverbsFields, MemoryOfAGpuMustHoldTheRegion) {
     EXPECT_EQ(verbs.alloc_pd(), 0) << "the connection stays";
 }
 
-// IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION is the extended command's.
+// IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION exists only in the extended command.
 TEST(UverbsWithoutTimestamps, AClassicCompletionQueueAsksForNone) {
     const RunningCard card(1024, 16U << 20, false, 1, DINGO_CAP_TIMESTAMP);
     Client client(card.directory);

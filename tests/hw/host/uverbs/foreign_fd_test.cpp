@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Descriptors whose close() waits, sent to a card: what another client asks for meanwhile is
-// answered while the close() still waits.
+// Descriptors whose close() blocks, sent to a card: requests of other clients are answered while
+// the close() still blocks.
 #include "base/foreign_fd.h"
 #include "base/elsewhere.h"
 
@@ -22,7 +21,7 @@ namespace {
 using dingo::test::Lingering;
 using dingo::test::send_with;
 
-/// A UNIX socket with such a connection in its queue: closing it closes that, too.
+/// A UNIX socket with such a connection in its queue, which is closed with it.
 class Slow {
   public:
     Slow() {
@@ -34,7 +33,7 @@ class Slow {
         lingering_.forget();
     }
     void let_go() { lingering_.let_go(); }
-    /// Closes our copy, so that the receiver of get() has the last one. There must be one.
+    /// Closes our copy, so that the receiver of get() has the last one, which must exist.
     void forget() { socket_.reset(); }
     [[nodiscard]] int get() const { return socket_.get(); }
 
@@ -50,7 +49,7 @@ bool wait_until_closing(bool wanted) {
     return (closing_elsewhere() != 0) == wanted;
 }
 
-/// Waits until the card has ended the connection; false: it has not.
+/// Waits until the card has closed the connection. Returns false on a timeout.
 bool wait_for_end(const Client& client) {
     pollfd end{client.socket(), 0, 0};
     return ::poll(&end, 1, 10'000) == 1;
@@ -66,8 +65,8 @@ class UverbsForeignFd : public testing::Test {
         EXPECT_TRUE(wait_until_closing(false));
     }
 
-    /// The card looks at nothing that comes from now on until expect_others_served(), so that all
-    /// copies of a descriptor are on their way to it before it closes the first.
+    /// From now on until expect_others_served() the card handles no messages, so that all copies of
+    /// a descriptor are queued before it closes the first.
     void stop_card() {
         card_.close_gate();
         Request request(DINGO_UVERBS_SYSFS);
@@ -81,8 +80,8 @@ class UverbsForeignFd : public testing::Test {
         honest_.send_bytes_without_answer(request.bytes(), theirs.get());
         ASSERT_TRUE(card_.wait_at_gate());
     }
-    /// So many descriptors that are slow to close, the fixture's among them, in one message to a
-    /// card that does not look yet. Returns the others: only the card has them.
+    /// Sends `count` descriptors that are slow to close, including the fixture's, in one message to
+    /// the stopped card. Returns the others, of which the card has the only copies.
     std::vector<std::unique_ptr<Slow>> send_slow(const Client& from, unsigned count) {
         std::vector<std::unique_ptr<Slow>> more;
         stop_card();
@@ -97,7 +96,7 @@ class UverbsForeignFd : public testing::Test {
         }
         return more;
     }
-    /// All copies of the slow descriptor are on their way to the card: let it run.
+    /// Starts the card after all copies of the slow descriptor were queued.
     void expect_others_served() {
         slow_.forget();
         card_.open_gate();
@@ -130,7 +129,8 @@ TEST_F(UverbsForeignFd, AsManyAsTheKernelTakesHoldNobodyUp) {
     expect_others_served();
 }
 
-// Each of them keeps a thread that closes; what other clients send does not wait for one.
+// Each slow descriptor blocks a thread that closes it; what other clients send must not wait for
+// one.
 TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
     constexpr unsigned kMany = 100;
     Client hostile(card_.directory, false);
@@ -143,7 +143,7 @@ TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
         ASSERT_EQ(verbs_.destroy_pd(verbs_.handle), 0);
         ASSERT_EQ(Client(card_.directory).greeting, 0);
     }
-    // What the last of them left may be in a thread's hands just now.
+    // A descriptor left by the last client may just be handled by a thread.
     for (int i = 0; i < 5000 && closing_elsewhere() > waiting; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -153,13 +153,13 @@ TEST_F(UverbsForeignFd, ManyHoldNobodyUp) {
     }
 }
 
-// The closers of one client are all blocked: what another client leaves behind is closed.
+// All closers of one client are blocked: descriptors that another client leaves are still closed.
 TEST_F(UverbsForeignFd, WhatOthersLeaveIsClosedMeanwhile) {
     constexpr unsigned kMany = 100;
     Client hostile(card_.directory, false);
     const auto more = send_slow(hostile, kMany);
     expect_others_served();
-    // A pipe is no file in memory, so a thread closes it.
+    // A pipe is not a file in memory, so a thread closes it.
     std::array<int, 2> pipe{};
     ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
     const UniqueFd reading(pipe[0]);
@@ -179,10 +179,10 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
     constexpr unsigned kMessages = 8;
     std::vector<std::unique_ptr<Slow>> more;
     slow_.let_go();
-    slow_.forget();  // is closed here
+    slow_.forget();  // closed here
     unsigned heard = 0;
     for (unsigned n = 0; n < kMessages; ++n) {
-        if (n == 3) {  // until it shows that none of them is done with
+        if (n == 3) {  // until it is evident that none of them was closed
             std::this_thread::sleep_for(std::chrono::milliseconds(1500));
         }
         std::vector<std::unique_ptr<Slow>> batch;
@@ -197,7 +197,7 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
         const bool sent = send_with(hostile.socket(), "x", 1, fds);
         for (auto& one : batch) {
             if (!sent) {
-                one->let_go();  // the copy here is the last
+                one->let_go();  // the copy here is the last one
             }
             one->forget();
             more.push_back(std::move(one));
@@ -215,10 +215,10 @@ TEST_F(UverbsForeignFd, WhoseDescriptorsCannotBeClosedIsNotListenedTo) {
     }
 }
 
-// It is connected, and each of its requests may bring more of them.
+// The client stays connected, and each of its requests may bring more descriptors.
 TEST_F(UverbsForeignFd, WhoseRequestsBringThemIsHungUpOnAndAskedForNothingMore) {
     constexpr unsigned kRequests = 4;
-    constexpr unsigned kEach = 25;  // a request has 32 at most, the one for its answer included
+    constexpr unsigned kEach = 25;  // a request has at most 32, including the reply socket
     Client hostile(card_.directory);
     ASSERT_EQ(hostile.greeting, 0);
     std::array<int, 2> pair{};
@@ -247,7 +247,7 @@ TEST_F(UverbsForeignFd, WhoseRequestsBringThemIsHungUpOnAndAskedForNothingMore) 
         ASSERT_EQ(::recv(mine.get(), &reply, sizeof reply, 0), static_cast<ssize_t>(sizeof reply));
         EXPECT_EQ(reply.result, -EINVAL) << "nobody asked for descriptors";
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them is done with
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them was closed
     EXPECT_GE(closing_elsewhere(), kRequests * kEach);
     const auto requests = [&] { return card_.stats()["host"]["requests"].get<int>(); };
     const int before = requests();
@@ -259,14 +259,14 @@ TEST_F(UverbsForeignFd, WhoseRequestsBringThemIsHungUpOnAndAskedForNothingMore) 
     }
 }
 
-// What a client leaves unread is closed with its connection. The client hears of the end even when
-// all threads that close for its user wait; and what it left counts for its user, too.
+// What a client leaves unread is closed with its connection. The client sees the end even if all
+// threads that close for its user are blocked; and what it left is charged to its user as well.
 TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {
     constexpr unsigned kEach = 100;
     constexpr unsigned kRounds = 3;  // more than 256 in all
     std::vector<std::unique_ptr<Slow>> more;
     slow_.let_go();
-    slow_.forget();  // is closed here
+    slow_.forget();  // closed here
     for (unsigned round = 0; round < kRounds; ++round) {
         std::vector<std::unique_ptr<Client>> hostile;
         for (unsigned i = 0; i < kEach; ++i) {
@@ -285,10 +285,11 @@ TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {
         }
     }
     for (int i = 0; i < 5000 && closing_elsewhere() < kEach * kRounds; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it hangs up before it closes
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the card disconnects before
+                                                                    // it closes
     }
     EXPECT_GE(closing_elsewhere(), kEach * kRounds);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them is done with
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // none of them was closed
     EXPECT_NE(Client(card_.directory).greeting, 0);
     EXPECT_EQ(verbs_.alloc_pd(), 0) << "who is there goes on";
     for (const auto& one : more) {
@@ -298,10 +299,10 @@ TEST_F(UverbsForeignFd, WhoLeavesThemUnreadIsHungUpOnAndTurnedAway) {
     EXPECT_EQ(Client(card_.directory).greeting, 0);
 }
 
-// The card does not let them linger.
+// The card disables lingering.
 TEST_F(UverbsForeignFd, SocketsThatLingerAreClosedAtOnce) {
     slow_.let_go();
-    slow_.forget();  // is closed here
+    slow_.forget();  // closed here
     std::vector<std::unique_ptr<Lingering>> many;
     std::vector<int> fds;
     for (unsigned i = 0; i < 100; ++i) {

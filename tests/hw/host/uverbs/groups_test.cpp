@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// ATTACH_MCAST and DETACH_MCAST, as ib_uverbs carries them out.
+// ATTACH_MCAST and DETACH_MCAST, as executed by ib_uverbs.
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -72,7 +71,7 @@ TEST_F(UverbsGroups, ClientThatGoesLeavesNothing) {
               0);
     ASSERT_GT(attr.max_mcast_qp_attach, 0U);
     EXPECT_EQ(attr.max_total_mcast_qp_attach, attr.max_mcast_grp * attr.max_mcast_qp_attach);
-    // All the groups that there are, twice.
+    // Attach to the maximum number of groups, twice.
     for (int round = 0; round < 2; ++round) {
         Member other(card);
         auto gid = kOther;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A client that behaves: it moves data and checks every byte.
+// A well-behaved client: it moves data and checks every byte.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,8 +20,7 @@ inline constexpr std::array<std::uint8_t, 16> kOwnGid{0, 0, 0,    0,    0,  0,  
                                                       0, 0, 0xff, 0xff, 10, 77, 0, 1};
 inline constexpr std::uint64_t kSecret = 0x5ec2e7'0f'0c1a'33d7;
 
-/// Two connected QPs and three buffers: one is written, one is read from, one nobody has to do
-/// with.
+/// Two connected QPs and three buffers: one is written, one is read, one is never accessed.
 class Honest {
   public:
     static constexpr std::size_t kBytes = 16384;
@@ -59,7 +57,7 @@ class Honest {
         EXPECT_TRUE(cq_.mapped() && sq_.mapped());
     }
 
-    /// A WRITE there and a READ back of new data; "" or what was wrong.
+    /// WRITEs new data and READs it back. Returns "" or a description of the error.
     std::string round(std::uint64_t seed) {
         for (std::size_t i = 0; i < from_.size(); ++i) {
             from_[i] = static_cast<std::byte>(seed * 131 + i * 7);
@@ -83,7 +81,7 @@ class Honest {
     std::uint32_t secret_key = 0;
 
   private:
-    /// Between from_ and to_, either way.
+    /// Transfers between from_ and to_; the opcode determines the direction.
     std::string move(std::uint8_t opcode) {
         dingo_wqe_ctrl ctrl{};
         ctrl.opcode = opcode;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A client that sends nonsense: hostile_client DIR SEED COUNT. A process of its own, as the card
-// writes where it is told to. Exit status 0: the card answered to the end.
+// A client that sends malformed messages: hostile_client DIR SEED COUNT. A separate process, as the
+// card writes where it is told to. Exit status 0: the card answered until the end.
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -22,7 +21,7 @@ class Hostile {
         connect();
     }
 
-    // False: the card does not answer any more.
+    // Returns false if the card no longer answers.
     bool one() {
         switch (pick(16)) {
             case 0:
@@ -195,11 +194,11 @@ class Hostile {
 
     void answer(const Answer& a) { finish(a.result()); }
     void finish(int result) {
-        // Also now and then for no reason, so that no table fills up for ever.
+        // Occasionally also without a reason, so that no table fills up.
         if (result == -EPIPE || chance(1)) {
             connect();
         }
-        // Numbers that answers stored stay open: this process is replaced when it has many.
+        // Descriptors that answers stored stay open: this process is replaced when it has many.
     }
 
     std::string directory_;
@@ -224,7 +223,7 @@ int main(int argc, char** argv) {
             return 1;
         }
         if (i % 1024 == 0) {
-            ::syscall(SYS_close_range, 64U, 1U << 20, 0U);  // what answers brought
+            ::syscall(SYS_close_range, 64U, 1U << 20, 0U);  // descriptors from answers
         }
     }
     return 0;

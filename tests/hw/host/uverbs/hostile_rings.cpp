@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A client that maps its queues and doorbell pages as it may, and then writes nonsense there:
-// hostile_rings DIR SEED COUNT VICTIM_ADDRESS VICTIM_RKEY SECRET. It aims at memory of another
-// client of which it knows address and key.
-// Exit status: 0 all well; 1 the card does not answer; 2 usage; 3 the card gave something that it
-// must not; 4 memory of the victim was read.
+// A client that maps its queues and doorbell pages properly and then writes garbage to them:
+// hostile_rings DIR SEED COUNT VICTIM_ADDRESS VICTIM_RKEY SECRET. It tries to access memory of
+// another client whose address and key it knows.
+// Exit status: 0 success; 1 the card does not answer; 2 usage; 3 the card granted access that it
+// must not grant; 4 memory of the victim was read.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,7 +41,7 @@ class Life {
         }
         for (int i = 0; i < deeds; ++i) {
             one();
-            // Its answer says that the card is still there, and gives it time to look at the rings.
+            // The answer shows that the card is alive, and gives it time to read the rings.
             if (i % 64 == 63 && !served()) {
                 return End::kNoAnswer;
             }
@@ -117,7 +116,7 @@ class Life {
     /// RC twice, RC with an SRQ, UC, UD.
     static constexpr std::array<std::uint64_t, 5> kTypes{2, 2, 2, 3, 4};
 
-    /// As far as their states allow; what fails, fails.
+    /// Connects the QPs as far as their states allow; failures are ignored.
     void connect() {
         constexpr std::array<std::size_t, 5> kPeer{1, 0, 0, 3, 4};
         for (std::size_t i = 0; i < kPeer.size(); ++i) {
@@ -262,7 +261,7 @@ class Life {
             bytes[at] = static_cast<std::byte>(random_());
         }
     }
-    /// Values in its own slots and in unused ones, dirty bytes, need_kick.
+    /// Writes to its own slots and unused ones, dirty bytes, need_kick.
     void scribble_doorbells() {
         const Ring& ring = any_ring();
         const auto page = ring.page.bytes();
@@ -303,17 +302,18 @@ class Life {
     void kick() const {
         const std::uint64_t one = 1;
         if (::write(verbs_.context.kick_fd, &one, sizeof one) < 0) {
-            return;  // it is full: the card is kicked
+            return;  // the eventfd is full: the card was kicked
         }
     }
     bool served() { return verbs_.alloc_pd() == 0 && verbs_.destroy_pd(verbs_.handle) == 0; }
 
-    /// What would let it take pages away from under the card, or tell others that the card is gone.
+    /// Returns true if the client could remove pages that the card uses, or tell others that the
+    /// card is gone.
     bool holds_too_much() {
         for (const Mapping* m : {&cq_.memory, &srq_.memory, &cq_.page, &qps_[0].sq.memory}) {
             if (::ftruncate(m->file(), 0) == 0 ||
                 ::fallocate(m->file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) == 0) {
-                // Zeroes in its own queue are no worse than noise; a shorter file is.
+                // Zeros in its own queue are no worse than garbage; a shorter file is.
                 struct stat st {};
                 if (::fstat(m->file(), &st) != 0 ||
                     static_cast<std::size_t>(st.st_size) < m->bytes().size()) {
@@ -354,7 +354,7 @@ int main(int argc, char** argv) {
                         static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 0)),
                         std::strtoull(argv[6], nullptr, 0)};
     Bytes memory(1 << 17);
-    constexpr int kDeeds = 1000;  // of one connection
+    constexpr int kDeeds = 1000;  // per connection
     for (int left = std::atoi(argv[3]); left > 0; left -= kDeeds) {
         Life life(argv[1], random, memory, victim);
         if (const End end = life.run(std::min(left, kDeeds)); end != End::kWell) {

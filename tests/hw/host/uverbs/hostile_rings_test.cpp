@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Nonsense in queues and doorbell pages, from processes of their own, beside a client that behaves:
-// it is served, and nobody touches its memory. DINGO_HOSTILE_DEEDS: how many, 40000 unless said.
+// Garbage in queues and doorbell pages from separate processes, while a well-behaved client must be
+// served and its memory must not be accessed. DINGO_HOSTILE_DEEDS sets the number of actions,
+// default 40000.
 #include <spawn.h>
 #include <sys/wait.h>
 

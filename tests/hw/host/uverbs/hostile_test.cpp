@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Nonsense from processes of their own (they may die of it; the card may not).
-// DINGO_HOSTILE_REQUESTS: how many, 100000 unless said.
+// Malformed messages from separate processes (which may crash; the card may not).
+// DINGO_HOSTILE_REQUESTS sets their number, default 100000.
 #include <spawn.h>
 #include <sys/wait.h>
 

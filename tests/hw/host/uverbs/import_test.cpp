@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a card answers to a client that imports a context or a protection domain.
+// The card's answers to a client that imports a context or a protection domain.
 #include <sys/eventfd.h>
 
 #include "running_card.h"

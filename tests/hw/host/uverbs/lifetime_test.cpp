@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// References between objects, isolation of clients, and what is left when a client goes.
+// References between objects, isolation of clients, and what remains when a client disconnects.
 #include <sys/resource.h>
 #include <sys/wait.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Which clients may connect; and a client that is turned away again and again does not fill the
-// disk.
+// Which clients may connect; and a client that is refused repeatedly must not fill the disk with
+// log lines.
 #include "host/uverbs/listener.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +61,7 @@ TEST(UverbsListener, WhoMayConnectReachesThePath) {
     std::filesystem::remove_all(directory);
 }
 
-/// Another user on this thread alone, as far as the kernel asks; false: not here.
+/// Changes the user of this thread alone. Returns false if that is not possible.
 bool become(uid_t user) {
     return ::syscall(SYS_setresuid, -1, user, -1) == 0;
 }
@@ -75,7 +74,7 @@ TEST(UverbsListener, ACardThatIsNotSharedServesItsOwnerAndRoot) {
     const std::string directory = fresh_directory();
     for (const bool share : {false, true}) {
         Listener listener(directory + "/uverbs.sock", share);
-        // So that it is the card, not the path, that refuses.
+        // So that the card, not the path's permissions, refuses.
         ASSERT_EQ(::chmod(listener.path().c_str(), 0777), 0);
         ASSERT_EQ(::chmod(directory.c_str(), 0777), 0);
         for (const uid_t user : {uid_t{0}, kOwner, kStranger}) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Messages without a card: what arrives is what was sent, with its sender.
+// Messages without a card: they arrive as sent, with their sender.
 #include "host/uverbs/message.h"
 
 #include <fcntl.h>
@@ -30,7 +29,7 @@ struct Ends {
     UniqueFd client, card;
 };
 
-/// Its size stays: what HELLO may bring.
+/// Returns a file of fixed size, as HELLO may bring.
 UniqueFd sealed_page() {
     UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(::ftruncate(fd.get(), 4096), 0);
@@ -44,7 +43,7 @@ ino_t inode(int fd) {
     return st.st_ino;
 }
 
-// A card asks another one so (JOIN, ROUTES).
+// Cards send such requests to each other (JOIN, ROUTES).
 TEST(UverbsMessages, ARequestOfOursArrivesAsItWasSentAndItsAnswerToo) {
     const Ends ends, answer;
     const UniqueFd file = sealed_page();
@@ -178,8 +177,7 @@ TEST(UverbsMessages, MemoryOfAGpuIsTakenInAllItsForms) {
     }
 }
 
-// A region may span allocations; 252 descriptors and the answer's socket are what a message
-// carries.
+// A region may span several allocations; a message carries 252 descriptors and the reply socket.
 TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
     using Sizes = std::vector<std::uint64_t>;
     struct Row {
@@ -191,7 +189,7 @@ TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
     const Row rows[] = {
         {0, 8192, {4096, 4096}, 2, true},     {4095, 12288, {4096, 8192}, 2, true},
         {0, 4096, {4096}, 1, true},           {0, 252, Sizes(252, 1), 252, true},
-        {4096, 8192, {4096, 4096}, 2, false},  // the region begins behind the first
+        {4096, 8192, {4096, 4096}, 2, false},  // the region begins after the first allocation
         {0, 8191, {4096, 4096}, 2, false},    {0, 8193, {4096, 4096}, 2, false},
         {0, 8192, {4096, 4096}, 1, false},    {0, 8192, {4096, 4096}, 3, false},
         {0, 8192, {8192, 0}, 2, false},       {0, 8192, {UINT64_MAX, 8193}, 2, false},
@@ -225,7 +223,7 @@ TEST(UverbsMessages, AllocationsOfAGpuAreTakenWithTheirSizes) {
     }
 }
 
-// Its size is taken from what is there, not from what is said.
+// The number of sizes must not be trusted beyond the message.
 TEST(UverbsMessages, SizesOfAllocationsThatAreMissingAreNotRead) {
     for (const std::uint32_t said : {2U, 3U, 252U, UINT32_MAX}) {
         const Ends ends, answer;
@@ -260,7 +258,8 @@ pid_t one_that_is_gone() {
     return child;
 }
 
-// One descriptor may be used by 256 at the same time, and by any number one after the other.
+// A descriptor may be used by 256 processes at the same time, and by any number one after the
+// other.
 TEST(UverbsProcesses, ThoseThatAreGoneMakeRoomAndOthersDoNot) {
     ClientProcesses processes;
     const auto admit = [&](pid_t pid, std::uint32_t said) {
@@ -272,7 +271,7 @@ TEST(UverbsProcesses, ThoseThatAreGoneMakeRoomAndOthersDoNot) {
         }
     };
     constexpr std::uint32_t kElsewhere = ClientProcesses::kMost - 2;
-    for (std::uint32_t n = 1; n <= kElsewhere; ++n) {  // in namespaces that we do not see
+    for (std::uint32_t n = 1; n <= kElsewhere; ++n) {  // in namespaces that are not visible here
         ASSERT_EQ(admit(0, n), 0) << n;
     }
     const pid_t gone = one_that_is_gone();
@@ -280,7 +279,7 @@ TEST(UverbsProcesses, ThoseThatAreGoneMakeRoomAndOthersDoNot) {
     ASSERT_EQ(admit(gone, 0), 0);
     EXPECT_EQ(admit(0, 1000), 0);
     EXPECT_FALSE(processes.contains(gone));
-    EXPECT_NE(::kill(gone, 0), 0);  // leaves an errno that is nobody's
+    EXPECT_NE(::kill(gone, 0), 0);  // leaves an unrelated errno
     EXPECT_EQ(admit(0, 1001), ENOMEM);
     EXPECT_TRUE(processes.contains(::getpid()));
     for (std::uint32_t n = 1; n <= kElsewhere; ++n) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// ibv_modify_cq(3): the extended command MODIFY_CQ, as ibv_cmd_modify_cq() sends it, and what the
-// device says of it.
+// ibv_modify_cq(3): the extended command MODIFY_CQ, as sent by ibv_cmd_modify_cq(), and the
+// device's attributes for it.
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -14,7 +13,7 @@ struct Moderation {
         EXPECT_EQ(verbs.create_cq(), 0);
         cq = verbs.handle;
     }
-    /// A command without an answer.
+    /// Sends a command without an answer.
     int modify(std::uint32_t handle, std::uint32_t mask, std::uint32_t reserved = 0) {
         Bytes bytes;
         append(bytes,

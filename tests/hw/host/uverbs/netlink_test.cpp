@@ -23,7 +23,7 @@ struct Reply {
     std::vector<std::uint8_t> bytes;
     std::uint64_t next = 0;  ///< where the dump continues
     [[nodiscard]] std::string text() const { return {bytes.begin(), bytes.end()}; }
-    /// Lengths of the messages; empty when they do not fill the bytes.
+    /// Returns the lengths of the messages; empty if they do not fill the bytes.
     [[nodiscard]] std::vector<std::uint32_t> messages() const {
         std::vector<std::uint32_t> out;
         std::size_t at = 0;
@@ -82,7 +82,7 @@ class UverbsNetlink : public testing::Test {
     Client asker_;
 };
 
-/// Attributes of one message, by type; of numbers their value.
+/// Returns the attributes of one message by type, with the value of numbers.
 std::map<int, std::uint64_t> attributes(const Reply& reply) {
     std::map<int, std::uint64_t> out;
     std::size_t at = sizeof(nlmsghdr);
@@ -112,7 +112,7 @@ TEST_F(UverbsNetlink, DeviceAndPortAreNamed) {
     }
 }
 
-// Programs match answers with requests by these.
+// Programs match answers to requests by type and sequence number.
 TEST_F(UverbsNetlink, AnAnswerHasItsRequestsTypeAndNumberAndOfADumpItIsAPart) {
     for (const unsigned operation :
          {RDMA_NLDEV_CMD_GET, RDMA_NLDEV_CMD_PORT_GET, RDMA_NLDEV_CMD_RES_GET}) {
@@ -139,7 +139,7 @@ TEST_F(UverbsNetlink, OtherDevicesAndPortsAreNotThere) {
         EXPECT_EQ(ask(dump).result, -ENODEV) << operation;
         Bytes cut = message(operation, NLM_F_DUMP);
         append(cut, nlattr{6, RDMA_NLDEV_ATTR_DEV_INDEX});
-        append(cut, kIndex);  // of which two bytes count
+        append(cut, kIndex);  // of which only two bytes count
         const auto length = static_cast<std::uint32_t>(cut.size());
         std::memcpy(cut.data(), &length, sizeof length);
         EXPECT_EQ(ask(cut).result, -EINVAL) << operation;
@@ -170,7 +170,7 @@ TEST_F(UverbsNetlink, TheCountersFitInWhatProgramsRead) {
     EXPECT_EQ(values, names);
 }
 
-/// The numbers that a table's entries have, which is the first attribute of this type in each.
+/// Returns the numbers in a table's entries: the first attribute of this type in each entry.
 std::multiset<std::uint32_t> numbers(const Reply& reply, int table, int attribute) {
     std::multiset<std::uint32_t> out;
     const auto nested = [](std::span<const std::uint8_t> bytes, int type, const auto& visit) {
@@ -324,7 +324,7 @@ TEST_F(UverbsNetlink, DeviceAndPortTellWhatTheyAre) {
     auto query = Verbs::zeroed<ib_uverbs_query_port>();
     query.port_num = 1;
     ASSERT_GT(client.command(IB_USER_VERBS_CMD_QUERY_PORT, query, port), 0);
-    const auto text = [](std::string_view all) {  // its first bytes as a number, with the 0
+    const auto text = [](std::string_view all) {  // its first bytes, including the 0, as a number
         std::uint64_t value = 0;
         const std::string copy(all);
         std::memcpy(&value, copy.c_str(), std::min(copy.size() + 1, sizeof value));
@@ -352,7 +352,7 @@ TEST_F(UverbsNetlink, DeviceAndPortTellWhatTheyAre) {
                                     {RDMA_NLDEV_ATTR_PORT_PHYS_STATE, port.phys_state}});
 }
 
-// libibverbs asks so which file is the device's.
+// Used by libibverbs to find the device's file.
 TEST_F(UverbsNetlink, TheCharacterDeviceIsFound) {
     const auto chardev = [&](std::string_view type, std::uint32_t device) {
         Bytes bytes = message(RDMA_NLDEV_CMD_GET_CHARDEV, 0);
@@ -394,7 +394,7 @@ TEST_F(UverbsNetlink, NoCounterIsBoundToObjects) {
     EXPECT_EQ(ask(message(RDMA_NLDEV_CMD_STAT_GET, NLM_F_DUMP)).messages().size(), 1U);
 }
 
-// An entry has an end: a message of 4,096 bytes holds it.
+// Entries are limited in size: a message of 4096 bytes must hold one.
 TEST_F(UverbsNetlink, ASharedReceiveQueueNames16OfItsUsers) {
     Client client(card_.directory);
     Verbs verbs(client);
@@ -430,7 +430,7 @@ TEST_F(UverbsNetlink, ASharedReceiveQueueNames16OfItsUsers) {
     EXPECT_EQ(std::set(seen.begin(), seen.end()), users) << "who is gone is not named";
 }
 
-// enum: 1 is shared, as where no namespaces of their own are asked for.
+// Mode 1 is shared, the default unless namespaces of their own are requested.
 TEST_F(UverbsNetlink, DevicesAreSharedBetweenNamespaces) {
     const auto found = attributes(ask(message(RDMA_NLDEV_CMD_SYS_GET, 0)));
     EXPECT_EQ(found, (std::map<int, std::uint64_t>{{RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1}}));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Messages: what the card takes, and what ends the connection.
+// Messages: those that the card accepts, and those that end the connection.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -22,7 +21,8 @@ UniqueFd sealed_memfd(std::size_t size, bool seal = true) {
     return fd;
 }
 
-// A card may be older or newer than the preload library of its clients: one version, one meaning.
+// A card may be older or newer than the preload library of its clients: a version must never change
+// its meaning.
 TEST(UverbsProtocol, NumbersAndSizesOfItsVersionStay) {
     EXPECT_EQ(DINGO_UVERBS_VERSION, 2);
     const std::vector<std::uint32_t> types{
@@ -150,7 +150,7 @@ TEST(UverbsProtocol, EachMalformedFieldClosesTheConnectionAndIsCounted) {
     }
 }
 
-// The client says so, too: of itself it sees a card that has gone.
+// The client prints the mismatch as well; otherwise it would only see that the card is gone.
 TEST(UverbsProtocol, AClientOfAnotherVersionIsToldOurs) {
     RunningCard card;
     Client client(card.directory);
@@ -221,7 +221,7 @@ TEST(UverbsProtocol, NothingIsTakenBehindWhatClosedTheConnection) {
     gate.payload.assign(path.begin(), path.end());
     honest.send_bytes_without_answer(gate.bytes(), theirs.get());
     ASSERT_TRUE(card.wait_at_gate());
-    for (int i = 0; i < 3; ++i) {  // all of them are there when the card looks
+    for (int i = 0; i < 3; ++i) {  // all of them are queued when the card reads
         Request hello(DINGO_UVERBS_HELLO);
         hello.payload.resize(1);
         hostile.send_bytes_without_answer(hello.bytes(), theirs.get());
@@ -243,7 +243,7 @@ TEST(UverbsProtocol, MessageWithoutReplySocketOrWithOneThatIsNoSocketClosesTheCo
     client.send_bytes(Request(DINGO_UVERBS_MMAP).bytes(), {null.get()}, false);
     EXPECT_TRUE(card.wait_for_clients(0));
     EXPECT_EQ(card.stats()["host"]["malformed"], 2);
-    // Writing to one of another kind could wait.
+    // Writing to another kind of socket could block.
     const UniqueFd udp(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ASSERT_TRUE(bool(udp));
     Client other(card.directory);
@@ -287,7 +287,7 @@ TEST(UverbsProtocol, SegmentsThatOverlapOrAreOddCloseTheConnection) {
         }
         return segments;
     };
-    for (const std::size_t count : {1U, 2U, 30U, 31U}) {  // side by side
+    for (const std::size_t count : {1U, 2U, 30U, 31U}) {  // adjacent segments
         Client client(card.directory);
         Request request(DINGO_UVERBS_WRITE);
         request.header.flags = DINGO_UVERBS_SHARED;
@@ -297,7 +297,7 @@ TEST(UverbsProtocol, SegmentsThatOverlapOrAreOddCloseTheConnection) {
     }
 }
 
-// A card keeps no descriptor that it has not asked for.
+// A card keeps no descriptors that it has not requested.
 TEST(UverbsProtocol, AnAnswerToNeedFdsHasAtMostFour) {
     RunningCard card;
     Client client(card.directory);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What one client takes leaves some for others: descriptors, objects, connections, requests that
-// wait.
+// Limits per client leave resources for others: descriptors, objects, connections, waiting
+// requests.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -28,9 +27,9 @@ namespace dingo::uverbs::test {
 namespace {
 
 constexpr uid_t kNobody = 65534;
-constexpr int kMost = 512;  ///< descriptors, where they are few
+constexpr int kMost = 512;  ///< descriptors in tests with few of them
 
-/// Limits the descriptors of this process, which is the card's and its clients'.
+/// Limits the descriptors of this process, which is the card and its clients.
 class FewDescriptors {
   public:
     explicit FewDescriptors(rlim_t most) {
@@ -47,7 +46,7 @@ class FewDescriptors {
     rlimit before_{};
 };
 
-/// Sparse.
+/// Creates a sparse file.
 UniqueFd shared_file(std::size_t bytes) {
     UniqueFd fd(::memfd_create("region", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
@@ -66,7 +65,7 @@ int refused(const RunningCard& card) {
     return card.stats()["host"]["refused"].get<int>();
 }
 
-/// Asks for a file of sysfs, and leaves the answer where it is; the socket to read it from.
+/// Requests a sysfs file and leaves the answer unread. Returns the socket to read it from.
 UniqueFd ask_and_leave(Client& client, int used = -1) {
     std::array<int, 2> pair{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()), 0);
@@ -79,7 +78,8 @@ UniqueFd ask_and_leave(Client& client, int used = -1) {
     return mine;
 }
 
-/// Descriptors of the answer, or -errno; 0: none came within two seconds.
+/// Returns the number of descriptors in the answer, or -errno; 0 if none arrived within two
+/// seconds.
 int take_answer(int socket) {
     pollfd poll{socket, POLLIN, 0};
     std::array<std::byte, 512> room{};
@@ -221,7 +221,7 @@ TEST(UverbsShares, ATableThatWasClearedBeginsAgain) {
     EXPECT_EQ(table.handles(UVERBS_OBJECT_PD), std::vector<std::uint32_t>{0});
 }
 
-/// A QP with a number of the card.
+/// A QP with a number assigned by the card.
 struct Numbered final : Object {
     explicit Numbered(std::uint32_t n) : Object(UVERBS_OBJECT_QP), number_of_card(n) {}
     std::optional<std::uint32_t> card_number() const override { return number_of_card; }
@@ -289,7 +289,7 @@ TEST_F(UverbsQuota, StatisticsSayWhatIsUsed) {
     EXPECT_EQ(card.stats()["quotas"]["cq"]["used"], 0);
 }
 
-/// A request for the way to a neighbour that never answers.
+/// Returns a request to resolve a neighbour that never answers.
 Request unanswered(std::uint32_t pd) {
     auto command = Verbs::zeroed<ib_uverbs_create_ah>();
     static std::uint64_t response = 0;
@@ -386,7 +386,7 @@ TEST_F(UverbsQuota, QueuesAndDoorbellPagesCount) {
     EXPECT_EQ(used("mapping"), mappings) << "nothing of it is left";
 }
 
-// Half of twice the machine's memory: no more than all of it.
+// Half of the limit, which is twice the machine's memory, is all of the memory.
 TEST(UverbsShares, AClientMapsNoMoreThanTheMachineHas) {
     Quota& bytes = process_quotas().bytes;
     const std::size_t half = bytes.limit() / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Queues and doorbell pages mapped through the uverbs door, as the provider maps them.
+// Queues and doorbell pages mapped through the uverbs descriptor, as the provider maps them.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 namespace dingo::uverbs::test {
 
-/// What mmap() on the uverbs descriptor gives.
+/// Result of mmap() on the uverbs descriptor.
 class Mapping {
   public:
     Mapping() = default;
@@ -50,7 +50,7 @@ class Mapping {
     }
 
     [[nodiscard]] int file() const { return file_.get(); }
-    /// Empty when it was refused.
+    /// Empty if the mapping was refused.
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
 
   private:
@@ -68,12 +68,12 @@ class Ring {
           page(client, where.db_mmap, DINGO_DB_PAGE_SIZE) {}
 
     [[nodiscard]] bool mapped() const { return !memory.bytes().empty() && !page.bytes().empty(); }
-    /// Of 2^log_stride bytes.
+    /// Returns an entry of 2^log_stride bytes.
     [[nodiscard]] std::byte* entry(std::uint32_t index) const {
         return memory.bytes().data() +
                (std::size_t{index & ((1U << map.log_size) - 1)} << map.log_stride);
     }
-    /// The 8-byte doorbell. True: the card sleeps and wants a kick.
+    /// Stores the 8-byte doorbell. Returns true if the card sleeps and needs a kick.
     bool ring(std::uint32_t type, std::uint32_t object, std::uint32_t index,
               std::uint32_t more = 0) const {
         return store(map.db_slot, std::uint64_t{index} << 32 | more | type << 24 | object);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A whole kernel-less card with the model as its engine, its data thread and its control thread.
+// A complete kernel-less card with the model as its engine, its data thread and its control thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +42,8 @@ class RunningCard {
         : directory(fresh_directory()), driver_(driver_config(device_memory, host)) {
         model::register_model_engine();
         auto ends = make_loop_pair();
-        // No card is at the other end: drop all frames, or the full wire would block all clients.
+        // There is no card at the other end: drop all frames, or the full wire would block all
+        // clients.
         WireOptions broken;
         broken.faults = "drop=1";
         wire_ = wrap_wire(std::move(ends.first), broken);
@@ -91,7 +91,7 @@ class RunningCard {
         attachment_.reset();
         std::filesystem::remove_all(directory);
     }
-    /// As SIGTERM does.
+    /// Stops the card as SIGTERM does.
     void stop() {
         if (!threads_.empty()) {
             EXPECT_EQ(::eventfd_write(stop_.get(), 1), 0);
@@ -116,10 +116,10 @@ class RunningCard {
         }
         return nlohmann::json::parse(reply, nullptr, false);
     }
-    /// Visits of the gate, by all visitors.
+    /// Number of visits of the gate by all visitors.
     std::uint64_t visits() const { return engine_gate_->visits(); }
     nlohmann::json stats() const { return control(R"({"cmd":"stats"})"); }
-    /// Number of objects of all clients.
+    /// Returns the number of objects of all clients.
     int objects(const char* type) const {
         int n = 0;
         const auto all = stats();
@@ -128,7 +128,7 @@ class RunningCard {
         }
         return n;
     }
-    /// Waits until this many clients are there; false: they are not.
+    /// Waits until this many clients are connected. Returns false on a timeout.
     bool wait_for_clients(std::size_t n) const {
         for (int i = 0; i < 3000; ++i) {
             if (stats()["clients"].size() == n) {
@@ -139,18 +139,19 @@ class RunningCard {
         return false;
     }
 
-    /// From a client's request for this path of sysfs until open_gate() the card serves no client.
+    /// Between a client's request for this sysfs path and open_gate(), the card serves no client.
     static constexpr const char* kGate = "class/gate";
     void close_gate() { gate_.lock(); }
     void open_gate() { gate_.unlock(); }
-    /// Until the card has come to such a request. What was sent before may be done with by then;
-    /// what is sent from now on waits.
+    /// Waits until the card handles such a request. Messages sent before may have been handled by
+    /// then; those sent from now on wait.
     [[nodiscard]] bool wait_at_gate() { return at_gate_.try_acquire_for(std::chrono::seconds(60)); }
 
     const std::string directory;
 
   private:
-    /// Which opens a file of its own when it starts, while the control thread may serve already.
+    /// Waits for the data thread: it opens a file of its own when it starts, while the control
+    /// thread may serve already.
     void wait_for_data_thread() const {
         for (int i = 0; i < 10'000; ++i) {
             const auto loop = stats()["card"];
@@ -184,8 +185,8 @@ class RunningCard {
     std::vector<std::thread> threads_;
 };
 
-/// Once what is being closed on other threads is gone, and sockets of answers that were read: the
-/// least of many looks.
+/// Counts descriptors after those being closed on other threads, and sockets of answers that were
+/// read, are gone: returns the minimum of several counts.
 inline std::size_t open_descriptors() {
     for (int i = 0; i < 5000 && closing_elsewhere() != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

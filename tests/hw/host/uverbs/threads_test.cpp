@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the control thread does, however long it takes, is not felt by the data.
+// The data path must not be affected by the control thread, however long that takes.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@
 namespace dingo::uverbs::test {
 namespace {
 
-/// While it lives the control thread is busy with a request of another client.
+/// During its lifetime the control thread is busy with a request of another client.
 class LongRequest {
   public:
     explicit LongRequest(RunningCard& card) : card_(card), client_(card.directory) {
@@ -48,7 +48,7 @@ TEST(UverbsThreads, DataGoesOnWhileARequestTakesLong) {
     }
 }
 
-// Beside busy data each visit waits for its turn.
+// While data is transferred, each visit waits for its turn.
 TEST(UverbsThreads, ARequestVisitsTheCardOnceAndOnceForTheTimeOfOneThatSleeps) {
     RunningCard card;
     Client client(card.directory);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Verbs through a client of a kernel-less card, as libibverbs and the provider ask for them.
+// Verbs through a client of a kernel-less card, as requested by libibverbs and the provider.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +22,7 @@ class Verbs {
             .out(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, core_support);
         return client.ioctl(io);
     }
-    /// A descriptor, or -errno.
+    /// Returns a descriptor, or -errno.
     int async_fd() {
         Ioctl io(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
         io.object(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
@@ -37,7 +36,7 @@ class Verbs {
                                      ib_uverbs_create_comp_channel{}, resp);
         return r < 0 ? r : static_cast<int>(resp.fd);
     }
-    // These return 0 or -errno, and the handle in `handle`.
+    // These return 0 or -errno, and set `handle`.
     int alloc_pd() {
         struct {
             std::uint32_t handle;
@@ -143,8 +142,8 @@ class Verbs {
         cmd.attr_mask = mask | kQpState;
         return std::min(client.command(IB_USER_VERBS_CMD_MODIFY_QP, cmd), 0);
     }
-    /// RESET to RTS of a QP (`type`: RC 2, UC 3, UD 4) whose peer is a QP of the same card, at its
-    /// GID `sgid_index`.
+    /// Moves a QP from RESET to RTS (`type`: RC 2, UC 3, UD 4). Its peer is a QP of the same card,
+    /// at GID `sgid_index`.
     int connect_qp(std::uint32_t qp, std::uint32_t peer_qpn,
                    const std::array<std::uint8_t, 16>& gid, std::uint8_t sgid_index,
                    std::uint64_t type = 2) {
@@ -161,8 +160,8 @@ class Verbs {
         cmd.min_rnr_timer = 1;
         cmd.timeout = 14;
         cmd.retry_cnt = cmd.rnr_retry = 7;
-        // IBV_QP_PKEY_INDEX, PORT and ACCESS_FLAGS or QKEY; AV, PATH_MTU, RQ_PSN, DEST_QPN and, of
-        // RC, MIN_RNR_TIMER, MAX_DEST_RD_ATOMIC; SQ_PSN and, of RC, TIMEOUT, RETRY_CNT, RNR_RETRY,
+        // IBV_QP_PKEY_INDEX, PORT and ACCESS_FLAGS or QKEY; AV, PATH_MTU, RQ_PSN, DEST_QPN and, for
+        // RC, MIN_RNR_TIMER, MAX_DEST_RD_ATOMIC; SQ_PSN and, for RC, TIMEOUT, RETRY_CNT, RNR_RETRY,
         // MAX_QP_RD_ATOMIC.
         std::array<std::uint32_t, 3> masks{1U << 4 | 1U << 5, 0, 1U << 16};
         masks[0] |= type == 4 ? 1U << 6 : 1U << 3;
@@ -178,7 +177,7 @@ class Verbs {
         }
         return 0;
     }
-    /// `method`: IB_USER_VERBS_CMD_ATTACH_MCAST or _DETACH_MCAST.
+    /// `method` is IB_USER_VERBS_CMD_ATTACH_MCAST or _DETACH_MCAST.
     int change_group(std::uint32_t method, std::uint32_t qp,
                      const std::array<std::uint8_t, 16>& gid, std::uint16_t lid = 0) {
         auto cmd = zeroed<ib_uverbs_attach_mcast>();
@@ -193,7 +192,7 @@ class Verbs {
     int detach(std::uint32_t qp, const std::array<std::uint8_t, 16>& gid, std::uint16_t lid = 0) {
         return change_group(IB_USER_VERBS_CMD_DETACH_MCAST, qp, gid, lid);
     }
-    /// By ioctl; `attribute` is 0 for all of them.
+    /// Destroys an object by ioctl; the handle's attribute id is 0 for all types.
     int destroy(std::uint16_t object, std::uint16_t method, std::uint32_t number) {
         std::array<std::uint32_t, 2> resp{};
         std::uint32_t small = 0;
@@ -241,7 +240,7 @@ class Verbs {
     std::uint32_t handle = 0;
     std::uint32_t qpn = 0;
     std::uint32_t key = 0;
-    // Where the last queue of each kind is mapped.
+    // Mapping of the most recent queue of each kind.
     dingo_create_cq_resp cq_map{};
     dingo_create_srq_resp srq_map{};
     dingo_create_qp_resp qp_map{};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// The commands of write(), classic and extended, field by field: what old and new libibverbs send.
+// The commands of write(), classic and extended, field by field, as sent by old and new libibverbs.
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -22,7 +21,7 @@ struct UverbsWrite : ::testing::Test {
         EXPECT_EQ(verbs.create_cq(), 0);
         other_cq = verbs.handle;
     }
-    /// A classic command with the driver's request and answer behind its own: 0 or -errno.
+    /// Sends a classic command followed by the driver's request. Returns 0 or -errno.
     template <typename Cmd, typename In, typename Resp, typename Out>
     int classic(std::uint32_t number, Cmd cmd, const In& in, Resp& resp, Out& out) {
         std::vector<std::byte> room(sizeof resp + sizeof out);
@@ -39,7 +38,7 @@ struct UverbsWrite : ::testing::Test {
         EXPECT_TRUE(result < 0 || result == static_cast<int>(bytes.size()));
         return std::min(result, 0);
     }
-    /// Likewise an extended one.
+    /// The same for an extended command.
     template <typename Cmd, typename In, typename Resp, typename Out>
     int extended(std::uint32_t number, const Cmd& cmd, const In& in, Resp& resp, Out& out) {
         std::vector<std::byte> room(sizeof resp + sizeof out);
@@ -58,7 +57,7 @@ struct UverbsWrite : ::testing::Test {
         EXPECT_TRUE(result < 0 || result == static_cast<int>(bytes.size()));
         return std::min(result, 0);
     }
-    /// With the same fields in the classic and in the extended command.
+    /// Returns a command with the same fields for the classic and the extended version.
     template <typename Cmd>
     Cmd qp_command() const {
         auto cmd = Verbs::zeroed<Cmd>();
@@ -204,7 +203,7 @@ TEST_F(UverbsWrite, WhetherAllSendsAreSignaledIsAsEachCommandSays) {
     }
 }
 
-// By them libibverbs finds its objects.
+// libibverbs finds its objects by these numbers.
 TEST_F(UverbsWrite, EventsCarryTheNumberThatTheirObjectWasMadeWith) {
     const int async = verbs.async_fd();
     ASSERT_GE(async, 0);
@@ -230,7 +229,7 @@ TEST_F(UverbsWrite, EventsCarryTheNumberThatTheirObjectWasMadeWith) {
     cmd.user_handle = 101;
     ib_uverbs_create_qp_resp resp{};
     ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_QP, cmd, kQpRequest, resp, out), 0);
-    drain(resp.qp_handle, 0);  // asks for no event
+    drain(resp.qp_handle, 0);  // does not request an event
     ASSERT_EQ(classic(IB_USER_VERBS_CMD_CREATE_QP, cmd, kQpRequest, resp, out), 0);
     drain(resp.qp_handle, 1);
     EXPECT_EQ(event(), Event(101, 5)) << "SQ_DRAINED";
@@ -296,7 +295,7 @@ TEST_F(UverbsWrite, AnExtendedCommandsAnswerNeedNotBeAskedFor) {
     EXPECT_EQ(card.stats()["qps"][0]["state"], 1);
 }
 
-// A mask of a later libibverbs: before all else, as in the kernel.
+// Attributes of a later libibverbs are rejected before all other checks, as in the kernel.
 TEST_F(UverbsWrite, AttributesThatNobodyKnowsAreToldFirst) {
     ASSERT_EQ(verbs.create_qp(pd, cq), 0);
     const std::uint32_t qp = verbs.handle;
@@ -450,7 +449,7 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
     cmd.dest.is_global = 1;
     cmd.dest.port_num = cmd.port_num = 1;
     cmd.qp_access_flags = 0x7;
-    cmd.dest_qp_num = 0x34567;  // nobody
+    cmd.dest_qp_num = 0x34567;  // no such QP
     cmd.rq_psn = 0x111111;
     cmd.sq_psn = 0x222222;
     cmd.path_mtu = 4;
@@ -499,7 +498,7 @@ TEST_F(UverbsWrite, QueryTellsWhatModifySet) {
     EXPECT_EQ(stats["peer"], "10.77.0.1");
     EXPECT_EQ(stats["dest_qpn"], 0x34567);
 
-    // A request that nobody acknowledges keeps the queue from being drained.
+    // An unacknowledged request keeps the queue from being drained.
     const Ring sq(client, out.sq);
     ASSERT_TRUE(sq.mapped());
     dingo_wqe_ctrl ctrl{};
@@ -534,7 +533,7 @@ TEST_F(UverbsWrite, ADatagramQueuePairTellsItsQkey) {
     auto cmd = Verbs::zeroed<ib_uverbs_modify_qp>();
     cmd.port_num = 1;
     cmd.qkey = 0x12345678;
-    cmd.path_mig_state = 1;  // not named by the mask
+    cmd.path_mig_state = 1;  // not in the mask
     ASSERT_EQ(verbs.modify_qp(cmd, verbs.handle, 1, kPkeyIndex | kPort | 1U << 6), 0);
     auto query = Verbs::zeroed<ib_uverbs_query_qp>();
     query.qp_handle = verbs.handle;
@@ -556,7 +555,7 @@ TEST_F(UverbsWrite, ADatagramQueuePairTellsItsQkey) {
     EXPECT_EQ(verbs.modify_qp(cmd, verbs.handle, 7, 0), -EINVAL) << "no state";
 }
 
-// What the card has behind its answer is nobody's to read.
+// The card's memory after its answer must not be readable.
 TEST_F(UverbsWrite, RoomBehindAnAnswerIsZeroed) {
     const auto ask = [&](std::uint32_t number, auto cmd, std::size_t answer) {
         constexpr std::size_t kMore = 700;
@@ -587,7 +586,7 @@ TEST_F(UverbsWrite, RoomBehindAnAnswerIsZeroed) {
     ask(IB_USER_VERBS_CMD_DESTROY_CQ, gone, sizeof(ib_uverbs_destroy_cq_resp));
 }
 
-// Bytes of a later libibverbs mean something that this card does not do.
+// Additional bytes of a later libibverbs have a meaning unknown to this card.
 TEST_F(UverbsWrite, SurplusBytesOfACommandMustBeZero) {
     const auto ask = [&](std::uint32_t number, auto cmd, std::uint8_t surplus) {
         std::array<std::byte, 512> room{};
@@ -654,7 +653,7 @@ TEST_F(UverbsWrite, ReregThatNamesNoRangeKeepsIt) {
     EXPECT_EQ(rereg(8), -EOPNOTSUPP);
 }
 
-// What is left is what others have: of the port, too, whose number may be an object's handle.
+// Other events stay, including the port's, whose number may equal an object's handle.
 TEST_F(UverbsWrite, AnObjectThatGoesTakesBackItsOwnEventsThatNobodyRead) {
     const int async = verbs.async_fd();
     ASSERT_GE(async, 0);
@@ -695,7 +694,7 @@ TEST_F(UverbsWrite, AnObjectThatGoesTakesBackItsOwnEventsThatNobodyRead) {
     EXPECT_EQ(card.stats()["host"]["events_taken_back"], 1);
 }
 
-// ibv_destroy_cq(3) waits until as many events were acknowledged as the answer says.
+// ibv_destroy_cq(3) waits until as many events were acknowledged as the answer reports.
 TEST_F(UverbsWrite, ACompletionQueueThatGoesTakesBackTheEventNobodyRead) {
     const int channel = verbs.channel();
     ASSERT_GE(channel, 0);
@@ -717,7 +716,7 @@ TEST_F(UverbsWrite, ACompletionQueueThatGoesTakesBackTheEventNobodyRead) {
         ctrl.opcode = DINGO_WR_SEND;
         ctrl.blocks = 1;
         std::memcpy(sq.entry(0), &ctrl, sizeof ctrl);
-        sq.ring(DINGO_DB_SQ, verbs.qpn, 1);  // which is flushed
+        sq.ring(DINGO_DB_SQ, verbs.qpn, 1);  // is flushed
         ASSERT_EQ(::eventfd_write(verbs.context.kick_fd, 1), 0);
         ++sent;
         for (int n = 0; n < 5000 && card.stats()["host"]["events_sent"] != sent; ++n) {
@@ -735,7 +734,7 @@ TEST_F(UverbsWrite, ACompletionQueueThatGoesTakesBackTheEventNobodyRead) {
     }
 }
 
-// Objects that name no descriptor for their events get the context's own.
+// Objects created without a descriptor for their events use the context's own.
 TEST_F(UverbsWrite, EventsComeToTheFirstAsyncDescriptor) {
     const int async = verbs.async_fd();
     ASSERT_GE(async, 0);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// BAR4: memory of the card, which clients map, others reach by messages and the card by its own
-// bus address.
+// BAR4: memory of the card. Clients map it, other devices access it by messages, and the card
+// accesses it by its own bus address.
 #include <linux/pci_regs.h>
 
 #include "client.h"
@@ -80,7 +79,7 @@ TEST_F(CardMemoryBar, DmaInItsWindowIsTheMemoryItselfAndNoMessage) {
     EXPECT_EQ(h.server.stats().card_memory_bytes, 16u);
 }
 
-// QEMU tells of every device's BARs, the card's own too, as windows without descriptor.
+// QEMU reports the BARs of all devices, including the card's own, as windows without descriptor.
 TEST_F(CardMemoryBar, WindowWithoutDescriptorInItsPlaceDoesNotHideIt) {
     place(kAt);
     ASSERT_EQ(h.map(kAt, kSize), 0);
@@ -98,8 +97,8 @@ TEST_F(CardMemoryBar, HasNoAddressWhileMemoryDecodingIsOff) {
     EXPECT_NE(h.server.dma_pointer(kAt, 8), nullptr);
 }
 
-// QEMU's copy of the base addresses is what the guest reads back after the reset: it finds nothing
-// to restore.
+// The guest reads back QEMU's copy of the base addresses after the reset, so it finds nothing to
+// restore.
 TEST_F(CardMemoryBar, AddressAndContentsOutliveAFunctionLevelReset) {
     place(kAt);
     h.device.card_memory[9] = std::byte{3};

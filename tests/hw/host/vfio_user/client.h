@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// A small vfio-user client for tests, in the same thread as the server: request() writes the
-// message, lets the server work and reads the reply.
+// A small vfio-user client for tests, in the server's thread: request() writes the message, lets
+// the server work and reads the reply.
 #pragma once
 
 #include <fcntl.h>
@@ -31,7 +30,7 @@ using Bytes = std::vector<std::byte>;
 
 template <typename T>
 void append(Bytes& to, const T& value) {
-    to.resize(to.size() + sizeof value);  // not insert(): g++ 12 warns of an overflow there
+    to.resize(to.size() + sizeof value);  // not insert(): g++ 12 warns about an overflow there
     std::memcpy(to.data() + to.size() - sizeof value, &value, sizeof value);
 }
 
@@ -45,7 +44,7 @@ T as(const Bytes& from, std::size_t offset = 0) {
     return value;
 }
 
-/// Remembers what it is asked; `on_write` stands for the engine that does DMA from a doorbell.
+/// Records requests; `on_write` simulates an engine that does DMA on a doorbell.
 class FakeDevice final : public PciFunction {
   public:
     std::uint64_t read(Bar bar, std::uint64_t offset, unsigned size) override {
@@ -101,7 +100,7 @@ struct Answer {
     }
 };
 
-/// One message, with descriptors.
+/// Sends one message with descriptors.
 inline void send_to(int socket, std::span<const std::byte> bytes, std::span<const int> fds) {
     iovec iov{const_cast<std::byte*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 32)> control{};
@@ -120,7 +119,7 @@ inline void send_to(int socket, std::span<const std::byte> bytes, std::span<cons
     ASSERT_EQ(::sendmsg(socket, &msg, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
 }
 
-/// The next message; nullopt when none is here (MSG_DONTWAIT) or the connection is closed.
+/// Returns the next message; nullopt if there is none (MSG_DONTWAIT) or the connection is closed.
 inline std::optional<Answer> receive_from(int socket, int flags) {
     Answer a;
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * 8)> control{};
@@ -178,7 +177,7 @@ class Harness {
         server.attach(UniqueFd(pair[1]));
     }
 
-    /// Connects and does what QEMU does first.
+    /// Connects and does QEMU's first steps.
     void start() {
         connect();
         ASSERT_EQ(request(Command::kVersion, version_payload()).error(), 0);
@@ -216,7 +215,8 @@ class Harness {
         send_raw(bytes, fds);
     }
 
-    /// The next message from the server; nullopt when none is here or the connection is closed.
+    /// Returns the next message from the server; nullopt if there is none or the connection is
+    /// closed.
     std::optional<Answer> receive() { return receive_from(client.get(), MSG_DONTWAIT); }
 
     Answer request(std::uint16_t command, const Bytes& payload, std::span<const int> fds = {}) {

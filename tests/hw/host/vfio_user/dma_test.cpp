@@ -68,7 +68,8 @@ TEST(VfioUserDma, UnmappedWindowIsABusError) {
     EXPECT_TRUE(h.server.dma_read(100, {&b, 1}));
     ASSERT_EQ(h.unmap(0, 0, kDmaUnmapAll), 0);
     EXPECT_EQ(h.server.dma().find(100), nullptr);
-    EXPECT_FALSE(h.server.dma_read(100, {&b, 1}));  // asked for, and not answered
+    EXPECT_FALSE(h.server.dma_read(100, {&b, 1}));  // requested from the client, which does not
+                                                    // answer
 }
 
 // As QEMU does for a device behind an IOMMU.
@@ -85,7 +86,7 @@ TEST(VfioUserDma, PagesAreMappedOneByOneAndUnmappedByRange) {
     EXPECT_TRUE(h.server.dma_read(0x10000, {&b, 1}));
     EXPECT_EQ(h.server.dma().find(0x12000), nullptr);
     EXPECT_TRUE(h.server.dma_read(0x14000, {&b, 1}));
-    // The same addresses are other memory now.
+    // The same addresses are now other memory.
     const Bytes out = pattern(4096, 7);
     ASSERT_EQ(h.map(0x12000, 4096, fd.get()), 0);
     ASSERT_TRUE(h.server.dma_write(0x12000, out));
@@ -152,11 +153,9 @@ TEST(VfioUserDma, FileThatShrinksUnderUsClosesTheClientAndKillsNobody) {
 }
 
 /// A client thread that answers DMA messages from `memory`, as QEMU does for windows without
-/// descriptor; `before_reply` sees each request first.
+/// descriptor; `before_reply` is called with each request first.
 struct MemoryClient {
-    explicit MemoryClient(Harness& harness) : h(harness) {
-        // The device rings the doorbell register: its DMA runs inside the request.
-    }
+    explicit MemoryClient(Harness& harness) : h(harness) {}
 
     /// Serves `messages` DMA requests, then returns.
     void serve(int messages) {
@@ -231,7 +230,7 @@ TEST_F(DmaByMessage, ReadsAndWritesOverTheSocket) {
     EXPECT_EQ(h.server.stats().dma_messages, 2u);
 }
 
-// QEMU makes no window of a device's BAR that is not plain memory, an NVMe disk's for one.
+// QEMU makes no window for a device's BAR that is not plain memory, for example an NVMe disk's.
 TEST_F(DmaByMessage, WhatIsInNoWindowIsAskedForPageByPage) {
     constexpr std::uint64_t kOutside = 5 << 20;
     client.memory.resize(8 << 20);
@@ -277,7 +276,7 @@ TEST_F(DmaByMessage, NoReplyInTimeClosesTheClientAfterTheEngineIsOut) {
     std::byte b{};
     EXPECT_FALSE(h.server.dma_read(0, {&b, 1}));
     EXPECT_TRUE(h.server.connected());
-    EXPECT_FALSE(h.server.dma_read(0, {&b, 1}));  // at once: it failed already
+    EXPECT_FALSE(h.server.dma_read(0, {&b, 1}));  // fails at once, as the first one has failed
     h.server.settle();
     EXPECT_FALSE(h.server.connected());
 }
@@ -331,7 +330,7 @@ TEST_F(DmaByMessage, RegisterWriteInTheMiddleIsPostedAndDoneAfter) {
         Bytes payload = Harness::access(kBar0, 0x80, 4);
         append(payload, std::uint32_t{5});
         h.send_id(900, static_cast<std::uint16_t>(Command::kRegionWrite), payload, {}, 0);
-        // Its answer must come before ours does: QEMU would wait for it.
+        // The answer must arrive before the DMA reply is sent: QEMU would wait for it.
         pollfd p{h.client.get(), POLLIN, 0};
         ASSERT_EQ(::poll(&p, 1, 10'000), 1);
         const auto answer = h.receive();
@@ -349,7 +348,7 @@ TEST_F(DmaByMessage, RegisterWriteInTheMiddleIsPostedAndDoneAfter) {
     EXPECT_EQ((h.device.values[{Bar::kRegisters, 0x80}]), 5u);
 }
 
-// What the driver looks at every second must not break a transfer to another card.
+// Registers that the driver polls every second must not break a transfer to another card.
 TEST_F(DmaByMessage, RegisterThatCanBeToldInTheMiddleIsToldAtOnce) {
     h.device.told = 0xCAFE0001;
     client.before_reply = [this](const Answer&) {
@@ -384,7 +383,7 @@ TEST_F(DmaByMessage, RegisterReadInTheMiddleGivesTheDmaUpAndIsAnswered) {
     const auto answer = h.receive();
     ASSERT_TRUE(answer.has_value());
     EXPECT_EQ(answer->header.id, 901);
-    // The reply to what was given up comes late and is ignored.
+    // The late reply to the aborted request is ignored.
     h.send_id(0, static_cast<std::uint16_t>(Command::kDmaRead), Bytes(17), {}, kTypeReply);
     h.server.service();
     EXPECT_TRUE(h.server.connected());
@@ -438,7 +437,7 @@ TEST_F(DmaByMessage, WindowUnmappedInTheMiddleStaysReadableUntilTheEngineIsOut) 
     std::byte b{};
     EXPECT_TRUE(h.server.dma_read(0, {&b, 1}));
     EXPECT_EQ(h.server.dma_pointer(std::uint64_t{1} << 40, 4096), nullptr);
-    pointer[0] = std::byte{1};  // as the engine may, before it returns
+    pointer[0] = std::byte{1};  // allowed until the engine returns
     h.server.settle();
 }
 

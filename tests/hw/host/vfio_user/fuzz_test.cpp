@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random and half-random messages. What must hold: no crash, no sanitizer report, no hang, and a
-// well-behaved client is served afterwards. Seeded, so that a failure can be repeated.
+// Random and half-random messages. There must be no crash, no sanitizer report and no hang, and a
+// well-behaved client must be served afterwards. Seeded, so that failures can be reproduced.
 #include <cstdlib>
 #include <random>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Random = std::mt19937_64;
 
-/// DINGO_FUZZ_ROUNDS makes a longer run.
+/// DINGO_FUZZ_ROUNDS sets the length of the run.
 int rounds(int usual) {
     const char* const text = std::getenv("DINGO_FUZZ_ROUNDS");
     return text != nullptr ? std::atoi(text) : usual;
@@ -59,7 +59,7 @@ std::uint64_t interesting(Random& random) {
     return random() % 4 == 0 ? random() : kValues[random() % std::size(kValues)];
 }
 
-/// A message whose header is right and whose fields are drawn from values that hurt.
+/// A payload with field values that are likely to cause failures.
 Bytes half_random_payload(Random& random) {
     Bytes payload;
     const std::size_t words = random() % 12;
@@ -88,7 +88,7 @@ TEST(VfioUserFuzz, HalfRandomRequestsWithDescriptors) {
     const UniqueFd memory = make_memfd(1 << 20);
     const UniqueFd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     h.device.on_write = [&](Bar, std::uint64_t offset, std::uint64_t value) {
-        // The engine: DMA where the registers say, and an interrupt.
+        // The simulated engine: DMA at an address from the register write, and an interrupt.
         std::array<std::byte, 256> buffer{};
         (void)h.server.dma_write(value & 0xFFFFF, std::span(buffer).first(offset % 256));
         h.server.raise_msix(static_cast<unsigned>(value % 8));
@@ -144,7 +144,7 @@ TEST(VfioUserFuzz, ValidRequestsWithBytesFlipped) {
         }
         Bytes bytes = valid[random() % valid.size()];
         for (auto flips = random() % 4; flips > 0; --flips) {
-            // Seldom the size: that only ends the connection.
+            // The size is changed rarely, as that only ends the connection.
             const std::size_t at =
                 random() % 20 == 0 ? random() % 16 : 8 + random() % (bytes.size() - 8);
             bytes[at] ^= static_cast<std::byte>(1u << random() % 8);

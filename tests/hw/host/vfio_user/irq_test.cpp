@@ -66,7 +66,8 @@ TEST_F(Msix, MaskedVectorIsPendingAndComesOnceWhenUnmasked) {
 }
 
 TEST_F(Msix, VectorWithoutEventfdIsPendingUntilItGetsOne) {
-    EXPECT_EQ(h.set_irqs(kSetEvents, 1, 1).error(), 0);  // no descriptor: takes it away
+    EXPECT_EQ(h.set_irqs(kSetEvents, 1, 1).error(), 0);  // without a descriptor: removes the
+                                                         // eventfd
     h.server.raise_msix(1);
     EXPECT_EQ(count(1), 0u);
     EXPECT_EQ(pba(), 2u);

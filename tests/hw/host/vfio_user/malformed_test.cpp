@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// What a hostile or broken client sends: each gets an error reply, or the connection is closed
-// where the stream cannot be trusted any more.
+// Messages of a hostile or broken client: each gets an error reply, or the connection is closed if
+// the stream can no longer be trusted.
 #include <limits>
 
 #include "client.h"
@@ -240,7 +239,7 @@ TEST(VfioUserMalformed, BadDmaMapsAreRefused) {
     EXPECT_EQ(h.map(0, 4096, fd.get(), kMax - 4095), ERANGE);
     EXPECT_EQ(h.map(0, std::uint64_t{1} << 62, fd.get()), ERANGE);
     EXPECT_EQ(h.server.dma().size(), 0u);
-    EXPECT_EQ(h.map(kMax - 4095, 4096), 0);  // the last page is a valid one
+    EXPECT_EQ(h.map(kMax - 4095, 4096), 0);  // the last page is valid
 }
 
 TEST(VfioUserMalformed, HugeSparseFileDoesNotHurt) {

@@ -270,7 +270,7 @@ TEST(VfioUserServer, RepliesWaitForASlowReaderAndArriveWhole) {
         h.send(static_cast<std::uint16_t>(Command::kRegionRead), payload);
         h.server.service();
         if (i % 3 == 0) {
-            continue;  // reads less often than it asks
+            continue;  // reads less often than it sends
         }
         while (const auto answer = h.receive()) {
             EXPECT_EQ(answer->payload.size(), sizeof(RegionAccess) + 0x8000);
@@ -288,7 +288,7 @@ TEST(VfioUserServer, RepliesWaitForASlowReaderAndArriveWhole) {
     EXPECT_FALSE(h.server.wants_write());
 }
 
-/// What is logged while it lives.
+/// Captures what is logged during its lifetime.
 class Logged {
   public:
     Logged() : file_(::memfd_create("log", MFD_CLOEXEC)) {
@@ -340,10 +340,10 @@ TEST(VfioUserServer, StreamTellsWhyAMessageIsNotSent) {
     EXPECT_EQ(stream.send({}, {}), MessageStream::Sent::kGone);
 }
 
-// A QEMU that was killed has asked for something that nobody takes any more.
+// A QEMU that was killed has left requests whose replies nobody reads.
 TEST(VfioUserServer, ClientThatHasGoneBeforeItsReplyHasDoneNothingWrong) {
     constexpr unsigned kOpen = 60;
-    // Replies that it has not read; the last ones wait in the server, which has room for 256.
+    // Unread replies; the last ones are queued in the server, which has room for 256.
     for (const unsigned unread : {0u, 100u, 250u}) {
         SCOPED_TRACE(unread);
         const Logged log;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Layout of the datagrams of the communication management class, byte for byte (IBTA 12.6).
+// Layout of the datagrams of the communication management class, byte by byte (IBTA 12.6).
 #include "host/rdma_cm/cm/mad.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ std::uint8_t at(const Mad& mad, std::size_t index) {
     return std::to_integer<std::uint8_t>(mad[index]);
 }
 
-/// The bytes from `offset` of the body on are these.
+/// Checks the bytes of the body from `offset` on.
 void expect_body(const Mad& mad, std::size_t offset, std::initializer_list<unsigned> bytes) {
     std::size_t index = kBody + offset;
     for (const unsigned byte : bytes) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//
-// Two communication managers on a wire that the test controls: connections from REQ to timewait,
-// losses, duplicates, refusals, and datagrams that make no sense.
+// Two communication managers on a wire controlled by the test: connections from REQ to timewait,
+// losses, duplicates, refusals, and malformed datagrams.
 #include "host/rdma_cm/cm/manager.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ Gid gid_of(std::uint8_t host) {
     return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 77, 0, host};
 }
 
-/// An owner that remembers what it was told.
+/// An owner that records its events.
 struct Peer final : Owner {
     void on_cm(const Event& event) override {
         kinds.push_back(event.kind);
@@ -79,7 +78,7 @@ class CmManager : public ::testing::Test {
     Side b{2, clock};
     Peer peer;
 
-    /// Delivers what `from` has sent; how many.
+    /// Delivers what `from` has sent; returns the number of datagrams.
     static unsigned deliver(Side& from, Side& to) {
         unsigned count = 0;
         for (; !from.out.empty(); ++count) {
@@ -118,7 +117,7 @@ class CmManager : public ::testing::Test {
         p.rnr_retry_count = 6;
         return p;
     }
-    /// Both ends of a connection in kEstablished.
+    /// Establishes a connection: both ends are in kEstablished.
     Peer& establish() {
         peer.connection = &a.manager.create(peer);
         EXPECT_TRUE(peer.connection->connect(target(), parameters(0x1234)));
@@ -269,8 +268,8 @@ TEST_F(CmManager, QpnThatIsUsedAgainEndsTheOldConnection) {
     EXPECT_TRUE(peer.last(Event::Kind::kDisconnected));
 }
 
-// Otherwise a stranger that claims another card's GUID and QPN could end its connections, or have
-// its requests refused.
+// Otherwise an unrelated host that claims another card's GUID and QPN could end its connections, or
+// have its requests refused.
 TEST_F(CmManager, AStrangerThatSaysAnothersGuidEndsNothing) {
     const auto as_stranger = [&] {
         for (; !a.out.empty(); a.out.pop_front()) {
@@ -300,7 +299,7 @@ TEST_F(CmManager, DreqOfAForgottenConnectionIsAnswered) {
     Peer& other = establish();
     b.manager.destroy(*other.connection);
     b.out.clear();
-    pass(2 * kSecond);  // its timewait is over
+    pass(2 * kSecond);  // its timewait has ended
     EXPECT_EQ(b.manager.size(), 0U);
     ASSERT_TRUE(peer.connection->disconnect());
     settle();
