@@ -61,7 +61,7 @@ TEST_F(Loopback, AWriteToOurselvesArrivesAndTheWireSeesNothing) {
 }
 
 TEST_F(Loopback, BothDirectionsAtOnceWithMoreFramesThanItHoldsFinish) {
-    constexpr std::uint32_t kBytes = 600'000;  // 586 packets each way; loopback holds 64 frames
+    constexpr std::uint32_t kBytes = 4'000'000;  // 122 trains each way; loopback holds 64
     constexpr std::uint32_t kAll =
         DINGO_ACC_LOCAL_WRITE | DINGO_ACC_REMOTE_WRITE | DINGO_ACC_REMOTE_READ;
     const Mr memory = driver().create_mr(4 * kBytes, kAll);
