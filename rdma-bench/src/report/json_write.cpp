@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,22 @@ Json bandwidth(const Bandwidth& b) {
             {"messages_per_second", number(b.message_rate)}};
 }
 
+/// Latency against percentile, as far as the samples tell it; from the minimum to the maximum.
+Json curve(const Histogram& h) {
+    constexpr std::array kPercents{10.0, 25.0,  50.0,  75.0,   90.0,   95.0,    99.0,   99.5,
+                                   99.9, 99.95, 99.99, 99.995, 99.999, 99.9995, 99.9999};
+    const auto samples = static_cast<double>(h.count());
+    Json out = Json::array({{0, h.min() / kNanosecondsPerMicrosecond}});
+    for (const double percent : kPercents) {
+        if (samples * (100 - percent) >= 99.999) {
+            out.push_back({percent, h.percentile(percent) / kNanosecondsPerMicrosecond});
+        }
+    }
+    // The slowest of N samples stands where 1 in N is slower.
+    out.push_back({100 * (1 - 0.5 / samples), h.max() / kNanosecondsPerMicrosecond});
+    return out;
+}
+
 Json latency(const Histogram& histogram) {
     const auto us = [](double ns) { return number(ns / kNanosecondsPerMicrosecond); };
     Json percentiles = Json::object();
@@ -77,6 +94,7 @@ Json latency(const Histogram& histogram) {
             {"max_us", us(histogram.max())},
             {"percentiles_us", percentiles},
             {"percentiles_need_samples", needed},
+            {"curve_percent_and_us", curve(histogram)},
             {"histogram",
              {{"tick_ns", number(state.unit_ns)},
               {"min_ticks", state.min_ticks},
@@ -100,8 +118,10 @@ Json cpu(const CpuCost& cost) {
 Json counters(const std::vector<Counter>& all) {
     Json out = Json::array();
     for (const Counter& counter : all) {
-        out.push_back(
-            {{"name", counter.name}, {"before", counter.before}, {"after", counter.after}});
+        out.push_back({{"name", counter.name},
+                       {"before", counter.before},
+                       {"after", counter.after},
+                       {"moved", static_cast<std::int64_t>(counter.after - counter.before)}});
     }
     return out;
 }
@@ -153,11 +173,7 @@ Json intervals(const std::vector<Repeat>& all) {
             }
         }
         if (!values.empty() && values.size() == all.size()) {
-            const Spread s = spread_of(values);
-            out[name] = {{"median", number(s.median)},
-                         {"low", number(s.low)},
-                         {"high", number(s.high)},
-                         {"confidence", number(s.confidence)}};
+            out[name] = spread_json(spread_of(values));
         }
     }
     return out;
@@ -256,7 +272,14 @@ std::string lines(const Json& object) {
 
 }  // namespace
 
-std::string to_json(const Result& result) {
+Json spread_json(const Spread& s) {
+    return {{"median", number(s.median)},
+            {"low", number(s.low)},
+            {"high", number(s.high)},
+            {"confidence", number(s.confidence)}};
+}
+
+Json result_json(const Result& result) {
     Json parameters = Json::array();
     for (const Parameter& parameter : result.parameters) {
         parameters.push_back({{"name", parameter.name}, {"value", parameter.value}});
@@ -284,7 +307,11 @@ std::string to_json(const Result& result) {
             hosts.push_back(host(client));
         }
     }
-    return lines(all);
+    return all;
+}
+
+std::string to_json(const Result& result) {
+    return lines(result_json(result));
 }
 
 }  // namespace rdma_bench::report
