@@ -186,7 +186,7 @@ TEST_F(HtmlReport, TwoRunsAreCompared) {
     const std::string page =
         shown(to_html({{"old.json", samples::latency()}, {"new.json", samples::latency(1.5)}}));
     for (const char* part :
-         {"Ratio of median latency", "ratio to old.json; less is better", "class=\"reference\"",
+         {"Ratio of median latency", "ratio to the first; less is better", "class=\"reference\"",
           "class=\"worse\"", "new.json, median", "+49.", "new.json against old.json"}) {
         EXPECT_TRUE(has(page, part)) << part;
     }

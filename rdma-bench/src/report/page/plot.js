@@ -55,8 +55,8 @@ function enclosing(steps, low, high) {
 function ticksOf(scale, low, high, most) {
     const labelled = (value) => ({ value, label: true });
     if (scale === "nines") {
-        const all = [0, 50, 90, 99, 99.9, 99.99, 99.999, mostPercent];
-        return all.slice(0, Math.max(2, all.findIndex((value) => value >= Math.min(high, mostPercent))) + 1).map(labelled);
+        const all = [0, 50, 90, 99, 99.9, 99.99, 99.999, mostPercent], most = clamp(high, 90, mostPercent);
+        return all.slice(0, all.findIndex((value) => value >= most) + 1).map(labelled);
     }
     if (scale === "linear") {
         low = Math.min(low, 0);
@@ -68,11 +68,10 @@ function ticksOf(scale, low, high, most) {
     }
     const base = scale === "log2" ? 2 : 10, from = Math.floor(project[scale](low)) - 1;
     const powers = Array.from({ length: Math.ceil(project[scale](high)) + 2 - from }, (_, i) => from + i);
-    if (base === 10 && high / low < 100) {
-        // Powers of ten alone would leave the reader without a label.
-        return enclosing(powers.flatMap((power) => [1, 2, 5].map((factor) => factor * 10 ** power)), low, high).map(labelled);
-    }
-    const ends = enclosing(powers.map((power) => base ** power), low, high);
+    // Within two decades powers of ten alone would leave the reader without a label.
+    const factors = base === 10 && high / low < 100 ? [1, 2, 5] : [1];
+    const ends = enclosing(powers.flatMap((power) => factors.map((factor) => factor * base ** power)), low, high);
+    if (factors.length > 1) return ends.map(labelled);
     // Every tenth power of two is a unit, every third of ten nearly so: labels sit where they are round.
     const every = [1, 2, 4, 5, 10, 20, 50].find((n) => Math.floor((ends.length - 1) / n) < most) ?? 50;
     return ends.map((value) => ({ value, label: Math.round(project[scale](value)) % every === 0 }))

@@ -92,14 +92,14 @@ function distributionPlots(runs) {
     ];
 }
 
-function ratioPlots(first, comparisons) {
+function ratioPlots(comparisons) {
     const figures = comparisons.flatMap(({ name, figures: all = [] }) => all.map((f) => ({ ...f, run: name })));
     return distinct(figures.map((f) => f.figure)).map((title, n) => {
         const of = figures.filter((f) => f.figure === title)
             .map((f) => ({ ...f, line: f.run + (f.qps > 1 ? `, ${queuePairs(f.qps)}` : "") }));
         const better = of[0].unit === "us" ? "less" : "more";
         return { id: `ratio-${n}`, title: `Ratio of ${title}`, x: sizeAxis, reference: 1,
-            y: { title: `ratio to ${first}; ${better} is better`, scale: "linear", format: ratio },
+            y: { title: `ratio to the first; ${better} is better`, scale: "linear", format: ratio },
             series: distinct(of.map((f) => f.line)).map((name, i) => ({ name, look: i + 1,
                 points: of.filter((f) => f.line === name).map((f) => [f.size_bytes, f.ratio]) })) };
     });

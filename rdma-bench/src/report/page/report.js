@@ -39,7 +39,7 @@ function report({ runs, comparisons }) {
     const overview = grid(plots(overviewPlots(runs)));
     const sections = [
         ["Overview", overview],
-        ["Comparison", [...grid(plots(ratioPlots(runs[0].name, comparisons))), ...comparisons.flatMap((c) => comparison(runs[0].name, c))]],
+        ["Comparison", [...grid(plots(ratioPlots(comparisons))), ...comparisons.flatMap((c) => comparison(runs[0].name, c))]],
         ["Over time", grid(draw(timePlot(runs)))],
         ["Latency distribution", grid(plots(distributionPlots(runs)))],
         ["Results", each((name, result) => [resultsTable(name, result)])],
