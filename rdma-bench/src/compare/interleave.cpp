@@ -16,6 +16,7 @@
 
 #include "compare/json.h"
 #include "compare/read_output.h"
+#include "memory/descriptor.h"
 #include "run/repeats.h"
 
 extern char** environ;
@@ -27,24 +28,6 @@ using Json = nlohmann::ordered_json;
 
 /// A table is much shorter than this.
 constexpr std::size_t kMostOutput = std::size_t{64} << 20U;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() { close(); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    void close() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-            fd_ = -1;
-        }
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 std::string line_of(const std::vector<std::string>& command) {
     std::string line;
@@ -94,7 +77,7 @@ std::string output_of(const std::vector<std::string>& command) {
     if (error) {
         fail(command, std::strerror(error));
     }
-    to.close();
+    to.reset();
     std::string text = read_all(from.get());
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "report/fairness.h"
@@ -15,11 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNanosecondsPerMicrosecond = 1e3;
 
-/// JSON has no infinity and no NaN.
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json device(const DeviceFacts& facts) {
     return {{"name", facts.name},
             {"firmware", facts.firmware},
@@ -30,7 +24,7 @@ Json device(const DeviceFacts& facts) {
             {"link_layer", facts.link_layer},
             {"state", facts.state},
             {"active_mtu_bytes", facts.active_mtu},
-            {"rate_gbits_per_second", number(facts.rate_gbits)},
+            {"rate_gbits_per_second", facts.rate_gbits},
             {"gid_index", facts.gid_index},
             {"gid", facts.gid},
             {"gid_type", facts.gid_type}};
@@ -49,10 +43,15 @@ Json host(const HostFacts& facts) {
             {"thread_numa_nodes", facts.thread_nodes}};
 }
 
+/// Null for a value that was not measured; infinity and NaN are null by themselves when written.
+Json measured(double value) {
+    return value > 0 ? Json(value) : Json(nullptr);
+}
+
 Json bandwidth(const Bandwidth& b) {
-    return {{"average_bytes_per_second", number(b.average)},
-            {"peak_bytes_per_second", b.peak > 0 ? number(b.peak) : Json(nullptr)},
-            {"messages_per_second", number(b.message_rate)}};
+    return {{"average_bytes_per_second", b.average},
+            {"peak_bytes_per_second", measured(b.peak)},
+            {"messages_per_second", b.message_rate}};
 }
 
 /// Latency against percentile, as far as the samples tell it; from the minimum to the maximum.
@@ -72,12 +71,12 @@ Json curve(const Histogram& h) {
 }
 
 Json latency(const Histogram& histogram) {
-    const auto us = [](double ns) { return number(ns / kNanosecondsPerMicrosecond); };
+    const auto us = [](double ns) { return ns / kNanosecondsPerMicrosecond; };
     Json percentiles = Json::object();
     Json needed = Json::object();
     for (const Percentile& p : kPercentiles) {
         const bool enough = enough_samples(histogram.count(), p.percent);
-        percentiles[p.name] = enough ? us(histogram.percentile(p.percent)) : Json(nullptr);
+        percentiles[p.name] = enough ? Json(us(histogram.percentile(p.percent))) : Json(nullptr);
         if (!enough) {
             needed[p.name] = samples_needed(p.percent);
         }
@@ -96,17 +95,17 @@ Json latency(const Histogram& histogram) {
             {"percentiles_need_samples", needed},
             {"curve_percent_and_us", curve(histogram)},
             {"histogram",
-             {{"tick_ns", number(state.unit_ns)},
+             {{"tick_ns", state.unit_ns},
               {"min_ticks", state.min_ticks},
               {"max_ticks", state.max_ticks},
-              {"sum_ticks", number(state.sum)},
-              {"sum_of_squares_ticks", number(state.squares)},
+              {"sum_ticks", state.sum},
+              {"sum_of_squares_ticks", state.squares},
               {"buckets_from_ticks_and_count", buckets}}}};
 }
 
 Json cpu(const CpuCost& cost) {
-    Json out = {{"user_seconds", number(cost.user_seconds)},
-                {"system_seconds", number(cost.system_seconds)},
+    Json out = {{"user_seconds", cost.user_seconds},
+                {"system_seconds", cost.system_seconds},
                 {"messages", cost.messages},
                 {"instructions", nullptr}};
     if (cost.instructions) {
@@ -134,17 +133,12 @@ Json verification(const Verification& v) {
             {"first_mismatch", v.first}};
 }
 
-/// Null for a value that was not measured.
-Json measured(double value) {
-    return value > 0 ? number(value) : Json(nullptr);
-}
-
 Json repeats(const std::vector<Repeat>& all) {
     Json out = Json::array();
     for (const Repeat& r : all) {
         out.push_back({{"started_utc", r.started},
                        {"iterations", r.iterations},
-                       {"seconds", number(r.seconds)},
+                       {"seconds", r.seconds},
                        {"bandwidth_bytes_per_second", measured(r.bandwidth)},
                        {"messages_per_second", measured(r.message_rate)},
                        {"median_us", measured(r.median / kNanosecondsPerMicrosecond)},
@@ -183,9 +177,9 @@ Json clients(const std::vector<ClientShare>& all) {
     Json out = Json::array();
     for (const ClientShare& c : all) {
         out.push_back({{"iterations", c.iterations},
-                       {"seconds", number(c.seconds)},
-                       {"bandwidth_bytes_per_second", number(c.bandwidth)},
-                       {"messages_per_second", number(c.message_rate)}});
+                       {"seconds", c.seconds},
+                       {"bandwidth_bytes_per_second", c.bandwidth},
+                       {"messages_per_second", c.message_rate}});
     }
     return out;
 }
@@ -193,7 +187,7 @@ Json clients(const std::vector<ClientShare>& all) {
 Json entry(const Entry& e) {
     Json out = {{"size_bytes", e.size},     {"qps", e.qps},
                 {"threads", e.threads},     {"iterations", e.iterations},
-                {"payload_bytes", e.bytes}, {"seconds", number(e.seconds)},
+                {"payload_bytes", e.bytes}, {"seconds", e.seconds},
                 {"started_utc", e.started}, {"partial", e.partial},
                 {"cpu", cpu(e.cpu)}};
     if (e.bandwidth) {
@@ -203,10 +197,7 @@ Json entry(const Entry& e) {
         out["latency"] = latency(*e.latency);
     }
     if (!e.samples.empty()) {
-        Json& samples = out["samples_ns"] = Json::array();
-        for (const double sample : e.samples) {
-            samples.push_back(number(sample));
-        }
+        out["samples_ns"] = e.samples;
     }
     if (e.peer_cpu) {
         out["peer_cpu"] = cpu(*e.peer_cpu);
@@ -221,8 +212,8 @@ Json entry(const Entry& e) {
         out["verification"] = verification(*e.verification);
     }
     if (e.rate) {
-        out["rate"] = {{"wanted_messages_per_second", number(e.rate->wanted)},
-                       {"reached_messages_per_second", number(e.rate->reached)},
+        out["rate"] = {{"wanted_messages_per_second", e.rate->wanted},
+                       {"reached_messages_per_second", e.rate->reached},
                        {"late_messages", e.rate->late}};
     }
     if (!e.repeats.empty()) {
@@ -232,13 +223,12 @@ Json entry(const Entry& e) {
     if (!e.clients.empty()) {
         const Fairness f = fairness_of(e.clients);
         out["clients"] = clients(e.clients);
-        out["fairness"] = {{"jain_index", number(f.index)},
-                           {"slowest_over_fastest", number(f.ratio())}};
+        out["fairness"] = {{"jain_index", f.index}, {"slowest_over_fastest", f.ratio()}};
     }
     if (!e.series.empty()) {
         Json& series = out["series_seconds_and_messages"] = Json::array();
         for (const SeriesPoint& point : e.series) {
-            series.push_back(Json::array({number(point.seconds), point.messages}));
+            series.push_back(Json::array({point.seconds, point.messages}));
         }
     }
     return out;
@@ -273,10 +263,7 @@ std::string lines(const Json& object) {
 }  // namespace
 
 Json spread_json(const Spread& s) {
-    return {{"median", number(s.median)},
-            {"low", number(s.low)},
-            {"high", number(s.high)},
-            {"confidence", number(s.confidence)}};
+    return {{"median", s.median}, {"low", s.low}, {"high", s.high}, {"confidence", s.confidence}};
 }
 
 Json result_json(const Result& result) {
