@@ -11,11 +11,11 @@
 // bits less.
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <sys/epoll.h>
 
 #include <algorithm>
 #include <optional>
 
+#include "base/poller.h"
 #include "dingo/packet/address.h"
 #include "wire/factory.h"
 #include "wire/ifname.h"
@@ -90,6 +90,11 @@ RoceArgs parse_args(std::string_view args) {
     return out;
 }
 
+/// Whoever sees that the wire is readable calls receive(), which looks at all sockets.
+struct Readable final : Pollable {
+    void ready(std::uint32_t /*events*/) override {}
+};
+
 class RoceWire final : public BatchWire {
   public:
     RoceWire(std::string_view args, std::uint64_t mac)
@@ -128,8 +133,8 @@ class RoceWire final : public BatchWire {
                 groups_.join(address, binds_[i], *sockets_[i]);
         try {
             poll_all();
-        } catch (const WireError& e) {
-            fmt::print(stderr, "{}: datagrams to groups come late\n", e.what());
+        } catch (const std::exception& e) {
+            fmt::print(stderr, "roce wire: {}: datagrams to groups come late\n", e.what());
         }
     }
 
@@ -160,7 +165,7 @@ class RoceWire final : public BatchWire {
             flush();
     }
 
-    int fd() const override { return epoll_ ? epoll_.get() : sockets_[0]->fd(); }
+    int fd() const override { return poller_ ? poller_->fd() : sockets_[0]->fd(); }
 
     int tx_blocked_fd() const override {
         for (const auto& socket : sockets_)
@@ -206,21 +211,15 @@ class RoceWire final : public BatchWire {
   private:
     /// From now on fd() covers all sockets, not only the first one.
     void poll_all() {
-        if (!epoll_) {
-            epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+        if (!poller_) {
+            poller_.emplace();
             for (const auto& socket : sockets_)
-                poll_too(socket->fd());
+                poller_->add(socket->fd(), EPOLLIN, all_);
         }
         if (groups_.fd() >= 0 && !groups_polled_) {
             groups_polled_ = true;
-            poll_too(groups_.fd());
+            poller_->add(groups_.fd(), EPOLLIN, all_);
         }
-    }
-    void poll_too(int fd) {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
-            throw_errno("roce wire: epoll", errno);
     }
 
     bool has(int family) const { return family == family_of(0) || family == family_of(1); }
@@ -231,7 +230,8 @@ class RoceWire final : public BatchWire {
     std::vector<RoceBind> binds_;
     std::vector<std::unique_ptr<RoceSocket>> sockets_;
     std::optional<RoceGuard> guard_;  // only if the wire is bound to one address
-    UniqueFd epoll_;
+    Readable all_;
+    std::optional<Poller> poller_;  // only its descriptor is used
     bool groups_polled_ = false;
     std::span<std::byte> room_;
 };

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <net/if.h>
-#include <sys/epoll.h>
 
 #include <array>
 #include <cstdio>
@@ -12,6 +11,9 @@
 
 namespace dingo {
 namespace {
+
+/// Sockets that are served in one receive().
+constexpr std::size_t kMostAtOnce = 16;
 
 std::set<unsigned> interfaces_of(const RoceBind& bind) {
     if (!bind.interface.empty())
@@ -27,12 +29,24 @@ std::set<unsigned> interfaces_of(const RoceBind& bind) {
 
 }  // namespace
 
-void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& sender) {
-    if (sockets_.contains(group))
+RoceGroups::Member::Member(RoceGroups& groups, const RoceBind& at)
+    : socket(at, GsoMode::kOff, groups.mac_, groups.stats_, groups.own_sources_),
+      groups_(groups),
+      id_(groups.poller_->add(socket.fd(), EPOLLIN, *this)) {}
+
+void RoceGroups::Member::ready(std::uint32_t /*events*/) {
+    if (groups_.left_ == 0)
         return;
-    if (!epoll_)
-        epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-    auto& sockets = sockets_[group];
+    groups_.left_ -= socket.receive(*groups_.sink_, groups_.left_);
+    groups_.unfinished_ = socket.fetched() ? this : nullptr;
+}
+
+void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& sender) {
+    if (members_.contains(group))
+        return;
+    if (!poller_)
+        poller_.emplace();
+    auto& members = members_[group];
     RoceBind at = bind;
     at.address = group;
     // A socket of all addresses must agree to share the port; only during join(), so that a second
@@ -48,15 +62,8 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
             // at one.
             if (bind.family == AF_INET6)
                 at.interface = name.data();
-            auto socket =
-                std::make_unique<RoceSocket>(at, GsoMode::kOff, mac_, stats_, own_sources_);
-            epoll_event event{};
-            event.events = EPOLLIN;
-            event.data.ptr = socket.get();
-            if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket->fd(), &event) != 0)
-                throw_errno("roce wire: epoll", errno);
-            sockets.push_back(std::move(socket));
-        } catch (const WireError& e) {
+            members.push_back(std::make_unique<Member>(*this, at));
+        } catch (const std::exception& e) {
             fmt::print(stderr, "roce wire: nothing comes to the multicast group {}: {}\n",
                        text_of(group), e.what());
         }
@@ -65,39 +72,32 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
 }
 
 void RoceGroups::leave(const IpBytes& group) {
-    const auto at = sockets_.find(group);
-    if (at == sockets_.end())
+    const auto at = members_.find(group);
+    if (at == members_.end())
         return;
-    for (const auto& socket : at->second) {
-        overruns_of_left_ += socket->overruns();
-        if (socket.get() == unfinished_)
+    for (const auto& member : at->second) {
+        overruns_of_left_ += member->socket.overruns();
+        if (member.get() == unfinished_)
             unfinished_ = nullptr;
     }
-    sockets_.erase(at);
+    members_.erase(at);
 }
 
 unsigned RoceGroups::receive(FrameSink& sink, unsigned budget) {
-    unsigned done = 0;
-    const auto serve = [&](RoceSocket* socket) {
-        done += socket->receive(sink, budget - done);
-        unfinished_ = socket->fetched() ? socket : nullptr;
-    };
+    sink_ = &sink;
+    left_ = budget;
     if (unfinished_ != nullptr)
-        serve(unfinished_);
-    if (sockets_.empty() || done >= budget)
-        return done;
-    std::array<epoll_event, 16> ready;
-    const int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), 0);
-    for (int i = 0; i < count && done < budget; i++)
-        serve(static_cast<RoceSocket*>(ready[static_cast<std::size_t>(i)].data.ptr));
-    return done;
+        unfinished_->ready(EPOLLIN);
+    if (!members_.empty() && left_ != 0)
+        poller_->wait(0, kMostAtOnce);
+    return budget - left_;
 }
 
 std::uint64_t RoceGroups::overruns() const {
     std::uint64_t out = overruns_of_left_;
-    for (const auto& [group, sockets] : sockets_)
-        for (const auto& socket : sockets)
-            out += socket->overruns();
+    for (const auto& [group, members] : members_)
+        for (const auto& member : members)
+            out += member->socket.overruns();
     return out;
 }
 

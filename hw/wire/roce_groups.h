@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/poller.h"
 #include "wire/roce_socket.h"
 
 namespace dingo {
@@ -27,7 +28,7 @@ class RoceGroups {
     void leave(const IpBytes& group);
 
     /// Readable when a datagram to a group is queued; -1 before the first join().
-    [[nodiscard]] int fd() const { return epoll_ ? epoll_.get() : -1; }
+    [[nodiscard]] int fd() const { return poller_ ? poller_->fd() : -1; }
     unsigned receive(FrameSink& sink, unsigned budget);
     [[nodiscard]] std::uint64_t overruns() const;
 
@@ -36,12 +37,27 @@ class RoceGroups {
     [[nodiscard]] std::set<IpBytes>& own_sources() { return own_sources_; }
 
   private:
+    /// A socket of a group at one interface.
+    class Member final : public Pollable {
+      public:
+        Member(RoceGroups& groups, const RoceBind& at);
+        ~Member() override { groups_.poller_->remove(id_); }
+        void ready(std::uint32_t events) override;
+        RoceSocket socket;
+
+      private:
+        RoceGroups& groups_;
+        const Poller::Id id_;
+    };
+
     const std::uint64_t mac_;
     WireStats& stats_;
-    UniqueFd epoll_;
+    std::optional<Poller> poller_;
     std::set<IpBytes> own_sources_;
-    std::map<IpBytes, std::vector<std::unique_ptr<RoceSocket>>> sockets_;
-    RoceSocket* unfinished_ = nullptr;  // has fetched more than the last budget allowed
+    std::map<IpBytes, std::vector<std::unique_ptr<Member>>> members_;
+    Member* unfinished_ = nullptr;  // has fetched more than the last budget allowed
+    FrameSink* sink_ = nullptr;     // the sink of receive() while that runs
+    unsigned left_ = 0;             // what is left of the budget of receive()
     std::uint64_t overruns_of_left_ = 0;
 };
 

@@ -31,5 +31,13 @@ bench_clients() {
         fail "$name" "status A $rc_a, of the clients $worst: $(why "$where.A") | $(why "$where.B1")"
     fi
 }
+# page NAME REGEX FILE: what a browser shows of a report, as node runs its script, has a line like REGEX.
+page() {
+    if command -v node >/dev/null; then
+        plain "$1" "node tests/rdma-bench/report/page.js $3" "$2"
+    else
+        skip "$1" "needs node (package nodejs)"
+    fi
+}
 start_card alpha
 start_card beta

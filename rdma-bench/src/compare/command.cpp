@@ -169,8 +169,7 @@ int run_compare(std::span<const std::string> arguments) {
         }
         report::write_file("-", to_table(comparison, a.options));
         if (!a.html.empty()) {
-            report::write_file(a.html, report::to_html(runs, a.options.threshold, a.options.paired,
-                                                       a.options.single));
+            report::write_file(a.html, report::to_html(runs, a.options));
         }
         return comparison.worse() ? kWorse : 0;
     });
@@ -181,8 +180,8 @@ int run_report(std::span<const std::string> arguments) {
     ReportArguments a;
     add_options(app, a);
     return run(app, arguments, [&] {
-        const double same = parse_threshold(a.threshold);
-        report::write_file(a.html, report::to_html(read_runs(a.files), same));
+        const CompareOptions options{.threshold = parse_threshold(a.threshold)};
+        report::write_file(a.html, report::to_html(read_runs(a.files), options));
         return 0;
     });
 }

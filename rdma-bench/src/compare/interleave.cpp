@@ -14,7 +14,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "compare/json.h"
 #include "compare/read_output.h"
+#include "memory/descriptor.h"
 #include "run/repeats.h"
 
 extern char** environ;
@@ -26,24 +28,6 @@ using Json = nlohmann::ordered_json;
 
 /// A table is much shorter than this.
 constexpr std::size_t kMostOutput = std::size_t{64} << 20U;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() { close(); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    void close() {
-        if (fd_ >= 0) {
-            ::close(fd_);
-            fd_ = -1;
-        }
-    }
-    [[nodiscard]] int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 std::string line_of(const std::vector<std::string>& command) {
     std::string line;
@@ -93,7 +77,7 @@ std::string output_of(const std::vector<std::string>& command) {
     if (error) {
         fail(command, std::strerror(error));
     }
-    to.close();
+    to.reset();
     std::string text = read_all(from.get());
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -144,14 +128,6 @@ void set_medians(Result& result) {
     }
 }
 
-Json spread(const std::optional<Spread>& s) {
-    if (!s) {
-        return nullptr;
-    }
-    return {
-        {"median", s->median}, {"low", s->low}, {"high", s->high}, {"confidence", s->confidence}};
-}
-
 }  // namespace
 
 Commands two_commands(std::span<const std::string> words) {
@@ -193,19 +169,6 @@ std::vector<report::Run> interleave(const Commands& commands, unsigned rounds) {
 
 std::string to_json(const std::vector<report::Run>& runs, const Comparison& comparison,
                     const CompareOptions& options) {
-    Json figures = Json::array();
-    for (const Figure& f : comparison.figures) {
-        const double unit = f.higher_is_better ? 1 : 1e3;
-        figures.push_back({{"size_bytes", f.size},
-                           {"qps", f.qps},
-                           {"figure", f.name},
-                           {"unit", f.higher_is_better ? "bytes_per_second" : "us"},
-                           {"first", f.first / unit},
-                           {"second", f.second / unit},
-                           {"ratio", f.ratio()},
-                           {"interval_of_the_ratio", spread(f.interval)},
-                           {"verdict", std::string(to_string(f.verdict))}});
-    }
     Json rounds = Json::array();
     const auto& first = runs[0].result.entries;
     const auto& second = runs[1].result.entries;
@@ -220,9 +183,10 @@ std::string to_json(const std::vector<report::Run>& runs, const Comparison& comp
                               {"second", latency ? b.median / 1e3 : b.bandwidth}});
         }
     }
-    const Json out = {
-        {"schema", "rdma-bench-compare"}, {"schema_version", 1}, {"threshold", options.threshold},
-        {"judged", comparison.ground},    {"figures", figures},  {"rounds", rounds}};
+    Json out = {
+        {"schema", "rdma-bench-compare"}, {"schema_version", 1}, {"threshold", options.threshold}};
+    out.update(comparison_json(comparison));
+    out["rounds"] = rounds;
     return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "report/markup.h"
+#include "report/format.h"
 
 namespace rdma_bench {
 namespace {

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
-#include "report/markup.h"
+#include "report/format.h"
 
 namespace rdma_bench::report {
 namespace {
@@ -13,17 +14,20 @@ namespace {
 /// Columns that stand side by side: with the longest names still below the width of most screens.
 constexpr std::size_t kColumns = 6;
 
-}  // namespace
+/// The counters of a run turned round: one for each name, one difference for each entry.
+struct CounterRow {
+    std::string name;
+    std::vector<std::int64_t> moved;  ///< below zero: reset or wrapped meanwhile
+    [[nodiscard]] bool still() const {
+        return std::all_of(moved.begin(), moved.end(), [](std::int64_t n) { return n == 0; });
+    }
+};
 
-bool CounterRow::still() const {
-    return std::all_of(moved.begin(), moved.end(), [](std::int64_t n) { return n == 0; });
-}
-
-std::vector<CounterRow> pivot_counters(const Result& result, bool peer) {
+std::vector<CounterRow> pivot_counters(const Result& result) {
     std::vector<CounterRow> rows;
     for (std::size_t i = 0; i < result.entries.size(); ++i) {
         const Entry& entry = result.entries[i];
-        for (const Counter& counter : peer ? entry.peer_counters : entry.counters) {
+        for (const Counter& counter : entry.counters) {
             auto row = std::find_if(rows.begin(), rows.end(),
                                     [&](const CounterRow& r) { return r.name == counter.name; });
             if (row == rows.end()) {
@@ -39,6 +43,7 @@ std::vector<CounterRow> pivot_counters(const Result& result, bool peer) {
     return rows;
 }
 
+/// "64 B", or "64 B x 8 QPs" where numbers of QPs differ: what tells the entries apart.
 std::string entry_name(const Result& result, const Entry& entry) {
     const bool alike =
         std::all_of(result.entries.begin(), result.entries.end(),
@@ -47,8 +52,10 @@ std::string entry_name(const Result& result, const Entry& entry) {
            (alike ? "" : fmt::format(" x {} QP{}", entry.qps, entry.qps == 1 ? "" : "s"));
 }
 
+}  // namespace
+
 std::string counter_table(const Result& result, bool named) {
-    auto rows = pivot_counters(result, false);
+    auto rows = pivot_counters(result);
     const std::size_t all = rows.size();
     if (!named) {
         std::erase_if(rows, [](const CounterRow& row) { return row.still(); });

@@ -4,97 +4,80 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <vector>
 
-#include "report/percentiles.h"
+#include "report/json.h"
 
 namespace rdma_bench::report {
 namespace {
 
-constexpr double kNanosecondsPerMicrosecond = 1e3;
-
-std::string real(double value) {
-    return std::isfinite(value) ? fmt::format("{}", value) : std::string{};
-}
+using Json = nlohmann::ordered_json;
 
 struct Column {
-    std::string name;
-    std::string (*cell)(const Result&, const Entry&);
+    const char* name;
+    const char* place;  ///< in the JSON of the run, or of the entry
 };
 
-std::string microseconds(const Entry& e, double (Histogram::*what)() const) {
-    return e.latency ? real(((*e.latency).*what)() / kNanosecondsPerMicrosecond) : std::string{};
-}
+constexpr Column kOfTheRun[] = {
+    {"test", "/test"},
+    {"side", "/side"},
+    {"local_host", "/local/name"},
+    {"local_device", "/local/device/name"},
+    {"peer_host", "/peer/name"},
+    {"peer_device", "/peer/device/name"},
+};
 
-const std::vector<Column>& columns() {
-    using R = Result;
-    using E = Entry;
-    static const std::vector<Column> kColumns{
-        {"test", [](const R& r, const E&) { return csv_text(to_string(r.test)); }},
-        {"side", [](const R& r, const E&) { return std::string(r.client ? "client" : "server"); }},
-        {"local_host", [](const R& r, const E&) { return csv_text(r.local.name); }},
-        {"local_device", [](const R& r, const E&) { return csv_text(r.local.device.name); }},
-        {"peer_host", [](const R& r, const E&) { return csv_text(r.peer.name); }},
-        {"peer_device", [](const R& r, const E&) { return csv_text(r.peer.device.name); }},
-        {"started_utc", [](const R&, const E& e) { return csv_text(e.started); }},
-        {"size_bytes", [](const R&, const E& e) { return fmt::format("{}", e.size); }},
-        {"qps", [](const R&, const E& e) { return fmt::format("{}", e.qps); }},
-        {"threads", [](const R&, const E& e) { return fmt::format("{}", e.threads); }},
-        {"iterations", [](const R&, const E& e) { return fmt::format("{}", e.iterations); }},
-        {"payload_bytes", [](const R&, const E& e) { return fmt::format("{}", e.bytes); }},
-        {"duration_seconds", [](const R&, const E& e) { return real(e.seconds); }},
-        {"partial", [](const R&, const E& e) { return std::string(e.partial ? "1" : "0"); }},
-        {"bandwidth_average_bytes_per_second",
-         [](const R&, const E& e) { return e.bandwidth ? real(e.bandwidth->average) : ""; }},
-        {"bandwidth_peak_bytes_per_second",
-         [](const R&, const E& e) {
-             return e.bandwidth && e.bandwidth->peak > 0 ? real(e.bandwidth->peak) : "";
-         }},
-        {"messages_per_second",
-         [](const R&, const E& e) { return e.bandwidth ? real(e.bandwidth->message_rate) : ""; }},
-        {"latency_samples",
-         [](const R&, const E& e) {
-             return e.latency ? fmt::format("{}", e.latency->count()) : "";
-         }},
-        {"latency_min_us", [](const R&, const E& e) { return microseconds(e, &Histogram::min); }},
-        {"latency_mean_us", [](const R&, const E& e) { return microseconds(e, &Histogram::mean); }},
-        {"latency_stdev_us",
-         [](const R&, const E& e) { return microseconds(e, &Histogram::stdev); }},
-        {"latency_max_us", [](const R&, const E& e) { return microseconds(e, &Histogram::max); }},
-    };
-    return kColumns;
-}
+constexpr Column kOfTheEntry[] = {
+    {"started_utc", "/started_utc"},
+    {"size_bytes", "/size_bytes"},
+    {"qps", "/qps"},
+    {"threads", "/threads"},
+    {"iterations", "/iterations"},
+    {"payload_bytes", "/payload_bytes"},
+    {"duration_seconds", "/seconds"},
+    {"partial", "/partial"},
+    {"bandwidth_average_bytes_per_second", "/bandwidth/average_bytes_per_second"},
+    {"bandwidth_peak_bytes_per_second", "/bandwidth/peak_bytes_per_second"},
+    {"messages_per_second", "/bandwidth/messages_per_second"},
+    {"latency_samples", "/latency/samples"},
+    {"latency_min_us", "/latency/min_us"},
+    {"latency_mean_us", "/latency/mean_us"},
+    {"latency_stdev_us", "/latency/stdev_us"},
+    {"latency_max_us", "/latency/max_us"},
+    {"latency_p50_us", "/latency/percentiles_us/50"},
+    {"latency_p90_us", "/latency/percentiles_us/90"},
+    {"latency_p95_us", "/latency/percentiles_us/95"},
+    {"latency_p99_us", "/latency/percentiles_us/99"},
+    {"latency_p99.9_us", "/latency/percentiles_us/99.9"},
+    {"latency_p99.99_us", "/latency/percentiles_us/99.99"},
+    {"latency_p99.999_us", "/latency/percentiles_us/99.999"},
+    {"cpu_user_seconds", "/cpu/user_seconds"},
+    {"cpu_system_seconds", "/cpu/system_seconds"},
+    {"cpu_instructions", "/cpu/instructions"},
+    {"verified_messages", "/verification/messages"},
+    {"wrong_messages", "/verification/wrong_messages"},
+    {"lost_messages", "/verification/lost_messages"},
+    {"rate_wanted_messages_per_second", "/rate/wanted_messages_per_second"},
+    {"rate_reached_messages_per_second", "/rate/reached_messages_per_second"},
+    {"late_messages", "/rate/late_messages"},
+};
 
-const std::vector<Column>& last_columns() {
-    using R = Result;
-    using E = Entry;
-    static const std::vector<Column> kColumns{
-        {"cpu_user_seconds", [](const R&, const E& e) { return real(e.cpu.user_seconds); }},
-        {"cpu_system_seconds", [](const R&, const E& e) { return real(e.cpu.system_seconds); }},
-        {"cpu_instructions",
-         [](const R&, const E& e) {
-             return e.cpu.instructions ? fmt::format("{}", *e.cpu.instructions) : "";
-         }},
-        {"verified_messages",
-         [](const R&, const E& e) {
-             return e.verification ? fmt::format("{}", e.verification->messages) : "";
-         }},
-        {"wrong_messages",
-         [](const R&, const E& e) {
-             return e.verification ? fmt::format("{}", e.verification->wrong) : "";
-         }},
-        {"lost_messages",
-         [](const R&, const E& e) {
-             return e.verification ? fmt::format("{}", e.verification->lost) : "";
-         }},
-        {"rate_wanted_messages_per_second",
-         [](const R&, const E& e) { return e.rate ? real(e.rate->wanted) : ""; }},
-        {"rate_reached_messages_per_second",
-         [](const R&, const E& e) { return e.rate ? real(e.rate->reached) : ""; }},
-        {"late_messages",
-         [](const R&, const E& e) { return e.rate ? fmt::format("{}", e.rate->late) : ""; }},
-    };
-    return kColumns;
+/// Empty where there is no such value.
+std::string cell(const Json& json, const char* place) {
+    const Json::json_pointer at(place);
+    const Json value = json.contains(at) ? json.at(at) : Json(nullptr);
+    if (value.is_string()) {
+        return csv_text(value.get<std::string>());
+    }
+    if (value.is_boolean()) {
+        return value.get<bool>() ? "1" : "0";
+    }
+    if (value.is_number_float()) {
+        const auto number = value.get<double>();
+        return std::isfinite(number) ? fmt::format("{}", number) : std::string();
+    }
+    return value.is_null() ? std::string() : value.dump();
 }
 
 std::string join(const std::vector<std::string>& cells) {
@@ -119,30 +102,20 @@ std::string csv_text(std::string_view text) {
 }
 
 std::string to_csv(const Result& result) {
-    std::vector<std::string> cells;
-    for (const Column& column : columns()) {
-        cells.push_back(column.name);
+    std::vector<std::string> cells, of_the_run;
+    const Json run = result_json(result);
+    for (const Column& column : kOfTheRun) {
+        cells.emplace_back(column.name);
+        of_the_run.push_back(cell(run, column.place));
     }
-    for (const Percentile& p : kPercentiles) {
-        cells.push_back(std::string("latency_p") + p.name + "_us");
-    }
-    for (const Column& column : last_columns()) {
-        cells.push_back(column.name);
+    for (const Column& column : kOfTheEntry) {
+        cells.emplace_back(column.name);
     }
     std::string out = join(cells);
-    for (const Entry& entry : result.entries) {
-        cells.clear();
-        for (const Column& column : columns()) {
-            cells.push_back(column.cell(result, entry));
-        }
-        for (const Percentile& p : kPercentiles) {
-            const bool told = entry.latency && enough_samples(entry.latency->count(), p.percent);
-            cells.push_back(
-                told ? real(entry.latency->percentile(p.percent) / kNanosecondsPerMicrosecond)
-                     : std::string{});
-        }
-        for (const Column& column : last_columns()) {
-            cells.push_back(column.cell(result, entry));
+    for (const Json& entry : run["entries"]) {
+        cells = of_the_run;
+        for (const Column& column : kOfTheEntry) {
+            cells.push_back(cell(entry, column.place));
         }
         out += join(cells);
     }

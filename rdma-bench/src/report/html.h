@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "compare/compare.h"
 #include "report/result.h"
 
 namespace rdma_bench::report {
@@ -15,11 +15,8 @@ struct Run {
     Result result;
 };
 
-/// One HTML document with plots and tables of all runs, which are compared with the first where
-/// they are of the same test. It needs nothing else: no scripts, no fonts, no network. Everything
-/// in the runs is shown as text.
-/// @param threshold, paired, single for the verdicts of the comparison, as CompareOptions has them
-std::string to_html(const std::vector<Run>& runs, double threshold = 0.03, bool paired = false,
-                    std::optional<double> single = std::nullopt);
+/// One HTML document: the page (report/page) with the JSON of all runs and of their comparisons
+/// with the first. It needs nothing else, and no text of a run is markup or script.
+std::string to_html(const std::vector<Run>& runs, const CompareOptions& options = {});
 
 }  // namespace rdma_bench::report

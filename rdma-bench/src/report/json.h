@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "report/result.h"
+#include "report/spread.h"
 
 namespace rdma_bench::report {
 
@@ -15,6 +17,9 @@ constexpr int kSchemaVersion = 1;
 /// The run as JSON, schema "rdma-bench" (docs/reference/rdma-bench.md, "Results"). Always valid:
 /// text that is not UTF-8 is replaced, numbers that JSON does not have are null.
 std::string to_json(const Result& result);
+/// The same as a value.
+nlohmann::ordered_json result_json(const Result& result);
+nlohmann::ordered_json spread_json(const Spread& spread);
 
 /// Not JSON, or not of this schema. what() has the name, the place in it and what was expected
 /// there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "report/fairness.h"
@@ -14,11 +14,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNanosecondsPerMicrosecond = 1e3;
 
-/// JSON has no infinity and no NaN.
-Json number(double value) {
-    return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json device(const DeviceFacts& facts) {
     return {{"name", facts.name},
             {"firmware", facts.firmware},
@@ -29,7 +24,7 @@ Json device(const DeviceFacts& facts) {
             {"link_layer", facts.link_layer},
             {"state", facts.state},
             {"active_mtu_bytes", facts.active_mtu},
-            {"rate_gbits_per_second", number(facts.rate_gbits)},
+            {"rate_gbits_per_second", facts.rate_gbits},
             {"gid_index", facts.gid_index},
             {"gid", facts.gid},
             {"gid_type", facts.gid_type}};
@@ -48,19 +43,40 @@ Json host(const HostFacts& facts) {
             {"thread_numa_nodes", facts.thread_nodes}};
 }
 
+/// Null for a value that was not measured; infinity and NaN are null by themselves when written.
+Json measured(double value) {
+    return value > 0 ? Json(value) : Json(nullptr);
+}
+
 Json bandwidth(const Bandwidth& b) {
-    return {{"average_bytes_per_second", number(b.average)},
-            {"peak_bytes_per_second", b.peak > 0 ? number(b.peak) : Json(nullptr)},
-            {"messages_per_second", number(b.message_rate)}};
+    return {{"average_bytes_per_second", b.average},
+            {"peak_bytes_per_second", measured(b.peak)},
+            {"messages_per_second", b.message_rate}};
+}
+
+/// Latency against percentile, as far as the samples tell it; from the minimum to the maximum.
+Json curve(const Histogram& h) {
+    constexpr std::array kPercents{10.0, 25.0,  50.0,  75.0,   90.0,   95.0,    99.0,   99.5,
+                                   99.9, 99.95, 99.99, 99.995, 99.999, 99.9995, 99.9999};
+    const auto samples = static_cast<double>(h.count());
+    Json out = Json::array({{0, h.min() / kNanosecondsPerMicrosecond}});
+    for (const double percent : kPercents) {
+        if (samples * (100 - percent) >= 99.999) {
+            out.push_back({percent, h.percentile(percent) / kNanosecondsPerMicrosecond});
+        }
+    }
+    // The slowest of N samples stands where 1 in N is slower.
+    out.push_back({100 * (1 - 0.5 / samples), h.max() / kNanosecondsPerMicrosecond});
+    return out;
 }
 
 Json latency(const Histogram& histogram) {
-    const auto us = [](double ns) { return number(ns / kNanosecondsPerMicrosecond); };
+    const auto us = [](double ns) { return ns / kNanosecondsPerMicrosecond; };
     Json percentiles = Json::object();
     Json needed = Json::object();
     for (const Percentile& p : kPercentiles) {
         const bool enough = enough_samples(histogram.count(), p.percent);
-        percentiles[p.name] = enough ? us(histogram.percentile(p.percent)) : Json(nullptr);
+        percentiles[p.name] = enough ? Json(us(histogram.percentile(p.percent))) : Json(nullptr);
         if (!enough) {
             needed[p.name] = samples_needed(p.percent);
         }
@@ -77,18 +93,19 @@ Json latency(const Histogram& histogram) {
             {"max_us", us(histogram.max())},
             {"percentiles_us", percentiles},
             {"percentiles_need_samples", needed},
+            {"curve_percent_and_us", curve(histogram)},
             {"histogram",
-             {{"tick_ns", number(state.unit_ns)},
+             {{"tick_ns", state.unit_ns},
               {"min_ticks", state.min_ticks},
               {"max_ticks", state.max_ticks},
-              {"sum_ticks", number(state.sum)},
-              {"sum_of_squares_ticks", number(state.squares)},
+              {"sum_ticks", state.sum},
+              {"sum_of_squares_ticks", state.squares},
               {"buckets_from_ticks_and_count", buckets}}}};
 }
 
 Json cpu(const CpuCost& cost) {
-    Json out = {{"user_seconds", number(cost.user_seconds)},
-                {"system_seconds", number(cost.system_seconds)},
+    Json out = {{"user_seconds", cost.user_seconds},
+                {"system_seconds", cost.system_seconds},
                 {"messages", cost.messages},
                 {"instructions", nullptr}};
     if (cost.instructions) {
@@ -100,8 +117,10 @@ Json cpu(const CpuCost& cost) {
 Json counters(const std::vector<Counter>& all) {
     Json out = Json::array();
     for (const Counter& counter : all) {
-        out.push_back(
-            {{"name", counter.name}, {"before", counter.before}, {"after", counter.after}});
+        out.push_back({{"name", counter.name},
+                       {"before", counter.before},
+                       {"after", counter.after},
+                       {"moved", static_cast<std::int64_t>(counter.after - counter.before)}});
     }
     return out;
 }
@@ -114,17 +133,12 @@ Json verification(const Verification& v) {
             {"first_mismatch", v.first}};
 }
 
-/// Null for a value that was not measured.
-Json measured(double value) {
-    return value > 0 ? number(value) : Json(nullptr);
-}
-
 Json repeats(const std::vector<Repeat>& all) {
     Json out = Json::array();
     for (const Repeat& r : all) {
         out.push_back({{"started_utc", r.started},
                        {"iterations", r.iterations},
-                       {"seconds", number(r.seconds)},
+                       {"seconds", r.seconds},
                        {"bandwidth_bytes_per_second", measured(r.bandwidth)},
                        {"messages_per_second", measured(r.message_rate)},
                        {"median_us", measured(r.median / kNanosecondsPerMicrosecond)},
@@ -153,11 +167,7 @@ Json intervals(const std::vector<Repeat>& all) {
             }
         }
         if (!values.empty() && values.size() == all.size()) {
-            const Spread s = spread_of(values);
-            out[name] = {{"median", number(s.median)},
-                         {"low", number(s.low)},
-                         {"high", number(s.high)},
-                         {"confidence", number(s.confidence)}};
+            out[name] = spread_json(spread_of(values));
         }
     }
     return out;
@@ -167,9 +177,9 @@ Json clients(const std::vector<ClientShare>& all) {
     Json out = Json::array();
     for (const ClientShare& c : all) {
         out.push_back({{"iterations", c.iterations},
-                       {"seconds", number(c.seconds)},
-                       {"bandwidth_bytes_per_second", number(c.bandwidth)},
-                       {"messages_per_second", number(c.message_rate)}});
+                       {"seconds", c.seconds},
+                       {"bandwidth_bytes_per_second", c.bandwidth},
+                       {"messages_per_second", c.message_rate}});
     }
     return out;
 }
@@ -177,7 +187,7 @@ Json clients(const std::vector<ClientShare>& all) {
 Json entry(const Entry& e) {
     Json out = {{"size_bytes", e.size},     {"qps", e.qps},
                 {"threads", e.threads},     {"iterations", e.iterations},
-                {"payload_bytes", e.bytes}, {"seconds", number(e.seconds)},
+                {"payload_bytes", e.bytes}, {"seconds", e.seconds},
                 {"started_utc", e.started}, {"partial", e.partial},
                 {"cpu", cpu(e.cpu)}};
     if (e.bandwidth) {
@@ -187,10 +197,7 @@ Json entry(const Entry& e) {
         out["latency"] = latency(*e.latency);
     }
     if (!e.samples.empty()) {
-        Json& samples = out["samples_ns"] = Json::array();
-        for (const double sample : e.samples) {
-            samples.push_back(number(sample));
-        }
+        out["samples_ns"] = e.samples;
     }
     if (e.peer_cpu) {
         out["peer_cpu"] = cpu(*e.peer_cpu);
@@ -205,8 +212,8 @@ Json entry(const Entry& e) {
         out["verification"] = verification(*e.verification);
     }
     if (e.rate) {
-        out["rate"] = {{"wanted_messages_per_second", number(e.rate->wanted)},
-                       {"reached_messages_per_second", number(e.rate->reached)},
+        out["rate"] = {{"wanted_messages_per_second", e.rate->wanted},
+                       {"reached_messages_per_second", e.rate->reached},
                        {"late_messages", e.rate->late}};
     }
     if (!e.repeats.empty()) {
@@ -216,13 +223,12 @@ Json entry(const Entry& e) {
     if (!e.clients.empty()) {
         const Fairness f = fairness_of(e.clients);
         out["clients"] = clients(e.clients);
-        out["fairness"] = {{"jain_index", number(f.index)},
-                           {"slowest_over_fastest", number(f.ratio())}};
+        out["fairness"] = {{"jain_index", f.index}, {"slowest_over_fastest", f.ratio()}};
     }
     if (!e.series.empty()) {
         Json& series = out["series_seconds_and_messages"] = Json::array();
         for (const SeriesPoint& point : e.series) {
-            series.push_back(Json::array({number(point.seconds), point.messages}));
+            series.push_back(Json::array({point.seconds, point.messages}));
         }
     }
     return out;
@@ -256,7 +262,11 @@ std::string lines(const Json& object) {
 
 }  // namespace
 
-std::string to_json(const Result& result) {
+Json spread_json(const Spread& s) {
+    return {{"median", s.median}, {"low", s.low}, {"high", s.high}, {"confidence", s.confidence}};
+}
+
+Json result_json(const Result& result) {
     Json parameters = Json::array();
     for (const Parameter& parameter : result.parameters) {
         parameters.push_back({{"name", parameter.name}, {"value", parameter.value}});
@@ -284,7 +294,11 @@ std::string to_json(const Result& result) {
             hosts.push_back(host(client));
         }
     }
-    return lines(all);
+    return all;
+}
+
+std::string to_json(const Result& result) {
+    return lines(result_json(result));
 }
 
 }  // namespace rdma_bench::report

@@ -95,6 +95,24 @@ TEST(ResultJson, KeysCarryTheirUnits) {
     EXPECT_EQ(latency["max_us"], 20);
 }
 
+TEST(ResultJson, HasTheCurveAsFarAsTheSamplesTellIt) {
+    const Json curve =
+        Json::parse(to_json(samples::latency()))["entries"][0]["latency"]["curve_percent_and_us"];
+    EXPECT_EQ(curve.front(), Json::array({0, 2}));
+    EXPECT_EQ(curve[8][0], 99.5);
+    EXPECT_EQ(curve[9][0], 99.9) << "the last that 1000 samples tell";
+    EXPECT_EQ(curve[10], Json::array({99.95, 20})) << "the slowest";
+    EXPECT_EQ(curve.size(), 11U);
+}
+
+TEST(ResultJson, CountersTellHowFarTheyMovedToTheLastDigit) {
+    Result result = samples::bandwidth();
+    result.entries[0].counters = {{"x", 0xFFFFFFFFFFFFFFF0, 0xFFFFFFFFFFFFFFF3}, {"y", 7, 3}};
+    const Json counters = Json::parse(to_json(result))["entries"][0]["counters"];
+    EXPECT_EQ(counters[0]["moved"], 3);
+    EXPECT_EQ(counters[1]["moved"], -4);
+}
+
 TEST(ResultJson, IsValidWhateverAPeerCallsItself) {
     Result result = samples::bandwidth();
     result.peer.name = "\xFF\xFE\"\\\n</script>";

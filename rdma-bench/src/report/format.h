@@ -2,14 +2,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace rdma_bench::report {
-
-/// `text` for element content and quoted attributes of HTML and SVG: the five special characters as
-/// entities; control characters, bytes that are not UTF-8, and marks that turn the direction of
-/// writing as U+FFFD.
-std::string escape_markup(std::string_view text);
 
 /// Three significant digits and no trailing zeros: "0.5", "12.3", "1230".
 std::string three_digits(double value);
