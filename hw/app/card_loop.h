@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/gate.h"
 #include "base/poller.h"
 #include "base/unique_fd.h"
+#include "fault_watch.h"
 #include "idle_policy.h"
 #include "look_policy.h"
 #include "served_card.h"
@@ -42,6 +45,10 @@ class CardLoop final : private Pollable {
     /// Any thread.
     void end();
 
+    /// Called in another thread when a client has held the data thread up for too long (Offenders).
+    /// Set before run().
+    std::function<void()> on_offence;
+
   private:
     /// stop_fd, or wake_.
     void ready(std::uint32_t events) override;
@@ -64,6 +71,7 @@ class CardLoop final : private Pollable {
     UniqueFd wake_;               ///< of a data thread that waits
     Poller poller_;
     IdlePolicy idle_;
+    std::optional<FaultWatch> faults_;  ///< of a data thread, while it runs
     std::vector<ServedCard*> cards_;
     LoopStats stats_;
     LookPolicy look_;

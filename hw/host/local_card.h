@@ -54,6 +54,7 @@ class LocalCard : public PciFunction {
     virtual Poller::Id watch_kick(int fd, Pollable& who) = 0;
     virtual void unwatch_kick(Poller::Id id) = 0;
 
+    virtual void memory_became_far() {}
     /// Engine::send_posted(), which knows of every doorbell that was rung before take_doorbells().
     virtual bool send_posted(std::uint32_t qpn) = 0;
     virtual void take_doorbells() = 0;

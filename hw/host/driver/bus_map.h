@@ -14,6 +14,7 @@
 
 #include "base/gate.h"
 #include "dingo/engine.h"
+#include "dingo/touch.h"
 #include "host/driver/far_place.h"
 #include "host/driver/window_memory.h"
 
@@ -48,6 +49,24 @@ class BusMap {
                       std::vector<MappedPart> parts, bool writable,
                       std::vector<FilePart> files = {});
 
+    /// Memory of a client.
+    struct Backing {
+        std::shared_ptr<ClientMemory> client;  ///< null: the parts are all there is
+        std::uint64_t va = 0;                  ///< in the client's memory
+        std::vector<MappedPart> parts;
+        std::vector<FilePart> files;
+        std::shared_ptr<Account> account;  ///< whose window it is; null: nobody's
+        std::shared_ptr<const void> keep;  ///< what keeps the parts mapped, for a mover
+    };
+    /// As above. `far`: movers make all accesses, also to the parts.
+    std::uint64_t add(Backing backing, std::uint64_t length, bool writable, bool far);
+    /// Windows of `account` that are not far become so: of `most` windows from number `first` on.
+    /// With the gate held. Returns how many.
+    std::size_t make_far(const std::shared_ptr<Account>& account, std::size_t first,
+                         std::size_t most);
+    /// All numbers of windows are less.
+    [[nodiscard]] std::size_t end() const { return windows_.size(); }
+
     /// A window that is far as a whole.
     std::uint64_t add(std::shared_ptr<FarPlace> place, std::uint64_t length, bool writable);
 
@@ -68,18 +87,14 @@ class BusMap {
     /// An atomic on 8 bytes; `before` = their value before.
     bool atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// nullptr where the range is not wholly in one mapped part.
-    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len) {
-        const std::uint64_t index = addr >> kOffsetBits;
-        if (index >= windows_.size()) {
-            return nullptr;
+    /// nullptr where the range is not wholly in one mapped part. `with`: the other side of a copy.
+    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len,
+                                     const std::byte* with = nullptr) {
+        std::byte* const at = find_near(addr, len);
+        if (at != nullptr) {
+            touches(at, len, with);
         }
-        const Window& w = windows_[index];
-        const std::uint64_t offset = (addr & (kMaxWindow - 1)) - w.first_offset;
-        if (offset < w.first_size && len <= w.first_size - offset) {
-            return w.first + offset;
-        }
-        return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
+        return at;
     }
 
     /// Where an access goes.
@@ -117,13 +132,34 @@ class BusMap {
         bool writable = true;
         WindowMemory memory;
         std::shared_ptr<FarPlace> far;  ///< a part of it is far memory
+        std::shared_ptr<FarPlace> was;  ///< far before all of it was: accesses may be on their way
+        std::shared_ptr<Account> account;
+        std::shared_ptr<const void> keep;
 
+        /// The data thread makes accesses to a part of it.
+        [[nodiscard]] bool has_near_part() const {
+            return !memory.parts.empty() || !memory.files.empty();
+        }
         /// True when all of it lies in the far place: no client's memory is behind it.
         [[nodiscard]] bool is_a_place() const { return far != nullptr && !memory.client; }
     };
 
+    [[nodiscard]] std::byte* find_near(std::uint64_t addr, std::size_t len) {
+        const std::uint64_t index = addr >> kOffsetBits;
+        if (index >= windows_.size()) {
+            return nullptr;
+        }
+        const Window& w = windows_[index];
+        const std::uint64_t offset = (addr & (kMaxWindow - 1)) - w.first_offset;
+        if (offset < w.first_size && len <= w.first_size - offset) {
+            return w.first + offset;
+        }
+        return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
+    }
+
     static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
     std::uint64_t add(Window window);
+    void make_far(Window& window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
     Window* find(std::uint64_t addr);
     void close(std::uint64_t index);

@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/offenders.h"
 #include "base/quota.h"
 
 namespace dingo::uverbs {
@@ -19,8 +22,9 @@ class ClientFile {
   public:
     /// Keeps a copy of `fd`. ErrnoError: EINVAL when it is not a file in memory (tmpfs, where
     /// reading and writing never block) or was not opened for that; ENOMEM.
-    /// Charged to `account`; EMFILE when that has its share.
-    ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr);
+    /// Charged to `account`; EMFILE when that has its share. `pid`: of the client, for the log.
+    ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr,
+               pid_t pid = 0);
     ~ClientFile();
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
@@ -28,6 +32,8 @@ class ClientFile {
     /// False: the file ends before.
     bool read(std::uint64_t offset, std::span<std::byte> dst) const;
     bool write(std::uint64_t offset, std::span<const std::byte> src);
+    /// Another client has registered it, too.
+    void add_owner(const MemoryOwner& owner);
 
   private:
     bool show(std::uint64_t offset);
@@ -40,6 +46,8 @@ class ClientFile {
     std::byte* view_ = nullptr;  ///< a mapping of the part that is being written; only the kernel
                                  ///< goes there, to which missing pages are an error, no signal
     std::uint64_t view_at_ = 0;  ///< in the file
+    std::vector<MemoryOwner> owners_;
+    std::optional<OwnedMemory> owned_;  ///< the view
 };
 
 /// Part of a window that is in a file.

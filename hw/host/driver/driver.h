@@ -111,6 +111,10 @@ class Driver final : public HostPort {
     /// The same for what ended with a NotSent.
     void await(const NotSent& what, Waiter& waiter) { last_sends_->await(what, waiter); }
 
+    /// Memory of the account's regions, which its clients make slow, is far from now on. Returns of
+    /// how many regions that was near.
+    std::size_t make_far(const std::shared_ptr<Account>& account);
+
     /// Counters by hw_counters name, in contract order; and one QP's.
     Counters card_counters();
     Counters qp_counters(std::uint32_t qpn);

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/offenders.h"
 #include "base/quota.h"
 #include "host/driver/bus_map.h"
 #include "host/driver/verbs_types.h"
@@ -22,11 +23,13 @@ namespace dingo::uverbs {
 /// One mapping of a file.
 class SharedMapping {
   public:
-    SharedMapping(Charge mapping, Charge memory, void* at, std::size_t size, bool writable)
+    SharedMapping(Charge mapping, Charge memory, void* at, std::size_t size, bool writable,
+                  const MemoryOwner& owner)
         : mapping_(std::move(mapping)),
           memory_(std::move(memory)),
           bytes_(static_cast<std::byte*>(at), size),
-          writable_(writable) {}
+          writable_(writable),
+          owned_(bytes_, owner) {}
     ~SharedMapping();
     SharedMapping(const SharedMapping&) = delete;
     SharedMapping& operator=(const SharedMapping&) = delete;
@@ -34,6 +37,8 @@ class SharedMapping {
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     /// False: the descriptor was not open for writing.
     [[nodiscard]] bool writable() const { return writable_; }
+    /// Another client has registered it, too.
+    void add_owner(const MemoryOwner& owner) const { owned_.add_owner(owner); }
     /// From now on cards of this user's other processes may be shown it (exported_memory()). It is
     /// `fd`'s from `offset` on. Does nothing where that is not possible.
     void export_from(int fd, std::uint64_t offset, const std::shared_ptr<Account>& account);
@@ -45,6 +50,7 @@ class SharedMapping {
     std::uint64_t exported_ = 0;  ///< its number there; 0: none
     std::span<std::byte> bytes_;
     bool writable_;
+    OwnedMemory owned_;
 };
 
 /// The mapped parts of a window, the mappings that keep them, and the parts in files that are not
@@ -64,16 +70,18 @@ class SegmentCache {
     /// The parts of window [va, va + length) that `segments` cover. ErrnoError(EINVAL): segments
     /// out of order or not whole pages, a file that could shrink or is too short, or cannot be
     /// written though it must; one by descriptor that is not in memory; ENOMEM, EMFILE: also when
-    /// `account` has its share of the process's mappings, bytes or descriptors.
+    /// `account` has its share of the process's mappings, bytes or descriptors. `pid`: of the
+    /// client, for the log.
     MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
-                    bool writable, const std::shared_ptr<Account>& account = nullptr);
+                    bool writable, const std::shared_ptr<Account>& account = nullptr,
+                    pid_t pid = 0);
 
   private:
     using Key = std::tuple<dev_t, ino_t, std::uint64_t, std::uint64_t>;
     std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable,
-                                           const std::shared_ptr<Account>& account);
+                                           const std::shared_ptr<Account>& account, pid_t pid);
     std::shared_ptr<ClientFile> file_of(int fd, bool writable,
-                                        const std::shared_ptr<Account>& account);
+                                        const std::shared_ptr<Account>& account, pid_t pid);
     void forget_dead();
 
     std::map<Key, std::weak_ptr<SharedMapping>> live_;

@@ -49,6 +49,9 @@ class UverbsFile final : public Pollable {
     /// Lets go of answers that the client has read. True: some are left.
     bool sweep();
 
+    /// Tells the client that the device is gone for it, and serves it no more: closed() is true.
+    void end();
+
     /// Port and device events: to every async descriptor.
     void post_to_all(int event, std::uint64_t element);
 

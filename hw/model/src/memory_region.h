@@ -75,6 +75,9 @@ class MemoryTable {
     KeyVerdict bind(const QueuePair& qp, const dingo_wqe_bind& request);
     KeyVerdict fast_register(const QueuePair& qp, const dingo_wqe_reg& request);
 
+    /// Regions that were near may be far now.
+    void look_for_far();
+
     /// A QP goes away or to RESET: its type 2 windows are unbound.
     void unbind_windows_of(const QueuePair& qp);
 

@@ -84,6 +84,7 @@ struct MemoryTable::Impl {
     }
     /// What CREATE_MR and REREG_MR say of memory.
     void set_memory(MemoryRegion& region, const dingo_cmd_create_mr& command);
+    void look_for_far(MemoryRegion& region, std::uint64_t bus);
     [[nodiscard]] bool index_used(std::uint32_t index) const noexcept {
         return index < regions.size() && regions[index] != nullptr;
     }

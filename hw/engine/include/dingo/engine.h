@@ -231,6 +231,9 @@ class Engine {
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
+    /// Memory of regions has become far since they were made (FarMemory::is_far()).
+    virtual void memory_became_far() {}
+
     /// For a host that is about to move a QP to ERR: it gets a turn for what was posted. True: more
     /// would leave soon, in a next run() or when its payload has come from far memory. False: not,
     /// there is no such QP, or this engine does not know.
