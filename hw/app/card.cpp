@@ -243,6 +243,10 @@ void Card::unwatch_kick(Poller::Id id) {
     });
 }
 
+void Card::memory_became_far() {
+    gate_->run([&] { engine_->memory_became_far(); });
+}
+
 bool Card::send_posted(std::uint32_t qpn) {
     return gate_->run([&] {
         engine_due_ = true;

@@ -121,7 +121,13 @@ void CardLoop::run() {
         ~Closed() { gate.open(); }
         Gate& gate;
     } const closed(*gate_);
+    faults_.emplace([this] {
+        if (on_offence) {
+            on_offence();
+        }
+    });
     serve();
+    faults_.reset();
     if (failure_) {
         std::rethrow_exception(failure_);
     }
@@ -244,7 +250,9 @@ void CardLoop::wait(Nanoseconds timeout, bool asleep) {
     } else {
         waits_ = true;
         gate_->open();
+        faults_->sleeps();
         const Poller::Found found = poller_.collect(timeout);
+        faults_->woke();
         gate_->close();
         waits_ = false;
         poller_.tell(found);

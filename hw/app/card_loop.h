@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/gate.h"
 #include "base/poller.h"
 #include "base/unique_fd.h"
+#include "fault_watch.h"
 #include "idle_policy.h"
 #include "look_policy.h"
 #include "served_card.h"
@@ -43,6 +46,10 @@ class CardLoop final : private Pollable {
     /// Thread-safe.
     void end();
 
+    /// Called in another thread when a client has held the data thread up for too long (Offenders).
+    /// Set before run().
+    std::function<void()> on_offence;
+
   private:
     /// stop_fd, or wake_.
     void ready(std::uint32_t events) override;
@@ -65,6 +72,7 @@ class CardLoop final : private Pollable {
     UniqueFd wake_;               ///< wakes a waiting data thread
     Poller poller_;
     IdlePolicy idle_;
+    std::optional<FaultWatch> faults_;  ///< of a data thread, while it runs
     std::vector<ServedCard*> cards_;
     LoopStats stats_;
     LookPolicy look_;

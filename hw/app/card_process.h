@@ -24,7 +24,9 @@ class CardProcess {
   public:
     /// `stop_fd` as in ControlLoop.
     CardProcess(const IdlePolicy::Limits& idle, int stop_fd)
-        : control_(stop_fd), data_(idle, gate_) {}
+        : control_(stop_fd), data_(idle, gate_) {
+        data_.on_offence = [this] { control_.wake(); };
+    }
     CardProcess(const CardProcess&) = delete;
     CardProcess& operator=(const CardProcess&) = delete;
 

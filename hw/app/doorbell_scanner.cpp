@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 
+#include "dingo/touch.h"
 #include "dingo_hw.h"
 
 namespace dingo {
@@ -107,6 +108,7 @@ unsigned DoorbellScanner::scan_line(std::size_t page, std::size_t line) {
 
 unsigned DoorbellScanner::scan_page(std::size_t page) {
     unsigned found = 0;
+    touches(at(page), 1);
     for (std::size_t word = 0; word < kLineSize / sizeof(std::uint64_t); ++word) {
         auto dirty = shared<std::uint64_t>(at(page) + kDirty + word * sizeof(std::uint64_t))
                          .load(std::memory_order_seq_cst);
@@ -123,6 +125,7 @@ unsigned DoorbellScanner::scan_page(std::size_t page) {
 unsigned DoorbellScanner::scan_watched(Nanoseconds now) {
     unsigned found = 0;
     for (const Watched& slot : watched_) {
+        touches(memory_.data() + slot.offset, sizeof(std::uint64_t));
         const std::uint64_t value = doorbell_in(
             shared<std::uint64_t>(memory_.data() + slot.offset).load(std::memory_order_acquire));
         if (value == *slot.shadow) {

@@ -6,6 +6,9 @@
 // user.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstddef>
 #include <map>
@@ -40,8 +43,9 @@ class Quota {
 /// The usage of one client, or of all clients of a user who does not own the card (foreign).
 class Account {
   public:
-    explicit Account(bool foreign) : foreign_(foreign) {}
+    explicit Account(bool foreign, uid_t user = ::geteuid()) : foreign_(foreign), user_(user) {}
     [[nodiscard]] bool foreign() const { return foreign_; }
+    [[nodiscard]] uid_t user() const { return user_; }
     [[nodiscard]] std::size_t used(const Quota& quota) const {
         const std::scoped_lock lock(mutex_);
         return used_by(quota);
@@ -55,6 +59,7 @@ class Account {
     }
 
     bool foreign_;
+    uid_t user_;
     mutable std::mutex mutex_;
     std::map<const Quota*, std::size_t> used_;
 };

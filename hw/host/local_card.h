@@ -56,6 +56,8 @@ class LocalCard : public PciFunction {
     virtual Poller::Id watch_kick(int fd, Pollable& who) = 0;
     virtual void unwatch_kick(Poller::Id id) = 0;
 
+    /// Calls Engine::memory_became_far().
+    virtual void memory_became_far() {}
     /// Calls Engine::send_posted(). Doorbells rung before take_doorbells() are taken into account.
     virtual bool send_posted(std::uint32_t qpn) = 0;
     virtual void take_doorbells() = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/elsewhere.h"
+#include "dingo/touch.h"
 
 namespace dingo {
 
@@ -83,6 +84,7 @@ bool ShmProducer::take_into_frame(const Reference& r) {
     const Mark there{len, r.flags | flag};
     if (!local_ && !change_mark(r.at, there, {len, there.flags | kShmGathering}))
         return false;
+    touches(r.payload.data(), r.payload.size());
     std::memcpy(data_ + (r.at & kMask) + kAlign + r.offset, r.payload.data(), r.payload.size());
     store_mark(r.at, {len, r.flags});
     return true;

@@ -8,6 +8,7 @@
 
 #include "dingo/packet/icrc.h"
 #include "dingo/packet/train.h"
+#include "dingo/touch.h"
 #include "wire/factory.h"
 
 namespace dingo {
@@ -84,8 +85,10 @@ void FrameSink::on_frame_without_icrc(std::span<const std::byte> frame, const El
     // Parse the copy: the sender may change the frame at any time.
     packet::Packet packet;
     if (packet::parse(copy, packet) == packet::ParseResult::kRoce) {
-        if (payload.at != nullptr)
+        if (payload.at != nullptr) {
+            touches(payload.at, packet.payload.size());
             std::copy_n(payload.at, packet.payload.size(), copy.begin() + packet.payload_offset);
+        }
         packet::icrc_append(copy.first(packet.frame_bytes()), packet.l3_offset, packet.l3);
     }
     on_frame(copy);

@@ -199,6 +199,11 @@ int show(const std::string& name, bool json) {
         const Json quotas = stats.value("quotas", Json::object());
         for (const auto& [what, quota] : quotas.items())
             about["in_use"][what] = quota_text(quota);
+        if (const Json holds = stats.value("holds", Json::object());
+            holds.value("held_us", std::uint64_t{0}) != 0)
+            about["held"] = fmt::format("{} ms in page faults by clients, {} times too long",
+                                        holds.value("held_us", std::uint64_t{0}) / 1000,
+                                        holds.value("offences", std::uint64_t{0}));
         print_lines(about, "");
     }
     return kSuccess;

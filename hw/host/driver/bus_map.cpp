@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "host/driver/bus_map.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -58,6 +59,11 @@ std::uint64_t BusMap::add(std::span<std::byte> bytes) {
 std::uint64_t BusMap::add(std::shared_ptr<ClientMemory> client, std::uint64_t va,
                           std::uint64_t length, std::vector<MappedPart> parts, bool writable,
                           std::vector<FilePart> files) {
+    return add({std::move(client), va, std::move(parts), std::move(files), nullptr, nullptr},
+               length, writable, false);
+}
+
+std::uint64_t BusMap::add(Backing backing, std::uint64_t length, bool writable, bool far) {
     if (length == 0 || length > kMaxWindow) {
         throw ErrnoError(ENOMEM);
     }
@@ -65,11 +71,43 @@ std::uint64_t BusMap::add(std::shared_ptr<ClientMemory> client, std::uint64_t va
     window.length = length;
     window.readable = page_align(length);
     window.writable = writable;
-    window.memory = {std::move(client), va, std::move(parts), std::move(files)};
-    if (window.memory.client != nullptr && !window.memory.has(0, length)) {
+    window.account = std::move(backing.account);
+    window.keep = std::move(backing.keep);
+    window.memory = {std::move(backing.client), backing.va, std::move(backing.parts),
+                     std::move(backing.files)};
+    if (far) {
+        make_far(window);
+    } else if (window.memory.client != nullptr && !window.memory.has(0, length)) {
         window.far = std::make_shared<FarWindow>(mover_of(window.memory.client), window.memory);
     }
     return add(std::move(window));
+}
+
+void BusMap::make_far(Window& window) {
+    std::shared_ptr<Mover> mover = window.memory.client != nullptr
+                                       ? mover_of(window.memory.client)
+                                       : std::make_shared<Mover>(0, room_of(window.account));
+    window.was = std::move(window.far);
+    window.far = std::make_shared<FarWindow>(std::move(mover), std::move(window.memory),
+                                             std::move(window.keep));
+    window.memory = {};
+    window.first = nullptr;
+    window.first_offset = 0;
+    window.first_size = 0;
+}
+
+std::size_t BusMap::make_far(const std::shared_ptr<Account>& account, std::size_t first,
+                             std::size_t most) {
+    std::size_t made = 0;
+    const std::size_t end = std::min(windows_.size(), first + most);
+    for (std::size_t i = first; i < end; ++i) {
+        Window& window = windows_[i];
+        if (window.account == account && window.has_near_part()) {
+            make_far(window);
+            ++made;
+        }
+    }
+    return made;
 }
 
 std::uint64_t BusMap::add(std::shared_ptr<FarPlace> place, std::uint64_t length, bool writable) {
@@ -100,12 +138,16 @@ void BusMap::remove(std::uint64_t bus_address) {
 /// The data thread continues while this waits for the end of the current access.
 void BusMap::close(std::uint64_t index) {
     std::shared_ptr<FarPlace> far;
+    std::shared_ptr<FarPlace> was;
     {
         const Gate::Hold hold(gate_.get());
         far = windows_.at(index).far;
+        was = windows_.at(index).was;
     }
-    if (far != nullptr) {
-        far->close();
+    for (const auto& place : {far, was}) {
+        if (place != nullptr) {
+            place->close();
+        }
     }
 }
 
@@ -190,7 +232,7 @@ bool BusMap::write(std::uint64_t addr, std::span<const std::byte> src) {
     if (w == nullptr || !w->writable || !holds(w->length, start, src.size())) {
         return fail();
     }
-    if (std::byte* to = pointer(addr, src.size())) {
+    if (std::byte* to = pointer(addr, src.size(), src.data())) {
         write_in_order(to, src);
         return true;
     }

@@ -13,6 +13,7 @@
 
 #include "base/gate.h"
 #include "dingo/engine.h"
+#include "dingo/touch.h"
 #include "host/driver/far_place.h"
 #include "host/driver/window_memory.h"
 
@@ -47,6 +48,24 @@ class BusMap {
                       std::vector<MappedPart> parts, bool writable,
                       std::vector<FilePart> files = {});
 
+    /// A client's memory behind a window.
+    struct Backing {
+        std::shared_ptr<ClientMemory> client;  ///< null: the parts are the whole window
+        std::uint64_t va = 0;                  ///< address of the window in the client
+        std::vector<MappedPart> parts;
+        std::vector<FilePart> files;
+        std::shared_ptr<Account> account;  ///< owner of the window; null: none
+        std::shared_ptr<const void> keep;  ///< keeps the parts mapped as long as a mover uses them
+    };
+    /// Adds a window. With `far`, movers make all accesses, also to the mapped parts.
+    std::uint64_t add(Backing backing, std::uint64_t length, bool writable, bool far);
+    /// Makes windows of `account` far that are not far yet: looks at `most` windows from number
+    /// `first` on. Call with the gate held. Returns how many became far.
+    std::size_t make_far(const std::shared_ptr<Account>& account, std::size_t first,
+                         std::size_t most);
+    /// One more than the highest window number.
+    [[nodiscard]] std::size_t end() const { return windows_.size(); }
+
     /// Adds a window that lies in far memory as a whole.
     std::uint64_t add(std::shared_ptr<FarPlace> place, std::uint64_t length, bool writable);
 
@@ -67,18 +86,15 @@ class BusMap {
     /// Atomic operation on 8 bytes; sets `before` to their previous value.
     bool atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::uint64_t& before);
 
-    /// Returns nullptr if the range is not completely within one mapped part.
-    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len) {
-        const std::uint64_t index = addr >> kOffsetBits;
-        if (index >= windows_.size()) {
-            return nullptr;
+    /// Returns nullptr if the range is not completely within one mapped part. `with`: the other
+    /// side of a copy.
+    [[nodiscard]] std::byte* pointer(std::uint64_t addr, std::size_t len,
+                                     const std::byte* with = nullptr) {
+        std::byte* const at = find_near(addr, len);
+        if (at != nullptr) {
+            touches(at, len, with);
         }
-        const Window& w = windows_[index];
-        const std::uint64_t offset = (addr & (kMaxWindow - 1)) - w.first_offset;
-        if (offset < w.first_size && len <= w.first_size - offset) {
-            return w.first + offset;
-        }
-        return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
+        return at;
     }
 
     /// Target of an access.
@@ -116,13 +132,35 @@ class BusMap {
         bool writable = true;
         WindowMemory memory;
         std::shared_ptr<FarPlace> far;  ///< set if part of the window is far memory
+        std::shared_ptr<FarPlace> was;  ///< the place before the whole window became far: accesses
+                                        ///< to it may be in flight
+        std::shared_ptr<Account> account;
+        std::shared_ptr<const void> keep;
 
+        /// Returns true if the data thread accesses a part of the window itself.
+        [[nodiscard]] bool has_near_part() const {
+            return !memory.parts.empty() || !memory.files.empty();
+        }
         /// Returns true if the whole window is in `far` and has no client memory.
         [[nodiscard]] bool is_a_place() const { return far != nullptr && !memory.client; }
     };
 
+    [[nodiscard]] std::byte* find_near(std::uint64_t addr, std::size_t len) {
+        const std::uint64_t index = addr >> kOffsetBits;
+        if (index >= windows_.size()) {
+            return nullptr;
+        }
+        const Window& w = windows_[index];
+        const std::uint64_t offset = (addr & (kMaxWindow - 1)) - w.first_offset;
+        if (offset < w.first_size && len <= w.first_size - offset) {
+            return w.first + offset;
+        }
+        return w.memory.parts.size() < 2 ? nullptr : w.memory.pointer(addr & (kMaxWindow - 1), len);
+    }
+
     static void copy_in(std::byte* to, const std::byte* from, std::size_t len);
     std::uint64_t add(Window window);
+    void make_far(Window& window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
     Window* find(std::uint64_t addr);
     void close(std::uint64_t index);

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/errno_error.h"
+#include "dingo/touch.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -37,9 +38,10 @@ bool serves(int fd, bool writable) {
 
 }  // namespace
 
-ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account)
+ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account, pid_t pid)
     : descriptor_(account, process_quotas().descriptors),
-      mapping_(account, process_quotas().mappings) {
+      mapping_(account, process_quotas().mappings),
+      owners_{{account, pid, nullptr}} {
     if (!serves(fd, writable)) {
         throw ErrnoError(EINVAL);
     }
@@ -86,6 +88,7 @@ bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
         const std::size_t want = std::min<std::uint64_t>(src.size(), kView - in_view);
         const iovec from{const_cast<std::byte*>(src.data()), want};
         const iovec to{view_ + in_view, want};
+        touches(view_ + in_view, want, src.data());
         ssize_t n = ::process_vm_writev(::getpid(), &from, 1, &to, 1, 0);
         if (n < 0 && (errno == ENOSYS || errno == EPERM)) {  // some containers forbid the call
             n = ::pwrite(fd_.get(), src.data(), want, static_cast<off_t>(offset));
@@ -112,11 +115,21 @@ bool ClientFile::show(std::uint64_t offset) {
         return false;
     }
     view_ = static_cast<std::byte*>(view);
+    owned_.emplace(std::span(view_, kView), owners_);
     view_at_ = at;
     return true;
 }
 
+void ClientFile::add_owner(const MemoryOwner& owner) {
+    const std::scoped_lock lock(mutex_);
+    dingo::add_owner(owners_, owner);
+    if (owned_) {
+        owned_->add_owner(owner);
+    }
+}
+
 void ClientFile::hide() {
+    owned_.reset();
     if (view_ != nullptr) {
         ::munmap(view_, kView);
         view_ = nullptr;

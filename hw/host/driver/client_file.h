@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/foreign_fd.h"
+#include "base/offenders.h"
 #include "base/quota.h"
 
 namespace dingo::uverbs {
@@ -19,8 +22,9 @@ class ClientFile {
   public:
     /// Keeps a copy of `fd`, charged to `account`. Throws ErrnoError: EINVAL if it is not on tmpfs
     /// (where reading and writing never block) or lacks the access mode; ENOMEM; EMFILE if the
-    /// account's share is used up.
-    ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr);
+    /// account's share is used up. `pid`: the client, for the log.
+    ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account = nullptr,
+               pid_t pid = 0);
     ~ClientFile();
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
@@ -28,6 +32,8 @@ class ClientFile {
     /// These return false beyond the end of the file.
     bool read(std::uint64_t offset, std::span<std::byte> dst) const;
     bool write(std::uint64_t offset, std::span<const std::byte> src);
+    /// Another client has registered it, too.
+    void add_owner(const MemoryOwner& owner);
 
   private:
     bool show(std::uint64_t offset);
@@ -40,6 +46,8 @@ class ClientFile {
     std::byte* view_ = nullptr;  ///< mapping of the part being written; only the kernel accesses
                                  ///< it, for which missing pages are an error and no signal
     std::uint64_t view_at_ = 0;  ///< offset in the file
+    std::vector<MemoryOwner> owners_;
+    std::optional<OwnedMemory> owned_;  ///< the view
 };
 
 /// Part of a window that is in a file.

@@ -37,9 +37,9 @@ Context::Context(Driver& driver, Udata& udata, const std::shared_ptr<Account>& a
       share_(driver.share_of(owner)),
       kick_charge_(account, process_quotas().descriptors),
       kick_(driver.card(), make_kick(udata)),
-      doorbells_(driver.doorbell_pages(), kick_, account),
-      watched_doorbells_(driver.doorbell_pages(), kick_, account),
-      queues_(account),
+      doorbells_(driver.doorbell_pages(), kick_, {account, 0, this}),
+      watched_doorbells_(driver.doorbell_pages(), kick_, {account, 0, this}),
+      queues_({account, 0, this}),
       next_offset_(kPageBytes) {
     status_offset_ = publish(driver.status_page().fd(), kPageBytes);
     describe(udata);

@@ -50,8 +50,13 @@ void DoorbellPages::give_back(std::uint32_t page) {
     card_.use_doorbell_pages(ids_.end());
 }
 
-DoorbellPage::DoorbellPage(DoorbellPages& pages, const std::shared_ptr<Account>& account)
-    : pages_(pages), descriptor_(account, process_quotas().descriptors), index_(pages.take()) {
+DoorbellPage::DoorbellPage(DoorbellPages& pages, const MemoryOwner& owner)
+    : pages_(pages),
+      descriptor_(owner.account.lock(), process_quotas().descriptors),
+      index_(pages.take()),
+      owned_(pages.card().doorbell_memory().subspan(std::size_t{index_} * DINGO_DB_PAGE_SIZE,
+                                                    DINGO_DB_PAGE_SIZE),
+             owner) {
     try {
         fd_ = make_page();
         pages_.card().gate()->run([this] {
@@ -122,7 +127,7 @@ Doorbell DoorbellSpace::take() {
 }
 
 DoorbellPage& DoorbellSpace::add_page() {
-    list_.push_back(std::make_unique<DoorbellPage>(pages_, account_));
+    list_.push_back(std::make_unique<DoorbellPage>(pages_, owner_));
     kick_.add_page(list_.back()->index());
     return *list_.back();
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/offenders.h"
 #include "base/quota.h"
 #include "base/unique_fd.h"
 #include "dingo_hw.h"
@@ -37,7 +38,7 @@ class DoorbellPages {
 
 class DoorbellPage {
   public:
-    DoorbellPage(DoorbellPages& pages, const std::shared_ptr<Account>& account);
+    DoorbellPage(DoorbellPages& pages, const MemoryOwner& owner);
     ~DoorbellPage();
     DoorbellPage(const DoorbellPage&) = delete;
     DoorbellPage& operator=(const DoorbellPage&) = delete;
@@ -55,6 +56,7 @@ class DoorbellPage {
     Charge descriptor_;
     std::uint32_t index_;
     UniqueFd fd_;
+    OwnedMemory owned_;
     std::bitset<DINGO_DB_SLOTS> used_;
 };
 
@@ -97,9 +99,9 @@ class Doorbell {
 class DoorbellSpace {
   public:
     /// `kick` is the client's for all of them, and outlives this. Their descriptors are charged to
-    /// `account`.
-    DoorbellSpace(DoorbellPages& pages, Kick& kick, std::shared_ptr<Account> account = nullptr)
-        : pages_(pages), kick_(kick), account_(std::move(account)) {}
+    /// the owner's account.
+    DoorbellSpace(DoorbellPages& pages, Kick& kick, MemoryOwner owner = {})
+        : pages_(pages), kick_(kick), owner_(std::move(owner)) {}
 
     Doorbell take();
     /// Returns two slots of one page, as a QP refers to a single page.
@@ -111,7 +113,7 @@ class DoorbellSpace {
 
     DoorbellPages& pages_;
     Kick& kick_;
-    std::shared_ptr<Account> account_;
+    MemoryOwner owner_;
     std::vector<std::unique_ptr<DoorbellPage>> list_;
 };
 

@@ -267,6 +267,23 @@ std::byte* Driver::dma_pointer(std::uint64_t addr, std::size_t len) {
     return bus_.pointer(addr, len);
 }
 
+std::size_t Driver::make_far(const std::shared_ptr<Account>& account) {
+    // A visit is short however many regions there are.
+    constexpr std::size_t kAtOnce = 256;
+    std::size_t made = 0;
+    std::size_t end = 1;
+    for (std::size_t first = 0; first < end; first += kAtOnce) {
+        made += card_->gate()->run([&] {
+            end = bus_.end();
+            return bus_.make_far(account, first, kAtOnce);
+        });
+    }
+    if (made != 0) {
+        card_->memory_became_far();
+    }
+    return made;
+}
+
 std::shared_ptr<FarWatch> Driver::watch_far() {
     std::shared_ptr<FarWatch> watch = far_watch_.lock();
     if (watch == nullptr) {

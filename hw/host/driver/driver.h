@@ -112,6 +112,10 @@ class Driver final : public HostPort {
     /// The same for a call that threw NotSent.
     void await(const NotSent& what, Waiter& waiter) { last_sends_->await(what, waiter); }
 
+    /// Makes all regions of `account` far memory, because its clients make accesses slow. Returns
+    /// how many regions were near.
+    std::size_t make_far(const std::shared_ptr<Account>& account);
+
     /// Counters of the card, or of one QP, by hw_counters name in contract order.
     Counters card_counters();
     Counters qp_counters(std::uint32_t qpn);

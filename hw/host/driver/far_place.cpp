@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 
+#include "base/locked_atomic.h"
 #include "base/monotonic_clock.h"
 #include "host/driver/mover.h"
 
@@ -66,10 +67,15 @@ bool FarPlace::atomic(std::uint64_t offset, const FarMemory::Atomic& request,
                       std::uint64_t& before) {
     return accessed([&] {
         const auto lock = lock_atomics();
-        return request.make_by(
-            [&](std::span<std::byte> dst) { return do_read(offset, dst); },
-            [&](std::span<const std::byte> src) { return do_write(offset, src); }, before);
+        return do_atomic(offset, request, before);
     });
+}
+
+bool FarPlace::do_atomic(std::uint64_t offset, const FarMemory::Atomic& request,
+                         std::uint64_t& before) {
+    return request.make_by([&](std::span<std::byte> dst) { return do_read(offset, dst); },
+                           [&](std::span<const std::byte> src) { return do_write(offset, src); },
+                           before);
 }
 
 bool FarPlace::start(FarAccess& access) {
@@ -108,12 +114,30 @@ FarWindow::FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory)
       atomics_(atomics_of(memory.client->pid())),
       memory_{memory.client, memory.va, {}, memory.files} {}
 
+FarWindow::FarWindow(std::shared_ptr<Mover> mover, WindowMemory memory,
+                     std::shared_ptr<const void> keep)
+    : FarPlace(std::move(mover)),
+      atomics_(atomics_of(memory.client != nullptr ? memory.client->pid() : 0)),
+      keep_(std::move(keep)),
+      memory_(std::move(memory)) {}
+
 bool FarWindow::do_read(std::uint64_t offset, std::span<std::byte> dst) {
     return memory_.read(offset, dst);
 }
 
 bool FarWindow::do_write(std::uint64_t offset, std::span<const std::byte> src) {
     return memory_.write(offset, src);
+}
+
+/// Others may reach what is mapped as near memory, so one locked instruction makes it there.
+bool FarWindow::do_atomic(std::uint64_t offset, const FarMemory::Atomic& request,
+                          std::uint64_t& before) {
+    if (std::byte* const at = memory_.pointer(offset, sizeof before);
+        at != nullptr &&
+        locked_atomic(at, request.swap, request.compare, request.operand, before)) {
+        return true;
+    }
+    return FarPlace::do_atomic(offset, request, before);
 }
 
 }  // namespace dingo::uverbs

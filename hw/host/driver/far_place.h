@@ -65,6 +65,9 @@ class FarPlace {
   protected:
     virtual bool do_read(std::uint64_t offset, std::span<std::byte> dst) = 0;
     virtual bool do_write(std::uint64_t offset, std::span<const std::byte> src) = 0;
+    /// Executes an atomic. Made of do_read() and do_write() unless overridden.
+    virtual bool do_atomic(std::uint64_t offset, const FarMemory::Atomic& request,
+                           std::uint64_t& before);
     /// Locks atomics if movers of others access the same memory.
     [[nodiscard]] virtual std::unique_lock<std::mutex> lock_atomics() { return {}; }
     virtual bool do_start(FarAccess& /*access*/) { return false; }
@@ -86,21 +89,27 @@ class FarPlace {
     unsigned busy_ = 0;  ///< accesses being executed
 };
 
-/// Memory of a client that is not mapped here, or only in part.
+/// Memory of a client that is not mapped here, is mapped only in part, or that its owner makes slow.
 class FarWindow final : public FarPlace {
   public:
     /// Mapped memory must stay mapped until close() has returned.
     FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory);
+    /// The mapped parts are reached by their mappings, which `keep` keeps.
+    FarWindow(std::shared_ptr<Mover> mover, WindowMemory memory, std::shared_ptr<const void> keep);
 
   private:
     bool do_read(std::uint64_t offset, std::span<std::byte> dst) override;
     bool do_write(std::uint64_t offset, std::span<const std::byte> src) override;
+    bool do_atomic(std::uint64_t offset, const FarMemory::Atomic& request,
+                   std::uint64_t& before) override;
     [[nodiscard]] std::unique_lock<std::mutex> lock_atomics() override {
         return std::unique_lock(*atomics_);
     }
 
     std::shared_ptr<std::mutex> atomics_;  ///< of the process, which may be several clients
-    WindowMemory memory_;  ///< without what is mapped: that may be unmapped while a call is stuck
+    std::shared_ptr<const void> keep_;
+    /// Without what is mapped and not kept: that may be unmapped while a call is stuck.
+    WindowMemory memory_;
 };
 
 }  // namespace dingo::uverbs

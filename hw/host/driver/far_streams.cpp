@@ -12,6 +12,7 @@
 
 #include "base/errno_error.h"
 #include "base/monotonic_clock.h"
+#include "dingo/touch.h"
 
 namespace dingo::uverbs {
 namespace {
@@ -276,6 +277,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
         access.data = FarBuffer(src, held, held->is_pinned());
     } else {
         access.data = place.far != nullptr ? place.far->buffer(src.size()) : FarBuffer(src.size());
+        touches(src.data(), src.size());
         access.data.append(src);
     }
     HeldAccess write{place, addr, std::move(access), {}};
@@ -313,6 +315,7 @@ bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const st
     if (held != nullptr) {
         last.data.extend(src.size());
     } else {
+        touches(src.data(), src.size());
         last.append(src);
     }
     ++last.count;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/errno_error.h"
+#include "base/monotonic_clock.h"
+#include "base/offenders.h"
 #include "host/driver/queue_memory.h"
 
 namespace dingo::uverbs {
@@ -20,17 +22,22 @@ MrMemory::MrMemory(BusMap& bus, SegmentCache& segments, const Mr::Range& range, 
     if (start_ + length_ < start_) {
         throw ErrnoError(EINVAL);
     }
-    mapped_ = segments.map(start_, page_align(length_), range.segments, writable,
-                           range.client ? range.client->account() : nullptr);
+    if (range.client) {
+        account_ = range.client->account();
+    }
+    mapped_ = std::make_shared<MappedRange>(
+        segments.map(start_, page_align(length_), range.segments, writable, account_,
+                     range.client ? range.client->pid() : 0));
 }
 
 MrMemory::MrMemory(BusMap& bus, int dmabuf, std::uint64_t offset, std::uint64_t length,
                    bool writable, const std::shared_ptr<Account>& account)
     : bus_(bus),
       length_(offset % kPageBytes + length),
+      account_(account),
       in_page_(offset % kPageBytes),
       writable_(writable) {
-    mapped_ = map_dmabuf(dmabuf, offset, length, writable, account);
+    mapped_ = std::make_shared<MappedRange>(map_dmabuf(dmabuf, offset, length, writable, account));
 }
 
 void MrMemory::attach() {
@@ -38,7 +45,10 @@ void MrMemory::attach() {
         window_ = bus_.add(place_, length_, writable_);
         return;
     }
-    window_ = bus_.add(client_, start_, length_, mapped_.parts, writable_, mapped_.files);
+    const bool far =
+        account_ != nullptr && offenders().is_far(account_->user(), clock_now());
+    window_ = bus_.add({client_, start_, mapped_->parts, mapped_->files, account_, mapped_}, length_,
+                       writable_, far);
 }
 
 MrMemory::MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t offset,
@@ -54,8 +64,8 @@ MrMemory::MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t o
 }
 
 void MrMemory::check_writable() const {
-    if (!mapped_.may_write ||
-        std::ranges::any_of(mapped_.mappings, [](const auto& m) { return !m->writable(); })) {
+    if (!mapped_->may_write ||
+        std::ranges::any_of(mapped_->mappings, [](const auto& m) { return !m->writable(); })) {
         throw ErrnoError(EFAULT);
     }
 }

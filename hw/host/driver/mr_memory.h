@@ -46,11 +46,13 @@ class MrMemory {
 
   private:
     BusMap& bus_;
-    MappedRange mapped_;
+    /// Shared with a mover, for which it keeps the mappings.
+    std::shared_ptr<const MappedRange> mapped_;
     std::shared_ptr<FarPlace> place_;       ///< null for a client's memory or a DMABuf
     std::shared_ptr<ClientMemory> client_;  ///< null for a DMABuf
     std::uint64_t start_ = 0;               ///< address of the first page in the client
     std::uint64_t length_;
+    std::shared_ptr<Account> account_;  ///< whose memory it is; null: nobody's
     std::uint64_t in_page_;  ///< of the first byte, in the window
     bool writable_;
     std::uint64_t window_ = 0;  ///< 0: not attached

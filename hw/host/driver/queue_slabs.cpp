@@ -22,11 +22,11 @@ constexpr std::size_t kMaxSlots = 256;
 
 }  // namespace
 
-QueueSlabs::Slab::Slab(const std::shared_ptr<Account>& account, std::size_t slot_size,
-                       std::size_t count)
-    : descriptor(account, process_quotas().descriptors),
-      mapping(account, process_quotas().mappings),
+QueueSlabs::Slab::Slab(const MemoryOwner& owner, std::size_t slot_size, std::size_t count)
+    : descriptor(owner.account.lock(), process_quotas().descriptors),
+      mapping(owner.account.lock(), process_quotas().mappings),
       memory("dingo-queue", slot_size * count),
+      owned(memory.bytes(), owner),
       slot_bytes(slot_size),
       slots(count),
       free(count) {
@@ -39,7 +39,7 @@ QueueSlabs::Piece QueueSlabs::take(std::size_t bytes) {
     std::list<Slab>& slabs = sizes_[slot_bytes];
     if (slabs.empty() || slabs.front().free.empty()) {
         try {
-            slabs.emplace_front(account_, slot_bytes,
+            slabs.emplace_front(owner_, slot_bytes,
                                 std::clamp<std::size_t>(kSlabBytes / slot_bytes, 1, kMaxSlots));
         } catch (const std::system_error&) {
             throw ErrnoError(ENOMEM);  // the card, not the client, lacks memory or descriptors

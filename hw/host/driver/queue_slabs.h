@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/offenders.h"
 #include "base/quota.h"
 #include "base/shared_memory.h"
 
@@ -22,10 +23,11 @@ namespace dingo::uverbs {
 class QueueSlabs {
   public:
     struct Slab {
-        Slab(const std::shared_ptr<Account>& account, std::size_t slot_bytes, std::size_t slots);
+        Slab(const MemoryOwner& owner, std::size_t slot_bytes, std::size_t slots);
         Charge descriptor;
         Charge mapping;
         SharedMemory memory;
+        OwnedMemory owned;
         std::size_t slot_bytes;
         std::size_t slots;
         std::vector<std::uint32_t> free;
@@ -54,9 +56,8 @@ class QueueSlabs {
         std::size_t size_;
     };
 
-    /// Files are charged to `account`.
-    explicit QueueSlabs(std::shared_ptr<Account> account = nullptr)
-        : account_(std::move(account)) {}
+    /// Files are charged to the owner's account.
+    explicit QueueSlabs(MemoryOwner owner = {}) : owner_(std::move(owner)) {}
     QueueSlabs(const QueueSlabs&) = delete;
     QueueSlabs& operator=(const QueueSlabs&) = delete;
 
@@ -68,7 +69,7 @@ class QueueSlabs {
     [[nodiscard]] std::size_t files() const;
 
   private:
-    std::shared_ptr<Account> account_;
+    MemoryOwner owner_;
     std::map<std::size_t, std::list<Slab>> sizes_;  ///< slabs with free slots come first
 };
 

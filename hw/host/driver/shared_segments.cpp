@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t kLeastExported = 16UL * 1024;
 
 std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint64_t length,
-                                        bool writable, const std::shared_ptr<Account>& account) {
+                                        bool writable, const std::shared_ptr<Account>& account,
+                                        pid_t pid) {
     Charge mapping(account, process_quotas().mappings);
     Charge memory(account, process_quotas().bytes, length);
     // Writable where it can be: another region over the same memory may want to write.
@@ -34,7 +35,7 @@ std::shared_ptr<SharedMapping> map_file(int fd, std::uint64_t offset, std::uint6
                                 MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
         if (at != MAP_FAILED) {
             return std::make_shared<SharedMapping>(std::move(mapping), std::move(memory), at,
-                                                   length, rw);
+                                                   length, rw, MemoryOwner{account, pid, nullptr});
         }
     }
     return nullptr;
@@ -75,7 +76,8 @@ void SegmentCache::forget_dead() {
 }
 
 std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, bool writable,
-                                                     const std::shared_ptr<Account>& account) {
+                                                     const std::shared_ptr<Account>& account,
+                                                     pid_t pid) {
     struct stat st {};
     if (!memory_file_has(s.fd, s.offset, s.length) || ::fstat(s.fd, &st) != 0) {
         throw ErrnoError(EINVAL);
@@ -84,11 +86,12 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
     if (const auto known = live_.find(key); known != live_.end()) {
         if (auto mapping = known->second.lock()) {
             if (!writable || mapping->writable()) {
+                mapping->add_owner({account, pid, nullptr});
                 return mapping;
             }
         }
     }
-    auto mapping = map_file(s.fd, s.offset, s.length, writable, account);
+    auto mapping = map_file(s.fd, s.offset, s.length, writable, account, pid);
     if (mapping == nullptr) {
         throw ErrnoError(errno == ENOMEM ? ENOMEM : EINVAL);
     }
@@ -99,8 +102,9 @@ std::shared_ptr<SharedMapping> SegmentCache::map_one(const SharedSegment& s, boo
 }
 
 std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable,
-                                                  const std::shared_ptr<Account>& account) {
-    auto file = std::make_shared<ClientFile>(fd, writable, account);
+                                                  const std::shared_ptr<Account>& account,
+                                                  pid_t pid) {
+    auto file = std::make_shared<ClientFile>(fd, writable, account, pid);
     struct stat st {};
     if (::fstat(fd, &st) != 0) {
         throw ErrnoError(EINVAL);
@@ -108,6 +112,7 @@ std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable,
     std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
     auto& known = files_[{st.st_dev, st.st_ino, writable}];
     if (auto there = known.lock()) {
+        there->add_owner({account, pid, nullptr});
         return there;
     }
     known = file;
@@ -116,7 +121,7 @@ std::shared_ptr<ClientFile> SegmentCache::file_of(int fd, bool writable,
 
 MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
                               std::span<const SharedSegment> segments, bool writable,
-                              const std::shared_ptr<Account>& account) {
+                              const std::shared_ptr<Account>& account, pid_t pid) {
     MappedRange range;
     const std::uint64_t end = va + length;
     std::uint64_t last = 0;
@@ -137,11 +142,11 @@ MappedRange SegmentCache::map(std::uint64_t va, std::uint64_t length,
         }
         range.may_write = range.may_write && may_write;
         if (s.by_file) {
-            range.files.push_back({from - va, to - from, file_of(s.fd, may_write, account),
+            range.files.push_back({from - va, to - from, file_of(s.fd, may_write, account, pid),
                                    s.offset + (from - s.va)});
             continue;
         }
-        auto mapping = map_one(s, writable, account);
+        auto mapping = map_one(s, writable, account, pid);
         range.parts.push_back({from - va, mapping->bytes().subspan(from - s.va, to - from)});
         range.mappings.push_back(std::move(mapping));
     }
@@ -159,7 +164,7 @@ MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool 
         throw ErrnoError(EINVAL);
     }
     const std::uint64_t in_page = offset % kPageBytes;
-    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable, account);
+    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable, account, 0);
     if (mapping == nullptr) {
         throw ErrnoError(EOPNOTSUPP);
     }

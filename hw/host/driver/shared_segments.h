@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/offenders.h"
 #include "base/quota.h"
 #include "host/driver/bus_map.h"
 #include "host/driver/verbs_types.h"
@@ -22,11 +23,13 @@ namespace dingo::uverbs {
 /// One mapping of a file.
 class SharedMapping {
   public:
-    SharedMapping(Charge mapping, Charge memory, void* at, std::size_t size, bool writable)
+    SharedMapping(Charge mapping, Charge memory, void* at, std::size_t size, bool writable,
+                  const MemoryOwner& owner)
         : mapping_(std::move(mapping)),
           memory_(std::move(memory)),
           bytes_(static_cast<std::byte*>(at), size),
-          writable_(writable) {}
+          writable_(writable),
+          owned_(bytes_, owner) {}
     ~SharedMapping();
     SharedMapping(const SharedMapping&) = delete;
     SharedMapping& operator=(const SharedMapping&) = delete;
@@ -34,6 +37,8 @@ class SharedMapping {
     [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
     /// Returns false if the descriptor was not open for writing.
     [[nodiscard]] bool writable() const { return writable_; }
+    /// Adds an owner: another client has registered the same memory.
+    void add_owner(const MemoryOwner& owner) const { owned_.add_owner(owner); }
     /// Allows cards in other processes of this user to map it (exported_memory()). It is the part
     /// of `fd` from `offset` on. Does nothing if that is impossible.
     void export_from(int fd, std::uint64_t offset, const std::shared_ptr<Account>& account);
@@ -45,6 +50,7 @@ class SharedMapping {
     std::uint64_t exported_ = 0;  ///< its number in exported_memory(); 0: not exported
     std::span<std::byte> bytes_;
     bool writable_;
+    OwnedMemory owned_;
 };
 
 /// The mapped parts of a window, the mappings that keep them, and the parts in files that are not
@@ -64,16 +70,18 @@ class SegmentCache {
     /// Maps the parts of window [va, va + length) covered by `segments`. Throws ErrnoError: EINVAL
     /// if segments are unordered or not whole pages, or a file can shrink, is too short, is not
     /// writable as needed, or, if accessed by descriptor, is not in memory; ENOMEM, EMFILE also if
-    /// `account` has used up its share of the process's mappings, bytes or descriptors.
+    /// `account` has used up its share of the process's mappings, bytes or descriptors. `pid`: the
+    /// client, for the log.
     MappedRange map(std::uint64_t va, std::uint64_t length, std::span<const SharedSegment> segments,
-                    bool writable, const std::shared_ptr<Account>& account = nullptr);
+                    bool writable, const std::shared_ptr<Account>& account = nullptr,
+                    pid_t pid = 0);
 
   private:
     using Key = std::tuple<dev_t, ino_t, std::uint64_t, std::uint64_t>;
     std::shared_ptr<SharedMapping> map_one(const SharedSegment& segment, bool writable,
-                                           const std::shared_ptr<Account>& account);
+                                           const std::shared_ptr<Account>& account, pid_t pid);
     std::shared_ptr<ClientFile> file_of(int fd, bool writable,
-                                        const std::shared_ptr<Account>& account);
+                                        const std::shared_ptr<Account>& account, pid_t pid);
     void forget_dead();
 
     std::map<Key, std::weak_ptr<SharedMapping>> live_;

@@ -43,14 +43,14 @@ Accounts::Accounts(const DeviceAttr& card, std::size_t max_clients)
 
 std::shared_ptr<Account> Accounts::of(uid_t user) {
     if (user == ::geteuid() || user == 0) {
-        return std::make_shared<Account>(false);
+        return std::make_shared<Account>(false, user);
     }
     static std::map<uid_t, std::weak_ptr<Account>> foreign;
     std::erase_if(foreign, [](const auto& entry) { return entry.second.expired(); });
     auto& known = foreign[user];
     auto account = known.lock();
     if (!account) {
-        account = std::make_shared<Account>(true);
+        account = std::make_shared<Account>(true, user);
         known = account;
     }
     return account;

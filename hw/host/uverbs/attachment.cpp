@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/offenders.h"
 #include "host/uverbs/netlink.h"
 
 namespace dingo::uverbs {
@@ -143,6 +144,7 @@ void UverbsAttachment::forget_closed() {
 }
 
 bool UverbsAttachment::settle(Nanoseconds now) {
+    judge();
     bool more = device_.driver.poll(now);
     more |= device_.direct.poll(now);
     sweep(now);
@@ -150,6 +152,44 @@ bool UverbsAttachment::settle(Nanoseconds now) {
         more |= service->settle(now);
     }
     return more;
+}
+
+void UverbsAttachment::judge() {
+    for (const Offence& offence : offenders().since(judged_ + 1)) {
+        judged_ = offence.number;
+        judge(offence);
+    }
+}
+
+// Clients of another user are one client. Its queues are never far, so one that makes them slow
+// goes.
+void UverbsAttachment::judge(const Offence& offence) {
+    const std::shared_ptr<Account> account = offence.owner.account.lock();
+    if (account == nullptr) {
+        return;
+    }
+    constexpr std::uint64_t kMillisecond = 1'000'000;
+    const std::uint64_t held = offenders().held_by(account) / kMillisecond;
+    const std::uint64_t lasts = offence.lasts / (1000 * kMillisecond);
+    for (const auto& file : files_) {
+        if (offence.owner.context != nullptr && file->has_context() &&
+            &file->context() == offence.owner.context) {
+            log::warn(
+                "process {} (user {}) has held the card for {} ms by punching holes into its "
+                "queues: it is cut off, and what user {} registers in the next {} s is far memory",
+                file->pid(), account->user(), held, account->user(), lasts);
+            file->end();
+        }
+    }
+    if (const std::size_t regions = device_.driver.make_far(account);
+        offence.owner.context == nullptr && regions != 0) {
+        log::warn(
+            "process {} (user {}) has held the card for {} ms by punching holes into memory that "
+            "it has registered: its {} regions, and what user {} registers in the next {} s, are "
+            "far memory",
+            offence.owner.pid, account->user(), held, regions, account->user(), lasts);
+    }
+    forget_closed();
 }
 
 // The card gets no notification when a client reads an answer, so it polls.
@@ -207,6 +247,8 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
     for (const GidEntry& entry : device_.driver.gids()) {
         all["port"]["gids"][std::to_string(entry.index)] = address_text(entry.gid);
     }
+    const Offenders::Stats holds = offenders().stats();
+    all["holds"] = {{"held_us", holds.held / 1000}, {"offences", holds.offences}};
     all["quotas"] = device_.accounts.describe();
     std::uint64_t messages = device_.driver.messages_of_gone();
     try {

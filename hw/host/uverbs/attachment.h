@@ -66,6 +66,9 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     void ready(std::uint32_t events) override;
     void forget_closed();
     void sweep(Nanoseconds now);
+    /// What clients did to the data thread since the last look (base/offenders.h).
+    void judge();
+    void judge(const Offence& offence);
 
     Options options_;
     Device device_;
@@ -75,6 +78,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     Listener listener_;
     std::list<std::unique_ptr<UverbsFile>> files_;  ///< in order of their ids
     std::uint32_t last_id_ = 0;
+    std::uint64_t judged_ = 0;  ///< number of the last offence
     std::vector<Service*> services_;
 };
 

@@ -303,7 +303,7 @@ DirectContext::DirectContext(DirectCard& card, Context& context, uid_t user,
                                 sizeof(dingo_direct_region)),
                  SharedMemory::Writers::kUs),
       directory_mmap_(context.publish(directory_.fd(), directory_.bytes().size())),
-      page_memory_(std::make_shared<QueueSlabs>(account_)) {
+      page_memory_(std::make_shared<QueueSlabs>(MemoryOwner{account_, 0, &context})) {
     directory().num_regions = card.driver().capabilities().limits().max_mr;
     set_on(card.on());
     card_.contexts_[number_] = this;

@@ -98,6 +98,11 @@ void UverbsFile::fail() {
     device_.poller.remove(poll_id_);
 }
 
+void UverbsFile::end() {
+    post_to_all(kDeviceFatal, 0);
+    fail();
+}
+
 void UverbsFile::ready(std::uint32_t /*events*/) {
     const ClosesFor sender(client_.sender);
     for (unsigned i = 0; i < kRequestBudget; ++i) {

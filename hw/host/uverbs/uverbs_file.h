@@ -49,6 +49,9 @@ class UverbsFile final : public Pollable {
     /// Releases answers that the client has read. Returns true if some are left.
     bool sweep();
 
+    /// Tells the client that the device is gone for it and stops serving it: closed() is true.
+    void end();
+
     /// Sends a port or device event to every async descriptor.
     void post_to_all(int event, std::uint64_t element);
 

@@ -7,6 +7,8 @@
 
 #include "base/link_rate.h"
 #include "base/log.h"
+#include "base/monotonic_clock.h"
+#include "base/offenders.h"
 #include "host/uverbs/uverbs_file.h"
 
 namespace dingo::uverbs {
@@ -20,6 +22,9 @@ void make_context(Call& call, Udata& udata) {
     UverbsFile& file = call.file();
     if (file.has_context()) {
         throw ErrnoError(EINVAL);
+    }
+    if (offenders().is_shut_out(*file.account(), clock_now())) {
+        throw ErrnoError(EAGAIN);
     }
     auto context = std::make_shared<std::unique_ptr<Context>>(
         std::make_unique<Context>(call.driver(), udata, file.account(), file.owner()));

@@ -58,6 +58,10 @@ void ModelEngine::set_link(bool up) {
     }
 }
 
+void ModelEngine::memory_became_far() {
+    state_->memory.look_for_far();
+}
+
 bool ModelEngine::send_posted(std::uint32_t qpn) {
     QueuePair* const qp = fatal_ == DINGO_FATAL_NONE ? state_->find_qp(qpn) : nullptr;
     const bool more = qp != nullptr && state_->transport.send_posted(*qp, Transport::kTurnBurst);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dingo/touch.h"
 #include "port.h"
 
 namespace dingo::model {
@@ -72,6 +73,7 @@ void Loopback::gather_frames() {
     for (std::uint64_t i = taken_; i != put_; ++i) {
         Frame& frame = frames_[i % kFrames];
         if (frame.payload.at != nullptr && frame.payload.held == nullptr) {
+            touches(frame.payload.at, frame.payload.bytes);
             std::memcpy(frame.room.data() + frame.payload.offset, frame.payload.at,
                         frame.payload.bytes);
             frame.payload.at = nullptr;

@@ -76,6 +76,9 @@ class MemoryTable {
     KeyVerdict bind(const QueuePair& qp, const dingo_wqe_bind& request);
     KeyVerdict fast_register(const QueuePair& qp, const dingo_wqe_reg& request);
 
+    /// Looks for regions that were near and are far now.
+    void look_for_far();
+
     /// Unbinds the type 2 windows of a QP that is destroyed or moved to RESET.
     void unbind_windows_of(const QueuePair& qp);
 

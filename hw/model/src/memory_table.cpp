@@ -174,9 +174,26 @@ void MemoryTable::Impl::set_memory(MemoryRegion& region, const dingo_cmd_create_
     region.iova = command.iova;
     region.length = command.length;
     region.pages.assign(command.mem, command.length);
+    look_for_far(region, command.mem.levels == 0 ? command.mem.addr : 0);
+}
+
+/// `bus`: of a region of one piece; 0: another one, which is never far.
+void MemoryTable::Impl::look_for_far(MemoryRegion& region, std::uint64_t bus) {
     FarMemory* const far = card.host.far_memory();
-    region.far = far != nullptr && command.mem.levels == 0 && command.length != 0 &&
-                 far->is_far(command.mem.addr, command.length);
+    region.far =
+        far != nullptr && bus != 0 && region.length != 0 && far->is_far(bus, region.length);
+}
+
+void MemoryTable::look_for_far() {
+    for (const auto& region : impl_->regions) {
+        std::uint64_t bus = 0;
+        std::uint64_t contiguous = 0;
+        if (region != nullptr && !region->is_window() && !region->far && region->length != 0 &&
+            region->pages.translate(impl_->card, 0, bus, contiguous) &&
+            contiguous >= region->length) {
+            impl_->look_for_far(*region, bus);
+        }
+    }
 }
 
 void MemoryTable::Impl::destroy(MemoryRegion& region) {

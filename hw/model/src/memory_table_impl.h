@@ -84,6 +84,7 @@ struct MemoryTable::Impl {
     }
     /// Sets the memory given by CREATE_MR or REREG_MR.
     void set_memory(MemoryRegion& region, const dingo_cmd_create_mr& command);
+    void look_for_far(MemoryRegion& region, std::uint64_t bus);
     [[nodiscard]] bool index_used(std::uint32_t index) const noexcept {
         return index < regions.size() && regions[index] != nullptr;
     }

@@ -31,6 +31,10 @@ constexpr const char* kUsage =
     "neighbour\n"
     "       verbs_load take-regions          for ever: all regions that there are\n"
     "       verbs_load take-memory MIB       for ever: a region that is never touched\n"
+    "       verbs_load punch-region N        for ever: holes in a region in use that it has mapped "
+    "N times\n"
+    "       verbs_load punch-file N          the same in a region that is a file\n"
+    "       verbs_load punch-doorbells N     the same in its doorbells\n"
     "       verbs_load flow QPS MS [BYTES]   Gb/s of WRITEs (of 64 KiB), one in flight on each\n"
     "       verbs_load neighbour             reads numbers of milliseconds; prints what it got: "
     "Gb/s of 64 KiB WRITEs, median us of requests, requests\n"
@@ -203,6 +207,12 @@ int run(const std::vector<std::string>& args) {
         verbs_load::take_regions();
     else if (what == "take-memory")
         verbs_load::take_memory(number(1));
+    else if (what == "punch-region")
+        verbs_load::punch_region(number(1), false);
+    else if (what == "punch-file")
+        verbs_load::punch_region(number(1), true);
+    else if (what == "punch-doorbells")
+        verbs_load::punch_doorbells(number(1));
     else if (what == "flow")
         verbs_load::flow(number(1), number(2), args.size() > 3 ? number(3) : 65536);
     else if (what == "neighbour")

@@ -233,6 +233,9 @@ class Engine {
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
+    /// Tells the engine that memory of existing regions has become far (FarMemory::is_far()).
+    virtual void memory_became_far() {}
+
     /// For a host that is about to move a QP to ERR: gives the QP a turn to send what was posted.
     /// Returns true if more can leave soon, in the next run() or when its payload arrives from far
     /// memory. False: nothing more, no such QP, or not supported by this engine.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dingo/touch.h"
 #include "qp_math.h"
 
 namespace dingo::model {
@@ -192,6 +193,7 @@ std::span<const std::byte> Payload::received(const QueuePair& qp, std::uint64_t 
                                              std::span<const std::byte> data) {
     if (qp.receive_kernel.id == DINGO_KERNEL_PASS)
         return data;
+    touches(data.data(), data.size());
     transformed_.assign(data.begin(), data.end());
     compute::transform(qp.receive_kernel, static_cast<std::uint32_t>(offset), transformed_);
     return transformed_;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fault_watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/monotonic_clock.h"
+#include "base/offenders.h"
+#include "dingo/touch.h"
+
+namespace dingo {
+namespace {
+
+/// A data thread that was asleep at so many looks is left alone until it wakes.
+constexpr unsigned kRestsAfter = 50;
+
+using Text = std::array<char, 64>;
+
+std::string_view text_of(const UniqueFd& file, Text& room) {
+    const ssize_t n = ::pread(file.get(), room.data(), room.size(), 0);
+    return {room.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
+}
+
+UniqueFd wchan_of(pid_t thread) {
+    return UniqueFd(
+        ::open(fmt::format("/proc/self/task/{}/wchan", thread).c_str(), O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+FaultWatch::FaultWatch(std::function<void()> on_offence)
+    : on_offence_(std::move(on_offence)),
+      wchan_(wchan_of(::gettid())) {
+    if (!wchan_) {
+        log::debug("the kernel does not tell what threads wait for: nobody watches page faults");
+        return;
+    }
+    try {
+        thread_ = std::thread([this, log = current_log()] {
+            ::pthread_setname_np(::pthread_self(), "dingo-watch");
+            set_log(log);
+            run();
+        });
+    } catch (const std::system_error& error) {
+        log::warn("page faults are not watched: {}", error.what());
+    }
+}
+
+FaultWatch::~FaultWatch() {
+    if (thread_.joinable()) {
+        ends_ = true;
+        rouse();
+        thread_.join();
+    }
+}
+
+void FaultWatch::rouse() {
+    rests_ = false;
+    rests_.notify_one();
+}
+
+void FaultWatch::run() {
+    unsigned asleep = 0;
+    while (!ends_) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kPeriod));
+        if (awake_.load(std::memory_order_relaxed)) {
+            asleep = 0;
+            look();
+            continue;
+        }
+        found_ = nullptr;
+        if (++asleep < kRestsAfter) {
+            continue;
+        }
+        asleep = 0;
+        rests_.store(true, std::memory_order_seq_cst);
+        if (!awake_.load(std::memory_order_seq_cst) && !ends_) {
+            rests_.wait(true);
+        }
+        rests_ = false;
+    }
+}
+
+// The symbol where it waits is that of the file's fault handler, whether a load or store, or a
+// system call that copies, has led there. What else a fault may wait for, as for the disk or for
+// memory, is the machine's.
+bool FaultWatch::waits_for_punch() const {
+    Text room{};
+    return text_of(wchan_, room).starts_with("shmem_");
+}
+
+void FaultWatch::look() {
+    const std::uint64_t now = clock_now();
+    const std::uint64_t since = now - std::exchange(looked_, now);
+    const std::byte* const at = last_touch.at.load(std::memory_order_relaxed);
+    const std::byte* const with = last_touch.with.load(std::memory_order_relaxed);
+    const std::size_t bytes = last_touch.bytes.load(std::memory_order_relaxed);
+    if (!waits_for_punch() || last_touch.at.load(std::memory_order_relaxed) != at ||
+        last_touch.with.load(std::memory_order_relaxed) != with) {
+        found_ = nullptr;
+        return;
+    }
+    // It may have begun to wait just now, or this thread had no processor.
+    const bool again = std::exchange(found_, at) == at;
+    const std::uint64_t waited = again ? since : std::min(since, kPeriod);
+    if (offenders().held(at, with, bytes, waited, now)) {
+        on_offence_();
+    }
+}
+
+}  // namespace dingo

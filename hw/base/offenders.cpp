@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "offenders.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "unique_fd.h"
+
+namespace dingo {
+namespace {
+
+/// Enough for what is touched at once; the rest of a longer range is not looked at.
+constexpr std::size_t kMostPages = 64;
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;  // of an entry of pagemap
+
+/// A page of the range is not there: an access to it faults.
+bool any_missing(const std::byte* at, std::size_t bytes) {
+    static const UniqueFd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(at) / page;
+    const auto last = (reinterpret_cast<std::uintptr_t>(at) + std::max<std::size_t>(bytes, 1) - 1) / page;
+    std::array<std::uint64_t, kMostPages> entries{};
+    const std::size_t count = std::min<std::size_t>(last - first + 1, kMostPages);
+    const ssize_t got = ::pread(pagemap.get(), entries.data(), count * sizeof entries[0],
+                                static_cast<off_t>(first * sizeof entries[0]));
+    return got >= 0 &&
+           std::any_of(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count),
+                       [](std::uint64_t entry) { return (entry & kPresent) == 0; });
+}
+
+bool is_same(const std::weak_ptr<Account>& a, const std::weak_ptr<Account>& b) {
+    return !a.owner_before(b) && !b.owner_before(a);
+}
+
+}  // namespace
+
+void add_owner(std::vector<MemoryOwner>& owners, const MemoryOwner& owner) {
+    std::erase_if(owners, [](const MemoryOwner& o) { return o.account.expired(); });
+    if (std::ranges::none_of(owners, [&](const MemoryOwner& o) {
+            return is_same(o.account, owner.account) && o.pid == owner.pid;
+        })) {
+        owners.push_back(owner);
+    }
+}
+
+std::uint64_t Offenders::add(std::span<const std::byte> bytes, std::vector<MemoryOwner> owners) {
+    const std::scoped_lock lock(mutex_);
+    const std::uint64_t id = ++last_id_;
+    memory_[bytes.data()] = {id, bytes.size(), std::move(owners)};
+    by_id_[id] = bytes.data();
+    return id;
+}
+
+void Offenders::add_owner(std::uint64_t id, const MemoryOwner& owner) {
+    const std::scoped_lock lock(mutex_);
+    const auto known = by_id_.find(id);
+    if (known == by_id_.end()) {
+        return;
+    }
+    dingo::add_owner(memory_.at(known->second).owners, owner);
+}
+
+void Offenders::remove(std::uint64_t id) {
+    const std::scoped_lock lock(mutex_);
+    const auto known = by_id_.find(id);
+    if (known == by_id_.end()) {
+        return;
+    }
+    // The same address may be another mapping's by now.
+    if (const auto there = memory_.find(known->second);
+        there != memory_.end() && there->second.id == id) {
+        memory_.erase(there);
+    }
+    by_id_.erase(known);
+}
+
+std::vector<MemoryOwner> Offenders::owners_of(const std::byte* at) const {
+    const std::scoped_lock lock(mutex_);
+    const auto behind = memory_.upper_bound(at);
+    if (at == nullptr || behind == memory_.begin()) {
+        return {};
+    }
+    const auto& [begin, memory] = *std::prev(behind);
+    return static_cast<std::size_t>(at - begin) < memory.size ? memory.owners
+                                                              : std::vector<MemoryOwner>{};
+}
+
+bool Offenders::held(const std::byte* at, const std::byte* with, std::size_t bytes,
+                     std::uint64_t ns, std::uint64_t now) {
+    std::vector<MemoryOwner> owners = owners_of(at);
+    std::vector<MemoryOwner> others = owners_of(with);
+    if (!owners.empty() && !any_missing(at, bytes)) {
+        owners.clear();
+    }
+    if (!others.empty() && !any_missing(with, bytes)) {
+        others.clear();
+    }
+    if (owners.empty() == others.empty()) {
+        return false;
+    }
+    bool offence = false;
+    for (const MemoryOwner& owner : owners.empty() ? others : owners) {
+        offence |= charge(owner, ns, now);
+    }
+    return offence;
+}
+
+bool Offenders::charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t now) {
+    const std::shared_ptr<Account> account = owner.account.lock();
+    if (account == nullptr) {
+        return false;
+    }
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(credits_, [](const auto& entry) { return entry.first.expired(); });
+    stats_.held += ns;
+    Credit& credit = credits_[account];
+    credit.left = std::min(kFree, credit.left + (now - std::min(now, credit.counted)) / kPart);
+    credit.counted = now;
+    credit.held += ns;
+    if (credit.left > ns) {
+        credit.left -= ns;
+        return false;
+    }
+    credit.left = 0;
+    if (now < credit.settled) {
+        return false;
+    }
+    credit.settled = now + kSettles;
+    Term& term = terms_[account->user()];
+    if (now > term.far_until + kForgiven) {
+        term.offences = 0;
+    }
+    const std::uint64_t lasts = kFirst << std::min(term.offences++, kMostDoublings);
+    term.far_until = std::max(term.far_until, now + lasts);
+    if (owner.context != nullptr) {
+        term.out_until = term.far_until;
+    }
+    if (offences_.size() == kMostKept) {
+        offences_.erase(offences_.begin());
+    }
+    offences_.push_back({++stats_.offences, owner, lasts});
+    return true;
+}
+
+bool Offenders::is_far(uid_t user, std::uint64_t now) const {
+    const std::scoped_lock lock(mutex_);
+    const auto term = terms_.find(user);
+    return term != terms_.end() && now < term->second.far_until;
+}
+
+bool Offenders::is_shut_out(const Account& account, std::uint64_t now) const {
+    const std::scoped_lock lock(mutex_);
+    const auto term = terms_.find(account.user());
+    return account.foreign() && term != terms_.end() && now < term->second.out_until;
+}
+
+std::vector<Offence> Offenders::since(std::uint64_t number) const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<Offence> found;
+    std::ranges::copy_if(offences_, std::back_inserter(found),
+                         [number](const Offence& o) { return o.number >= number; });
+    return found;
+}
+
+Offenders::Stats Offenders::stats() const {
+    const std::scoped_lock lock(mutex_);
+    return stats_;
+}
+
+std::uint64_t Offenders::held_by(const std::shared_ptr<Account>& account) const {
+    const std::scoped_lock lock(mutex_);
+    const auto known = credits_.find(account);
+    return known == credits_.end() ? 0 : known->second.held;
+}
+
+Offenders& offenders() {
+    static auto* const all = new Offenders;
+    return *all;
+}
+
+}  // namespace dingo
