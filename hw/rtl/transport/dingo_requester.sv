@@ -270,7 +270,7 @@ module dingo_requester (
       .sel_i(place_sel && send_free),    // the last packet's inline data or segments may still be on their way out
       .ahead_i(ahead), .ahead_qp_i(qp), .ahead_cfg_i(cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
       .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
-      .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
+      .seg_index_i(place_sel && send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
       .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
       .reads_mr_valid_i(reads_mr_valid), .reads_mr_ready_o(reads_mr_ready), .reads_mr_i(reads_mr), .reads_mr_rsp_valid_o(reads_mr_rsp_valid),
