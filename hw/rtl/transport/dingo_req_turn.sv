@@ -34,8 +34,7 @@ module dingo_req_turn (
     output logic [31:0] qpn_o,
     output rtl_pkg::cqi_t        cq_o,
     output rtl_pkg::qp_cfg_t     cfg_o,
-    output req_pkg::back_t   back_o,        // its context goes back,
-    input  logic        back_ok_i,     // in this cycle
+    output req_pkg::back_t   back_o,        // its context goes back
     output logic        ack_o,         // what has completed is to be looked for; no other turn before
     input  logic        ack_take_i,
     // records; a read gives rec_i in the next cycle
@@ -134,7 +133,7 @@ module dingo_req_turn (
   rtl_pkg::txd_t txd;
 
   assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_i.rest;
-  assign leaving = back_o.valid && back_ok_i;
+  assign leaving = back_o.valid;
   assign rest_o = state_q == IDLE && !reports;
   assign busy_o = state_q != IDLE && state_q != ACK;
   assign qp_o = qp_q;
