@@ -40,14 +40,22 @@ module dingo_req_event (
   assign rx_psn = c_i.oldest + ahead;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
 
-  // A READ's last data, of the oldest record, and what follows from its progress is what PH_ACK_END does for most: nothing
-  // went back behind it, nobody waits for SQD.
-  logic last_data, light;
+  // A READ's last data, of the oldest record: it completes, with what follows from progress.
+  logic last_data, wakes, wake, drained;
+  req_pkg::ctx_t c_done, c_then;
   assign last_data = up && w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && !commit_err_i && rec_next &&
                      rec_i.status == 8'd0 && rec_i.received + 24'd1 == rec_i.packets && !c_i.odd;
-  assign light = w_i.st == dingo_pkg::QPS_RTS[2:0] && rtl_pkg::idx_before(c_i.oldest, c_i.send) &&
-                 rtl_pkg::idx_before(c_i.oldest, c_i.ordered) && $signed(c_i.cursor - c_i.head) > 0;
-  assign done_o = w_i.phase == req_pkg::PH_START && kind_i.commit && last_data && light;
+  assign done_o = w_i.phase == req_pkg::PH_START && kind_i.commit && last_data;
+  always_comb begin
+    c_done = c_i;
+    c_done.oldest = c_i.oldest + 32'd1;
+    c_done.head = c_i.head + 8'd1;
+    if (c_i.data_at == c_i.head) c_done.data_at = c_i.head + 8'd1;
+    c_done.reads = c_i.reads - 5'd1;
+    if (c_i.read_psns != 24'd0) c_done.read_psns = c_i.read_psns - 24'd1;
+  end
+  dingo_req_progress u_progress (
+      .c_i(c_done), .cfg_i, .st_i(w_i.st), .adv_i(1'b1), .now_ns_i, .c_o(c_then), .wakes_o(wakes), .wake_o(wake), .drained_o(drained));
 
   logic [31:0] consumer;               // of the send queue, as the host sees it
   logic [31:0] fresh;
@@ -114,25 +122,14 @@ module dingo_req_event (
               end else if (w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && rec_next && rec_i.status == 8'd0) begin
                 w_o.phase = req_pkg::PH_RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
                 if (last_data) begin
-                  c_o.oldest = w_i.item.psn + 32'd1;
-                  c_o.head = c_i.head + 8'd1;
-                  if (c_i.data_at == c_i.head) c_o.data_at = c_i.head + 8'd1;
-                  c_o.reads = c_i.reads - 5'd1;
-                  if (c_i.read_psns != 24'd0) c_o.read_psns = c_i.read_psns - 24'd1;
+                  c_o = c_then;
+                  if (wakes) w_o.wake = wake;
+                  if (drained) report_o.ev = req_pkg::raise(dingo_pkg::EV_SQ_DRAINED[7:0]);
                   if (rec_i.signaled) begin
                     report_o.cqe = req_pkg::cqe(rec_i.index, rec_i.length, rec_i.opcode, 8'd0, 8'd0);
                     report_o.qp = req_pkg::count_qp(4'(dingo_pkg::QP_SEND_CQES));
                   end
-                  w_o.ack_ret = req_pkg::PH_BACK;
-                  w_o.phase = req_pkg::PH_ACK_END;
-                  if (light) begin
-                    c_o.retries = cfg_i.retry_cnt;
-                    c_o.rnr = cfg_i.rnr_retry;
-                    c_o.implied = 1'b0;
-                    c_o.ack_at = rtl_pkg::idx_before(w_i.item.psn + 32'd1, c_i.send) && cfg_i.timeout != 5'd0 ? ack_ns : NEVER;
-                    if (!sent_all) w_o.wake = !c_i.fetching;
-                    w_o.phase = req_pkg::PH_BACK;
-                  end
+                  w_o.phase = req_pkg::PH_BACK;
                 end
               end
             end

@@ -3,7 +3,7 @@
 /// What the requester does next: the next event for a step, and beside it the next turn of a QP that is ready to
 /// send or flush. A QP's context is in one place at a time: events of the QP whose turn it is wait for its end,
 /// and a turn waits for the step of its QP. Events of a QP go before its turn, but not so many that a flood
-/// of them starves it.
+/// of them starves it; those of other QPs wait a cycle for a turn that begins.
 module dingo_req_sched (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -45,6 +45,8 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        step_qp_i,
     input  logic        next_i,
     input  rtl_pkg::qpi_t        next_qp_i,
+    input  logic        back_i,
+    input  rtl_pkg::qpi_t        back_qp_i,
     input  logic        turn_i,
     input  rtl_pkg::qpi_t        turn_qp_i,
     // next turn
@@ -85,11 +87,11 @@ module dingo_req_sched (
   assign req.fetch = fetch_valid && fetch_ok_i && !out(fetch_qp);
   assign same_event = (db_i && db_qp_i == next_qp) || (commit_i && commit_qp_i == next_qp) || (fail_valid && fail_qp == next_qp) ||
                       (cq_fail_valid && cq_fail_qp == next_qp) || (rxp_wait_i && rxp_qp_i == next_qp);
-  assign turn = turn_ok_i && work && !take_i && !(step_i && step_qp_i == next_qp) && !(next_i && next_qp_i == next_qp) &&
-                !(turn_i && turn_qp_i == next_qp) && (!same_event || since_q >= MOST);
+  assign turn = turn_ok_i && work && !(step_i && step_qp_i == next_qp) && !(next_i && next_qp_i == next_qp) &&
+                !(back_i && back_qp_i == next_qp) && !(turn_i && turn_qp_i == next_qp) && (!same_event || since_q >= MOST);
   assign turn_take_o = turn;
   assign turn_take_qp_o = next_qp;
-  assign valid_o = req != '0;
+  assign valid_o = req != '0 && !turn;
   assign kind_o = grant;
 
   function automatic logic out(input logic [rtl_pkg::QP_LOG-1:0] qp);

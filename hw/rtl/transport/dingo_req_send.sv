@@ -16,7 +16,7 @@ module dingo_req_send (
     input  logic        quick_i,       // its first segment or its beat of inline data comes with it, another one in the next cycle
     input  rtl_pkg::seg_t        quick_seg_i,
     input  logic [511:0] quick_data_i,
-    // segments and blocks of the WQE; blocks in the next cycle
+    // segments and blocks of the WQE; blocks in the next cycle. An only segment goes with the descriptor
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
     output logic        inl_re_o,
@@ -51,7 +51,7 @@ module dingo_req_send (
   logic [12:0] left_q;
   logic [255:0] half_q;                // RC: inline data begins in the middle of a block
   logic prime_q, datagram_q;
-  logic last;
+  logic last, one;
 
   assign txd_valid_o = txd_valid_q;
   assign txd_o = txd_q;
@@ -63,7 +63,8 @@ module dingo_req_send (
   assign go = !(txd_valid_q && !txd_ready_i) && !(seg_valid_q && !seg_ready_i) && !(inl_valid_q && !inl_ready_i);
   assign ready_o = state_q == HEAD && go;
   assign soon_o = go && (state_q == HEAD || (state_q == SEGS && seg_i.last));
-  assign seg_index_o = index_q;
+  assign seg_index_o = state_q == SEGS ? index_q : 4'd0;
+  assign one = !quick_i && !txd_i.inl && seg_i.last;
   assign block = state_q == DATA ? block_q + 4'd1 : block_q;
   assign inl_re_o = go && (state_q == FIRST || state_q == DATA);
   assign inl_block_o = block[2:0];
@@ -87,16 +88,16 @@ module dingo_req_send (
           block_q <= datagram_i ? 4'd1 : offset_i[9:6];
           prime_q <= !datagram_i;
           datagram_q <= datagram_i;
-          seg_q <= quick_seg_i;
+          seg_q <= quick_i ? quick_seg_i : seg_i;
           inl_q.err <= 1'b0;
           inl_q.last <= 1'b1;
           inl_q.bytes <= txd_i.len[6:0];
           inl_q.data <= quick_data_i;
           if (start_i) begin
             txd_valid_q <= 1'b1;
-            state_q <= txd_i.len == 13'd0 || quick_i ? HEAD : txd_i.inl ? FIRST : SEGS;
-            if (quick_i && txd_i.len != 13'd0) begin
-              if (!txd_i.inl && !quick_seg_i.last) state_q <= SECOND;
+            state_q <= txd_i.len == 13'd0 || quick_i || one ? HEAD : txd_i.inl ? FIRST : SEGS;
+            if ((quick_i || one) && txd_i.len != 13'd0) begin
+              if (quick_i && !txd_i.inl && !quick_seg_i.last) state_q <= SECOND;
               seg_valid_q <= !txd_i.inl;
               inl_valid_q <= txd_i.inl;
             end

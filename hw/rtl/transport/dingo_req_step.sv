@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The steps of the requester: takes the event that dingo_req_sched has chosen, reads the QP's context, does what
-/// there is to do, writes the context back. No step waits for the wire or for another QP; turns of other QPs go
-/// on meanwhile (dingo_req_turn). Registers, memories and the order of phases are here; what a phase does is
-/// dingo_req_event, dingo_req_ack, dingo_req_retry and dingo_req_fail, which are combinational, and dingo_req_order.
-/// A step takes 3 cycles (load, start, back) and one for each further phase.
+/// The steps of the requester: each does for one event of one QP what there is to do. No step waits for the wire or for
+/// another QP; turns of other QPs go on meanwhile (dingo_req_turn). dingo_req_pick has the next one while its context, QP and
+/// record come, dingo_req_back writes the context of the last one back: a step takes a cycle here, and one for each further
+/// phase. Registers and the order of phases are here; what a phase does is dingo_req_event, dingo_req_ack, dingo_req_retry
+/// and dingo_req_fail, which are combinational, and dingo_req_order.
 module dingo_req_step (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -15,10 +15,13 @@ module dingo_req_step (
     // what comes next; see dingo_req_sched
     input  logic        pick_i,
     output logic        take_o,
+    output logic        read_o,        // the next one's context and QP, for the next cycle
+    output rtl_pkg::qpi_t        read_qp_o,
     output logic        busy_o,        // in a step of qp_o, its last cycle included
     output logic        next_o,        // the next one is chosen: next_qp_o
     output rtl_pkg::qpi_t        next_qp_o,
-    output logic        rx_o,          // in the step of a READ response
+    output logic        keep_o,        // what the memories gave for it is not looked at in this cycle: no other read
+    output logic        rx_o,          // in the step of a READ response, or that comes next
     input  req_pkg::step_t       kind_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
@@ -41,14 +44,16 @@ module dingo_req_step (
     output rtl_pkg::req_info_t   qpa_info_o,
     // the QP of this step
     output rtl_pkg::qpi_t        qp_o,
-    output logic [31:0] qpn_o,
     input  rtl_pkg::qp_t         qp_rdata_i,
-    output rtl_pkg::cqi_t        cq_o,
     output logic        state_we_o,
     output rtl_pkg::qps_t        state_o,
     // a context that goes back; see dingo_req_store
+    output logic        back_valid_o,  // with back_o, or in the next cycle: the turn's goes first
+    output rtl_pkg::qpi_t        back_qp_o,
     output req_pkg::back_t   back_o,
-    output logic        fetch_o,       // there was no room to ask for its WQE: once more, later
+    input  logic        turn_back_i,
+    output logic        fetch_o,       // there was no room to ask for back_qp_o's WQE: once more, later
+    output logic        asks_o,        // a step that may ask for some is in work or comes next: what room there is may be its
     input  req_pkg::ctx_t    c_i,
     output logic        between_o,     // looks at no record
     input  logic        hold_i,        // somebody else wants to: choose nothing ahead
@@ -67,15 +72,19 @@ module dingo_req_step (
     output logic [31:0] producer_o,
     output logic        forget_o,
     output req_pkg::ahead_t  ahead_o,       // a doorbell's blocks, with the context that goes back
+    output rtl_pkg::qp_cfg_t     ahead_cfg_o,
     input  logic        ahead_ok_i,    // in this cycle
     // dingo_req_turn: all that was posted is flushed
     output logic        flush_o,
     output rtl_pkg::qps_t        flush_st_o,
+    output req_pkg::ctx_t    flush_c_o,
     input  logic        flushed_i,
     input  req_pkg::ctx_t    flushed_c_i,
     // dingo_req_out
     input  logic        room_i,
-    output req_pkg::report_t     report_o,
+    output req_pkg::report_t     report_o,      // of back_qp_o
+    output logic [31:0] report_qpn_o,
+    output rtl_pkg::cqi_t        report_cq_o,
     // what a READ response answers; see dingo_req_place
     output logic        place_valid_o,
     input  logic        place_ready_i,
@@ -84,13 +93,11 @@ module dingo_req_step (
   localparam int unsigned QP = rtl_pkg::QP_LOG;
 
   // ------------------------------------------------------------------------------------ registers
-  req_pkg::step_t kind_q, next_kind_q;
-  logic [QP-1:0] qp_q, next_qp_q;
-  logic next_q;                        // an event was chosen ahead: its context comes while this one's goes back
-  logic same_q;                        // of the QP whose context goes back
-  req_pkg::work_t w_q, event_w, ack_w, retry_w, fail_w;
-  req_pkg::ctx_t c_q, c_back, event_c, ack_c, retry_c, fail_c;
-  req_pkg::report_t report_q, event_report, ack_report, retry_report, fail_report;
+  req_pkg::step_t kind_q;
+  logic [QP-1:0] qp_q;
+  req_pkg::work_t w_q, w_d, event_w, ack_w, retry_w, fail_w;
+  req_pkg::ctx_t c_q, c_d, event_c, ack_c, retry_c, fail_c;
+  req_pkg::report_t report, event_report, ack_report, retry_report, fail_report;
   req_pkg::rec_t rec_wr;
   req_pkg::item_t item_in;
   rtl_pkg::qp_cfg_t cfg_q;
@@ -99,17 +106,15 @@ module dingo_req_step (
   logic [7:0] rx_opcode_q;
   logic [12:0] rx_len_q;
   logic [63:0] rx_word_q;              // of an ATOMIC ACK
-  logic qpa_wait_q;
+  logic qpa_wait_q, qpa_back_q;
   rtl_pkg::qpa_req_t qpa_q;
   logic peer_failed_q;
-  logic run, choose, ending, again, again_commit, commit_done, idle, starting, backing, event_db_bad, acked, data_good, txerr_here;
+  logic run, ending, over, again, again_commit, commit_done, idle, starting, event_db_bad, acked, data_good, txerr_here;
 
-  assign report_o = report_q;
   assign idle = w_q.phase == req_pkg::PH_IDLE;
   assign starting = w_q.phase == req_pkg::PH_START;
-  assign backing = w_q.phase == req_pkg::PH_BACK;
-  // A step goes on when everything that one phase may give has room.
-  assign run = room_i;
+  // A step goes on when everything that one phase may give has room, and the context of the one before it has gone back.
+  assign run = room_i && !back_wait;
   // Doorbells of one QP come in runs, since its completions do: one step takes them, each checked as if it were alone.
   assign again = starting && kind_q.db && db_valid_i && db_i.qp == qp_q;
   assign db_next_o = again && run;
@@ -117,42 +122,54 @@ module dingo_req_step (
   assign again_commit = commit_done && commit_valid_i && item_in.qp == 16'(qp_q);
   assign commit_next_o = again_commit && run;
   assign db_bad_o = run && event_db_bad;
-  // What can only be followed by PH_BACK has the next event chosen.
-  assign ending = !hold_i && !again && !again_commit &&
-      (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) || commit_done : w_q.phase == req_pkg::PH_ACK_END && acked);
-  assign choose = (idle || (backing && !next_q) || ending) && run && pick_i;
-  assign next_o = next_q;
-  assign next_qp_o = next_qp_q;
-  assign rec_qp_o = next_q ? next_qp_q : qp_q;
-  assign take_o = choose;
+  // What is known early to be the last cycle: the next step begins in the next one.
+  assign ending = run && !again && !again_commit &&
+      (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) || commit_done : acked);
+  assign over = run && w_d.phase == req_pkg::PH_BACK;
   assign item_in = commit_i.item[req_pkg::ITEM_W-1:0];
-  assign idle_o = idle && {report_q.cqe.valid, report_q.ev.valid, report_q.card.valid, report_q.qp.valid} == '0;
+  assign idle_o = idle && !next && !back_valid_o &&
+                  {report_o.cqe.valid, report_o.ev.valid, report_o.card.valid, report_o.qp.valid} == '0;
   assign ready_o = w_q.phase != req_pkg::PH_CLEAR;
   assign busy_o = ready_o && !idle;
-  assign between_o = idle || (backing && !next_q);
-  assign qpa_wait_o = qpa_wait_q && !(backing && kind_q.qpa);
+  assign between_o = idle && !next;
+  assign qpa_wait_o = qpa_wait_q;
   assign qpa_qp_o = qpa_q.qp;
   assign qp_o = qp_q;
-  assign qpn_o = {8'd0, cfg_q.tag, 16'(qp_q)};
-  assign cq_o = cfg_q.send_cq;
   assign cfg_o = cfg_q;
   assign producer_o = c_q.producer;
-  assign back_o.valid = backing && run;
-  always_comb begin
-    c_back = c_q;
-    c_back.fetching = c_q.fetching || w_q.ahead_wake;
-    c_back.asking = c_q.asking || (w_q.ahead_wake && !ahead_ok_i);
-  end
-  assign back_o.c = c_back;
-  assign back_o.wake = w_q.wake;
-  assign fetch_o = back_o.valid && w_q.ahead_wake && !ahead_ok_i;
 
-  // ------------------------------------------------------------------------------------ blocks ahead of their turn
-  assign ahead_o.valid = w_q.ahead_on;
-  assign ahead_o.go = run;
-  assign ahead_o.index = w_q.ahead_index;
-  assign ahead_o.limit = w_q.ahead_limit;
-  assign ahead_o.wake = w_q.ahead_wake;
+  // ------------------------------------------------------------------------------------ the next one, the last one
+  req_pkg::chosen_t pick, next_step;
+  logic next, begins, same, next_failed, back_wait;
+  always_comb begin
+    pick.kind = kind_i;
+    pick.item = item_in;
+    if (!kind_i.commit) begin
+      pick.item.kind = req_pkg::IT_STALE;
+      pick.item.qp = 16'(pick_qp_i);
+      pick.item.psn = {8'd0, kind_i.rxp ? rxp_i.h.psn : txerr_i.psn};
+      pick.item.syndrome = rxp_i.h.syndrome;
+    end
+    pick.commit_err = commit_i.err;
+    pick.txerr_ok = txerr_i.ok;
+    pick.txerr_gen = txerr_i.gen;
+    pick.db_index = db_i.index;
+    pick.db_pushed = db_i.pushed;
+  end
+  assign next_o = next;
+  assign keep_o = next && !begins;
+  assign asks_o = (next && (next_step.kind.db || next_step.kind.fetch)) || (!idle && (kind_q.db || kind_q.fetch)) || ahead_o.valid;
+  assign rec_qp_o = begins ? next_qp_o : qp_q;
+  dingo_req_pick u_pick (
+      .clk_i, .rst_ni, .run_i(run && ready_o), .pick_i, .chosen_i(pick), .pick_qp_i, .take_o, .read_o, .read_qp_o, .idle_i(idle),
+      .ending_i(ending), .over_i(over),
+      .again_i(again || again_commit), .step_qp_i(qp_q), .step_rxp_i(kind_q.rxp && !idle), .back_i(back_valid_o),
+      .back_qp_i(back_qp_o), .hold_i, .fail_valid_i, .fail_qp_i, .valid_o(next), .begins_o(begins), .same_o(same),
+      .rxp_o(rx_o), .qp_o(next_qp_o), .chosen_o(next_step), .peer_failed_o(next_failed));
+  dingo_req_back u_back (
+      .clk_i, .rst_ni, .run_i(run), .report_i(report), .qp_i(qp_q), .cfg_i(cfg_q), .over_i(over), .c_i(c_d), .w_i(w_d),
+      .turn_back_i, .valid_o(back_valid_o), .qp_o(back_qp_o), .back_o, .wait_o(back_wait), .ahead_o, .ahead_cfg_o,
+      .ahead_ok_i, .fetch_o, .report_o, .qpn_o(report_qpn_o), .cq_o(report_cq_o));
 
   // ------------------------------------------------------------------------------------ a flush, a response arrives
   logic order_re, plain, plain_last;
@@ -160,13 +177,13 @@ module dingo_req_step (
 
   assign flush_o = w_q.phase == req_pkg::PH_FLUSH;
   assign flush_st_o = w_q.st;
+  assign flush_c_o = c_q;
   assign data_o = starting && run && kind_q.rxp && plain;
   assign data_psn_o = c_q.ordered;
   assign data_len_o = rx_len_q;
   assign place_o.len = rx_len_q;
   assign place_o.atomic = rx_opcode_q == roce_pkg::RC_ATOMIC_ACK;
   assign place_o.word = rx_word_q;
-  assign rx_o = (kind_q.rxp && !idle) || (next_q && next_kind_q.rxp);
   assign forget_o = starting && kind_q.qpa && qpa_q.op == rtl_pkg::QPA_CLEAR;
 
   dingo_req_order u_order (
@@ -207,7 +224,7 @@ module dingo_req_step (
       .txerr_ok_i(txerr_ok_q), .txerr_late_i(txerr_gen_q != c_q.gen), .qpa_i(qpa_q), .again_i(again), .db_index_i(db_i.index), .db_pushed_i(db_i.pushed),
       .w_o(event_w), .c_o(event_c), .report_o(event_report), .db_bad_o(event_db_bad), .done_o(commit_done));
   dingo_req_ack u_ack (
-      .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .w_o(ack_w), .c_o(ack_c), .report_o(ack_report), .acked_o(acked));
+      .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .w_o(ack_w), .c_o(ack_c), .report_o(ack_report), .over_o(acked));
   dingo_req_retry u_retry (
       .w_i(w_q), .c_i(c_q), .cfg_i(cfg_q), .rec_i, .now_ns_i, .commit_err_i(commit_err_q),
       .w_o(retry_w), .c_o(retry_c), .report_o(retry_report), .data_good_o(data_good));
@@ -219,25 +236,19 @@ module dingo_req_step (
   logic rec_re;
   logic [7:0] rec_rpos, rec_wpos, load_pos;
   // The oldest, or what a READ response is likely to answer
-  assign look_o = rec_re && (w_q.phase == req_pkg::PH_LOAD || w_q.phase == req_pkg::PH_BACK);
-  assign load_pos = (next_q ? next_kind_q.rxp : kind_q.rxp) ? (same_q ? c_q.data_at : c_i.data_at) : (same_q ? c_q.head : c_i.head);
-  assign rec_access_o.re = rec_re;
-  assign rec_access_o.rpos = rec_rpos;
+  req_pkg::ctx_t c_next;
+  assign c_next = same ? back_o.c : c_i;
+  assign load_pos = next_step.kind.rxp ? c_next.data_at : c_next.head;
+  assign look_o = begins;
+  assign rec_access_o.re = begins || rec_re;
+  assign rec_access_o.rpos = begins ? load_pos : rec_rpos;
   always_comb begin
     rec_re = 1'b0;
     rec_rpos = c_q.head;
     case (w_q.phase)
-      req_pkg::PH_LOAD: begin
-        rec_re = 1'b1;
-        rec_rpos = load_pos;
-      end
       req_pkg::PH_START: begin         // the one behind it, for what is taken behind this
         rec_re = again_commit;
         rec_rpos = c_q.head + 8'd1;
-      end
-      req_pkg::PH_BACK: begin          // as PH_LOAD
-        rec_re = next_q;
-        rec_rpos = load_pos;
       end
       req_pkg::PH_ACK_READ, req_pkg::PH_ACK_END, req_pkg::PH_FAIL_READ: rec_re = 1'b1;
       req_pkg::PH_ACK_TEST: begin      // the one behind it, which is looked at next when this one completes
@@ -275,136 +286,120 @@ module dingo_req_step (
   assign state_we_o = entering && !kind_q.qpa && !(w_q.to_sqe && (peer_failed_q || (fail_valid_i && fail_qp_i == qp_q)));
   assign state_o = w_q.to_sqe ? dingo_pkg::QPS_SQE[2:0] : dingo_pkg::QPS_ERR[2:0];
   assign fail_valid_o = entering && !w_q.to_sqe && !kind_q.qpa && !kind_q.fail && w_q.st != dingo_pkg::QPS_ERR[2:0];
-  assign qpa_done_o = backing && run && kind_q.qpa;
-  assign qpa_info_o.sq_producer = c_q.producer;
+  assign qpa_done_o = qpa_back_q && back_o.valid;
+  assign qpa_info_o.sq_producer = back_o.c.producer;
   assign qpa_info_o.sq_consumer = w_q.info_consumer;
-  assign qpa_info_o.oldest_psn = c_q.oldest[23:0];
-  assign qpa_info_o.sq_psn = c_q.new_psn[23:0];
-  assign qpa_info_o.retries_left = c_q.retries;
-  assign qpa_info_o.rnr_left = c_q.rnr;
-  assign qpa_info_o.draining = qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !c_q.drained;
+  assign qpa_info_o.oldest_psn = back_o.c.oldest[23:0];
+  assign qpa_info_o.sq_psn = back_o.c.new_psn[23:0];
+  assign qpa_info_o.retries_left = back_o.c.retries;
+  assign qpa_info_o.rnr_left = back_o.c.rnr;
+  assign qpa_info_o.draining = qpa_q.ctx.state == dingo_pkg::QPS_SQD[2:0] && !back_o.c.drained;
 
   // ------------------------------------------------------------------------------------ phases
+  always_comb begin
+    w_d = w_q;
+    c_d = c_q;
+    report = '0;
+    case (w_q.phase)
+      req_pkg::PH_CLEAR: if (clear_i) w_d.phase = req_pkg::PH_IDLE;
+      req_pkg::PH_IDLE: ;
+      req_pkg::PH_START, req_pkg::PH_BEGIN_RTS: begin
+        w_d = event_w;
+        c_d = event_c;
+        report = event_report;
+        if (data_o) begin
+          c_d.ordered = c_q.ordered + 32'd1;
+          c_d.data_at = c_q.data_at + {7'd0, plain_last};
+          w_d.phase = req_pkg::PH_BACK;
+        end
+        if (again_commit) begin
+          w_d.item = item_in;
+          w_d.phase = req_pkg::PH_START;
+        end
+      end
+      req_pkg::PH_ACK_READ: w_d.phase = req_pkg::PH_ACK_TEST;
+      req_pkg::PH_ACK_TEST, req_pkg::PH_ACK_END: begin
+        w_d = ack_w;
+        c_d = ack_c;
+        report = ack_report;
+      end
+      req_pkg::PH_RSP_DONE, req_pkg::PH_IMPLIED, req_pkg::PH_GO_BACK, req_pkg::PH_RETRY: begin
+        w_d = retry_w;
+        c_d = retry_c;
+        report = retry_report;
+      end
+      req_pkg::PH_FAIL_READ: w_d.phase = req_pkg::PH_FAIL;
+      req_pkg::PH_TXERR_FIND: w_d.phase = w_q.pos == c_q.tail ? req_pkg::PH_BACK : req_pkg::PH_TXERR_TEST;
+      req_pkg::PH_FAIL, req_pkg::PH_ENTER, req_pkg::PH_TXERR_TEST: begin
+        w_d = fail_w;
+        c_d = fail_c;
+        report = fail_report;
+      end
+      req_pkg::PH_RX:
+      if (place_valid_o && place_ready_i) begin
+        // When it finds no place after all, the QP fails before anything behind it counts.
+        if (place_o.data) begin
+          c_d.ordered = place_o.item.psn + 32'd1;
+          c_d.data_at = order_next;
+        end
+        w_d.phase = req_pkg::PH_BACK;
+      end
+      req_pkg::PH_FLUSH:
+      if (flushed_i) begin
+        c_d = flushed_c_i;
+        w_d.phase = req_pkg::PH_BEGIN_RTS;
+      end
+      default: w_d.phase = req_pkg::PH_BACK;
+    endcase
+  end
+
   always_ff @(posedge clk_i) begin
-    report_q <= '0;
     if (qpa_valid_i) qpa_q <= qpa_i;
-    if (fail_valid_i && fail_qp_i == rec_qp_o) peer_failed_q <= 1'b1;
+    if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
+    // There is one at a time.
+    if (take_o && kind_i.rxp) begin
+      rx_opcode_q <= rxp_i.h.opcode;
+      rx_len_q <= rxp_i.h.len;
+      rx_word_q <= rxp_i.h.swap_add;
+    end
+    if (run) begin
+      w_q <= w_d;
+      c_q <= c_d;
+      if (over) w_q.phase <= req_pkg::PH_IDLE;
+      if (commit_next_o) commit_err_q <= commit_i.err;
+      if (begins) begin
+        kind_q <= next_step.kind;
+        qp_q <= next_qp_o;
+        c_q <= c_next;
+        cfg_q <= qp_rdata_i.cfg;
+        peer_failed_q <= next_failed;
+        commit_err_q <= next_step.commit_err;
+        txerr_ok_q <= next_step.txerr_ok;
+        txerr_gen_q <= next_step.txerr_gen;
+        w_q.st <= qp_rdata_i.state;
+        w_q.phase <= req_pkg::PH_START;
+        w_q.wake <= 1'b0;
+        w_q.ahead <= 1'b0;
+        w_q.ahead_on <= 1'b0;
+        w_q.ahead_wake <= 1'b0;
+        w_q.to_sqe <= 1'b0;
+        w_q.item <= next_step.item;
+        w_q.db_index <= next_step.db_index;
+        w_q.db_pushed <= next_step.db_pushed;
+      end
+    end
     if (!rst_ni) begin
       w_q.phase <= req_pkg::PH_CLEAR;
-      w_q.ahead_on <= 1'b0;
       kind_q <= '0;
-      next_q <= 1'b0;
       qpa_wait_q <= 1'b0;
+      qpa_back_q <= 1'b0;
     end else begin
-      a_ahead: assert (!ready_o || idle || w_q.ahead_on == (backing && w_q.ahead));
+      if (take_o && kind_i.qpa) qpa_wait_q <= 1'b0;
       if (qpa_valid_i) qpa_wait_q <= 1'b1;
-      if (run) case (w_q.phase)
-        req_pkg::PH_CLEAR: if (clear_i) w_q.phase <= req_pkg::PH_IDLE;
-
-        req_pkg::PH_IDLE, req_pkg::PH_BACK: begin
-          next_q <= 1'b0;
-          w_q.wake <= 1'b0;
-          w_q.ahead <= 1'b0;
-          w_q.ahead_on <= 1'b0;
-          w_q.ahead_wake <= 1'b0;
-          w_q.to_sqe <= 1'b0;
-          w_q.phase <= req_pkg::PH_IDLE;
-          c_q.fetching <= c_back.fetching;
-          c_q.asking <= c_back.asking;
-          if (backing && kind_q.qpa) qpa_wait_q <= 1'b0;
-          if (next_q) begin
-            kind_q <= next_kind_q;
-            qp_q <= next_qp_q;
-            if (!same_q) c_q <= c_i;
-            cfg_q <= qp_rdata_i.cfg;
-            w_q.st <= qp_rdata_i.state;
-            w_q.phase <= req_pkg::PH_START;
-          end else if (pick_i) begin
-            kind_q <= kind_i;
-            qp_q <= pick_qp_i;
-            same_q <= backing && pick_qp_i == qp_q;
-            w_q.phase <= req_pkg::PH_LOAD;
-          end
-        end
-        req_pkg::PH_LOAD: begin
-          // what is being written back in the cycle of its choice cannot be read yet
-          if (!same_q) c_q <= c_i;
-          cfg_q <= qp_rdata_i.cfg;
-          w_q.st <= qp_rdata_i.state;
-          w_q.phase <= req_pkg::PH_START;
-        end
-        req_pkg::PH_START, req_pkg::PH_BEGIN_RTS: begin
-          w_q <= event_w;
-          c_q <= event_c;
-          report_q <= event_report;
-          if (data_o) begin
-            c_q.ordered <= c_q.ordered + 32'd1;
-            c_q.data_at <= c_q.data_at + {7'd0, plain_last};
-            w_q.phase <= req_pkg::PH_BACK;
-          end
-          if (again_commit) w_q.phase <= req_pkg::PH_START;
-        end
-        req_pkg::PH_ACK_READ: w_q.phase <= req_pkg::PH_ACK_TEST;
-        req_pkg::PH_ACK_TEST, req_pkg::PH_ACK_END: begin
-          w_q <= ack_w;
-          c_q <= ack_c;
-          report_q <= ack_report;
-        end
-        req_pkg::PH_RSP_DONE, req_pkg::PH_IMPLIED, req_pkg::PH_GO_BACK, req_pkg::PH_RETRY: begin
-          w_q <= retry_w;
-          c_q <= retry_c;
-          report_q <= retry_report;
-        end
-        req_pkg::PH_FAIL_READ: w_q.phase <= req_pkg::PH_FAIL;
-        req_pkg::PH_TXERR_FIND: w_q.phase <= w_q.pos == c_q.tail ? req_pkg::PH_BACK : req_pkg::PH_TXERR_TEST;
-        req_pkg::PH_FAIL, req_pkg::PH_ENTER, req_pkg::PH_TXERR_TEST: begin
-          w_q <= fail_w;
-          c_q <= fail_c;
-          report_q <= fail_report;
-        end
-        req_pkg::PH_RX:
-        if (place_valid_o && place_ready_i) begin
-          // When it finds no place after all, the QP fails before anything behind it counts.
-          if (place_o.data) begin
-            c_q.ordered <= place_o.item.psn + 32'd1;
-            c_q.data_at <= order_next;
-          end
-          w_q.phase <= req_pkg::PH_BACK;
-        end
-        req_pkg::PH_FLUSH:
-        if (flushed_i) begin
-          c_q <= flushed_c_i;
-          w_q.phase <= req_pkg::PH_BEGIN_RTS;
-        end
-        default: w_q.phase <= req_pkg::PH_BACK;
-      endcase
-      // Behind the phases: what ends leaves item and doorbell of the step in work as they are.
-      if (choose) begin
-        next_kind_q <= kind_i;
-        next_qp_q <= pick_qp_i;
-        peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
-      end
-      if (choose || commit_next_o) begin
-        commit_err_q <= commit_i.err;
-        if (kind_i.commit || !choose) w_q.item <= item_in;
-        else begin
-          w_q.item.kind <= req_pkg::IT_STALE;
-          w_q.item.qp <= 16'(pick_qp_i);
-          w_q.item.psn <= {8'd0, kind_i.rxp ? rxp_i.h.psn : txerr_i.psn};
-          w_q.item.syndrome <= rxp_i.h.syndrome;
-        end
-        rx_opcode_q <= rxp_i.h.opcode;
-        rx_len_q <= rxp_i.h.len;
-        rx_word_q <= rxp_i.h.swap_add;
-        txerr_ok_q <= txerr_i.ok;
-        txerr_gen_q <= txerr_i.gen;
-        w_q.db_index <= db_i.index;
-        w_q.db_pushed <= db_i.pushed;
-        if (ending) begin
-          next_q <= 1'b1;
-          same_q <= pick_qp_i == qp_q;
-        end
-      end
+      if (over) qpa_back_q <= kind_q.qpa;
+      else if (back_o.valid) qpa_back_q <= 1'b0;
+      a_ending: assert (!ending || over);
+      a_same: assert (!(begins && same && back_valid_o) || back_qp_o == next_qp_o);
     end
   end
 

@@ -9,7 +9,8 @@ module dingo_req_store (
     input  logic        step_take_i,
     input  rtl_pkg::qpi_t        step_take_qp_i,
     input  rtl_pkg::qpi_t        step_qp_i,
-    input  req_pkg::back_t   step_back_i,
+    input  rtl_pkg::qpi_t        step_back_qp_i,
+    input  req_pkg::back_t   step_back_i,     // never with the turn's
     input  logic        step_between_i,  // it looks at no record: between two steps
     input  req_pkg::rec_access_t step_access_i,
     input  rtl_pkg::qpi_t        step_rec_qp_i, // of a read
@@ -18,7 +19,6 @@ module dingo_req_store (
     input  rtl_pkg::qpi_t        turn_take_qp_i,
     input  rtl_pkg::qpi_t        turn_qp_i,
     input  req_pkg::back_t   turn_back_i,
-    output logic        turn_back_ok_o,
     input  req_pkg::rec_access_t turn_access_i,
     output logic        turn_re_ok_o,
     output logic        turn_we_ok_o,
@@ -38,7 +38,6 @@ module dingo_req_store (
   req_pkg::rec_t rec_wr;
   logic turn_re, turn_we;
 
-  assign turn_back_ok_o = !step_back_i.valid;
   assign turn_re_ok_o = step_between_i;
   assign turn_we_ok_o = !step_access_i.we;
   assign turn_re = turn_access_i.re && turn_re_ok_o;
@@ -46,7 +45,7 @@ module dingo_req_store (
   assign c_back = step_back_i.valid ? step_back_i.c : turn_back_i.c;
   assign rec_wr = step_access_i.we ? step_access_i.rec : turn_access_i.rec;
   assign set_o = step_back_i.valid || turn_back_i.valid;
-  assign set_qp_o = step_back_i.valid ? step_qp_i : turn_qp_i;
+  assign set_qp_o = step_back_i.valid ? step_back_qp_i : turn_qp_i;
   assign set_ns_o = c_back.ack_at < c_back.wait_at ? c_back.ack_at : c_back.wait_at;
   assign ready_o = step_back_i.valid ? step_back_i.wake : turn_back_i.valid && turn_back_i.wake;
 
@@ -63,7 +62,7 @@ module dingo_req_store (
     if (rst_ni) begin
       a_take: assert (!(step_take_i && turn_take_i));
       a_read: assert (!(step_access_i.re && turn_re));
-      a_back: assert (!(step_back_i.valid && turn_back_i.valid && step_qp_i == turn_qp_i));
+      a_back: assert (!(step_back_i.valid && turn_back_i.valid));
       a_record: assert (!(step_access_i.we && turn_access_i.we && step_qp_i == turn_qp_i));
     end
   end

@@ -34,8 +34,7 @@ module dingo_req_turn (
     output logic [31:0] qpn_o,
     output rtl_pkg::cqi_t        cq_o,
     output rtl_pkg::qp_cfg_t     cfg_o,
-    output req_pkg::back_t   back_o,        // its context goes back,
-    input  logic        back_ok_i,     // in this cycle
+    output req_pkg::back_t   back_o,        // its context goes back
     output logic        ack_o,         // what has completed is to be looked for; no other turn before
     input  logic        ack_take_i,
     // records; a read gives rec_i in the next cycle
@@ -110,7 +109,9 @@ module dingo_req_turn (
   logic [31:0] off_q, next_psn_q, rec_next;
   logic last_q;
   logic [31:0] rest_q, rest_next;      // of the message, with this packet; behind it
-  logic goes_on, free_soon;
+  logic goes_on, free_soon, walks_on;
+  logic [31:0] off_ahead_q;            // of the packet behind this one
+  logic [12:0] bytes_ahead_q;
   logic placed_q;                      // the segments of the packet are there: it is all of its message
   logic checked_q;                     // regions of the WQE are not paused
   req_pkg::report_t report_q;
@@ -132,7 +133,7 @@ module dingo_req_turn (
   rtl_pkg::txd_t txd;
 
   assign ready_o = (state_q == IDLE || (leaving && !ack_q)) && quick_i.rest;
-  assign leaving = back_o.valid && back_ok_i;
+  assign leaving = back_o.valid;
   assign rest_o = state_q == IDLE && !reports;
   assign busy_o = state_q != IDLE && state_q != ACK;
   assign qp_o = qp_q;
@@ -174,12 +175,14 @@ module dingo_req_turn (
   assign ask_o.load = load_state && !load_seen_q && free_o;
   assign loaded = answer_i.load_done || load_seen_q;
   assign ask_o.index = state_q == RELOAD ? r_q.index : c_q.next_index;
+  // The walk for the next packet begins while this one leaves: its only segment goes with the descriptor.
+  assign walks_on = sending && free_o && goes_on && seg_i.last;
   assign walk_state = (state_q == BEGIN && may_check) || state_q == CHECK || state_q == WALK;
-  assign ask_o.walk = walk_state && !walk_seen_q && (free_o || (state_q == WALK && free_soon));
+  assign ask_o.walk = (walk_state && !walk_seen_q && (free_o || (state_q == WALK && free_soon))) || walks_on;
   assign walked = answer_i.walk_done || walk_seen_q;
   assign ask_o.whole = r_read || (state_q != WALK && !single);
-  assign ask_o.offset = state_q == BEGIN ? '0 : off_q;
-  assign ask_o.bytes = state_q == BEGIN ? r_q.length[12:0] : bytes_q;
+  assign ask_o.offset = state_q == BEGIN ? '0 : state_q == EMIT ? off_ahead_q : off_q;
+  assign ask_o.bytes = state_q == BEGIN ? r_q.length[12:0] : state_q == EMIT ? bytes_ahead_q : bytes_q;
   assign sending = state_q == EMIT && run_i;
 
   assign pause_push_o = run_i && (state_q == CHECK || state_q == WALK) && walked && answer_i.walk_paused;
@@ -352,6 +355,10 @@ module dingo_req_turn (
     own_gid_q <= gid_valid_i[state_q == TAKE ? qp_rdata_i.cfg.sgid : cfg_q.sgid];
     load_seen_q <= loaded && !run_i && load_state;
     walk_seen_q <= walked && !run_i && walk_state;
+    if (state_q == WALK) begin         // for long enough
+      off_ahead_q <= off_q + {19'd0, pmtu};
+      bytes_ahead_q <= rest_next < {19'd0, pmtu} ? rest_next[12:0] : pmtu;
+    end
     if (!rst_ni) begin
       state_q <= IDLE;
       report_q <= '0;
@@ -566,10 +573,10 @@ module dingo_req_turn (
           used_q <= used_q + 5'd1;
           state_q <= goes_on ? WALK : NEXT;
           if (goes_on) begin           // as PACKET would find
-            off_q <= off_q + {19'd0, pmtu};
+            off_q <= off_ahead_q;
             rest_q <= rest_next;
             last_q <= rest_next <= {19'd0, pmtu};
-            bytes_q <= rest_next < {19'd0, pmtu} ? rest_next[12:0] : pmtu;
+            bytes_q <= bytes_ahead_q;
             next_psn_q <= next_psn_q + 32'd1;
           end
         end

@@ -110,17 +110,18 @@ module dingo_requester (
   rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, set_qp;
   logic [63:0] set_ns;
   // the step
-  logic step_clear, step_idle, step_busy, next, fetch, step_between, flush, flushed, forget, ahead_ok;
-  rtl_pkg::qpi_t qp, next_qp, rec_qp;
-  rtl_pkg::cqi_t cq;
-  rtl_pkg::qp_cfg_t cfg;
+  logic step_clear, step_idle, step_busy, step_keeps, step_read, step_asks, next, step_back_valid, fetch, step_between, flush, flushed, forget, ahead_ok;
+  rtl_pkg::qpi_t qp, next_qp, rec_qp, step_back_qp, step_read_qp;
+  rtl_pkg::cqi_t step_cq;
+  rtl_pkg::qp_cfg_t cfg, ahead_cfg;
+  req_pkg::ctx_t flush_c;
   rtl_pkg::qps_t flush_st;
-  logic [31:0] qpn, producer;
+  logic [31:0] step_qpn, producer;
   req_pkg::back_t step_back;
   req_pkg::rec_access_t step_access;
   req_pkg::ahead_t ahead;
   // a turn
-  logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_back_ok, turn_ack, turn_re_ok, turn_we_ok, send_free, send_idle;
+  logic turn_ok, turn_ready, turn_rest, turn_take, turn_busy, turn_ack, turn_re_ok, turn_we_ok, send_free, send_idle;
   rtl_pkg::qpi_t turn_take_qp, turn_qp;
   rtl_pkg::qp_cfg_t turn_cfg;
   rtl_pkg::cqi_t turn_cq;
@@ -173,7 +174,7 @@ module dingo_requester (
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
   // What goes to dingo_req_reads while dingo_req_place gives its last orders stands behind those (in_order).
   assign rxp_soon = rxp_valid_i && !is_ack && scat_room_i && reads_ready && place_soon;
-  assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush;
+  assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush && !step_keeps;
   // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
   assign place_sel = place_using && !turn_busy;
   assign place_free = send_free && !turn_busy && quick_answer.rest;
@@ -185,8 +186,8 @@ module dingo_requester (
   assign tx_idle_o = step_clear && !turn_busy && send_idle;
   assign rxp_ready_o = (take && kind.rxp) || ack_take;
   assign txerr_ready_o = take && kind.txerr;
-  assign qp_re_o = take || turn_take;
-  assign qp_raddr_o = turn_take ? turn_take_qp : pick_qp;
+  assign qp_re_o = step_read || turn_take;
+  assign qp_raddr_o = turn_take ? turn_take_qp : step_read_qp;
   assign state_index_o = qp;
   assign fail_qp_o = qp;
   assign wake_valid = settle_wake_valid || pause_wake_valid || wqe_wake_valid;
@@ -204,9 +205,9 @@ module dingo_requester (
       .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
       .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
       .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
-      .fetch_i(fetch), .fetch_qp_i(qp), .fetch_ok_i(fetch_ok && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
+      .fetch_i(fetch), .fetch_qp_i(step_back_qp), .fetch_ok_i(fetch_ok && !step_asks && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
       .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .step_i(step_busy), .step_qp_i(qp),
-      .next_i(next), .next_qp_i(next_qp), .turn_i(turn_busy), .turn_qp_i(turn_qp), .turn_ok_i(turn_ok),
+      .next_i(next), .next_qp_i(next_qp), .back_i(step_back_valid), .back_qp_i(step_back_qp), .turn_i(turn_busy), .turn_qp_i(turn_qp), .turn_ok_i(turn_ok),
       .turn_take_o(turn_take), .turn_take_qp_o(turn_take_qp), .valid_o(pick), .take_i(take), .kind_o(kind), .qp_o(pick_qp)
   );
   dingo_timers #(.Log(rtl_pkg::QP_LOG)) u_timers (
@@ -216,30 +217,31 @@ module dingo_requester (
   );
   dingo_req_step u_step (
       .clk_i, .rst_ni, .clear_i(sched_clear && timers_clear && pause_clear), .idle_o(step_idle), .ready_o(step_clear), .now_ns_i,
-      .pick_i(pick), .take_o(take), .busy_o(step_busy), .next_o(next), .next_qp_o(next_qp), .rx_o(rx), .kind_i(kind),
+      .pick_i(pick), .take_o(take), .read_o(step_read), .read_qp_o(step_read_qp), .busy_o(step_busy), .next_o(next), .next_qp_o(next_qp), .keep_o(step_keeps), .rx_o(rx), .kind_i(kind),
       .pick_qp_i(pick_qp), .commit_valid_i, .commit_next_o(commit_next), .commit_i, .rxp_i,
       .db_valid_i(db_valid), .db_i(db), .db_next_o(db_next), .db_bad_o, .txerr_i,
       .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
-      .qpa_info_o, .qp_o(qp), .qpn_o(qpn), .qp_rdata_i, .cq_o(cq), .state_we_o, .state_o, .back_o(step_back),
-      .fetch_o(fetch), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
+      .qpa_info_o, .qp_o(qp), .qp_rdata_i, .state_we_o, .state_o, .back_valid_o(step_back_valid), .back_qp_o(step_back_qp),
+      .back_o(step_back), .turn_back_i(turn_back.valid),
+      .fetch_o(fetch), .asks_o(step_asks), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
       .rec_access_o(step_access), .rec_i(rec_in), .look_o(look), .here_i(here), .data_o(data),
-      .data_psn_o(data_psn), .data_len_o(data_len), .data_offset_o(data_offset), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead),
-      .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flushed_i(flushed), .flushed_c_i(turn_back.c),
-      .room_i(room), .report_o(step_report), .place_valid_o(place_valid), .place_ready_i(place_ready && reads_idle), .place_o(place)
+      .data_psn_o(data_psn), .data_len_o(data_len), .data_offset_o(data_offset), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead), .ahead_cfg_o(ahead_cfg),
+      .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flush_c_o(flush_c), .flushed_i(flushed), .flushed_c_i(turn_back.c),
+      .room_i(room), .report_o(step_report), .report_qpn_o(step_qpn), .report_cq_o(step_cq), .place_valid_o(place_valid), .place_ready_i(place_ready && reads_idle), .place_o(place)
   );
   dingo_req_store u_store (
-      .clk_i, .rst_ni, .step_take_i(take), .step_take_qp_i(pick_qp), .step_qp_i(qp), .step_back_i(step_back),
+      .clk_i, .rst_ni, .step_take_i(step_read), .step_take_qp_i(step_read_qp), .step_qp_i(qp), .step_back_qp_i(step_back_qp), .step_back_i(step_back),
       .step_between_i(step_between), .step_rec_qp_i(rec_qp), .step_access_i(step_access), .turn_take_i(turn_take),
-      .turn_take_qp_i(turn_take_qp), .turn_qp_i(turn_qp), .turn_back_i(turn_back), .turn_back_ok_o(turn_back_ok),
+      .turn_take_qp_i(turn_take_qp), .turn_qp_i(turn_qp), .turn_back_i(turn_back),
       .turn_access_i(turn_access), .turn_re_ok_o(turn_re_ok), .turn_we_ok_o(turn_we_ok), .c_o(c_in), .rec_o(rec_in),
       .set_o(set), .set_qp_o(set_qp), .set_ns_o(set_ns), .ready_o(ready)
   );
   dingo_req_turn u_turn (
       .clk_i, .rst_ni, .run_i(room), .idle_o(send_idle), .rest_o(turn_rest), .free_o(send_free), .halt_tx_i, .now_ns_i,
       .port_mtu_i, .gid_valid_i, .ready_o(turn_ready), .take_i(turn_take), .take_qp_i(turn_take_qp), .c_i(c_in),
-      .qp_rdata_i, .flush_i(flush), .flush_qp_i(qp), .flush_cfg_i(cfg), .flush_st_i(flush_st), .flush_c_i(step_back.c),
+      .qp_rdata_i, .flush_i(flush), .flush_qp_i(qp), .flush_cfg_i(cfg), .flush_st_i(flush_st), .flush_c_i(flush_c),
       .flushed_o(flushed), .busy_o(turn_busy), .qp_o(turn_qp), .qpn_o(turn_qpn), .cq_o(turn_cq), .cfg_o(turn_cfg),
-      .back_o(turn_back), .back_ok_i(turn_back_ok), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
+      .back_o(turn_back), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
       .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
       .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
       .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .keep_o(keep), .keep_sge_o(keep_sge), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),
@@ -268,9 +270,9 @@ module dingo_requester (
       .clk_i, .rst_ni, .idle_o(cache_idle), .xl_flush_i, .forget_i(forget), .qp_i(place_sel ? place_qp : turn_qp),
       .cfg_i(place_sel ? place_cfg : turn_cfg), .ask_i(ask), .answer_o(answer),
       .sel_i(place_sel && send_free),    // the last packet's inline data or segments may still be on their way out
-      .ahead_i(ahead), .ahead_qp_i(qp), .ahead_cfg_i(cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
+      .ahead_i(ahead), .ahead_qp_i(step_back_qp), .ahead_cfg_i(ahead_cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
       .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
-      .seg_index_i(send_free ? place_seg : seg_index),  // on their way out
+      .seg_index_i(place_sel && send_free ? place_seg : seg_index),  // on their way out
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
       .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
       .reads_mr_valid_i(reads_mr_valid), .reads_mr_ready_o(reads_mr_ready), .reads_mr_i(reads_mr), .reads_mr_rsp_valid_o(reads_mr_rsp_valid),
@@ -290,8 +292,8 @@ module dingo_requester (
   assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;
   assign report = out_step ? step_report : room ? turn_report : '0;
   dingo_req_out u_out (
-      .clk_i, .rst_ni, .room_o(room), .idle_o(out_idle), .qp_i(out_step ? qp : turn_qp), .qpn_i(out_step ? qpn : turn_qpn),
-      .cq_i(out_step ? cq : turn_cq), .report_i(report), .cqe_valid_o, .cqe_ready_i, .cqe_o, .ev_valid_o, .ev_ready_i,
+      .clk_i, .rst_ni, .room_o(room), .idle_o(out_idle), .qp_i(out_step ? step_back_qp : turn_qp), .qpn_i(out_step ? step_qpn : turn_qpn),
+      .cq_i(out_step ? step_cq : turn_cq), .report_i(report), .cqe_valid_o, .cqe_ready_i, .cqe_o, .ev_valid_o, .ev_ready_i,
       .ev_o, .stat_valid_o, .stat_ready_i, .stat_o, .qstat_valid_o, .qstat_ready_i, .qstat_o
   );
 

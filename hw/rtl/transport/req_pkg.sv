@@ -35,9 +35,8 @@ package req_pkg;
   typedef enum logic [4:0] {
     PH_CLEAR = 5'd0,               // after reset: memories are being cleared
     PH_IDLE = 5'd1,
-    PH_LOAD = 5'd2,                // context and QP come from their tables
     PH_START = 5'd3,               // dingo_req_event
-    PH_BACK = 5'd4,                // context goes back; the next one may be on its way
+    PH_BACK = 5'd4,                // over: dingo_req_back has the context
     PH_ACK_READ = 5'd5,            // the oldest record is read
     PH_ACK_TEST = 5'd6,            // dingo_req_ack
     PH_ACK_END = 5'd7,
@@ -228,6 +227,16 @@ package req_pkg;
   } place_t;
 
   // ------------------------------------------------------------------------------------ the step in work
+  /// An event that was chosen, with what came with it; whose it is goes beside it. See dingo_req_pick.
+  typedef struct packed {
+    step_t       kind;
+    item_t       item;             // of a response; its PSN of a packet's report
+    logic        commit_err;       // commit: host memory refused some bytes
+    logic        txerr_ok;         // txerr: its payload was read
+    logic [5:0]  txerr_gen;
+    logic [31:0] db_index;
+    logic [2:0]  db_pushed;        // blocks pushed before it
+  } chosen_t;
   /// What a step has in work beside the QP's context; dingo_req_step has it in registers.
   typedef struct packed {
     phase_t      phase;
@@ -235,7 +244,7 @@ package req_pkg;
     logic [2:0]  st;               // state of the QP, enum qps
     logic        wake;             // at the end of the step: ready for a turn
     logic        ahead;            // a doorbell's blocks are to be fetched,
-    logic        ahead_on;         // in PH_BACK, with such
+    logic        ahead_on;         // when the step is over: such are
     logic        ahead_wake;       // with a turn when they are there
     logic [31:0] ahead_index;
     logic [3:0]  ahead_limit;

@@ -111,6 +111,21 @@ TEST_F(Turn, BlocksFarBehindTheDoorbellComeWithoutAskingTwice) {
     EXPECT_LE(b.fills, 7U) << "8 blocks at a time";
 }
 
+TEST_F(Turn, PacketsOfALongMessageLeaveEverySixCycles) {
+    constexpr unsigned kPackets = 16;  // of a turn
+    b.never_stall();
+    start();
+    send(256 * (kPackets - 1) + 7);
+    b.ring(kQp);
+    b.run_until([&] { return b.packets.size() == 1; });
+    const std::uint64_t before = b.now;
+    b.run_until([&] { return b.packets.size() == kPackets; });
+    EXPECT_LE((b.now - before) / 4, (kPackets - 1) * 6U);
+    b.settle();
+    for (unsigned i = 0; i < kPackets; ++i)
+        EXPECT_EQ(b.packets[i].payload, bytes(256 * i, i + 1 < kPackets ? 256 : 7)) << i;
+}
+
 TEST_F(Turn, AnErrorAmongWqesThatWereLookedAtStopsThoseBehind) {
     constexpr unsigned kCount = 12;
     for (unsigned bad = 0; bad < kCount; ++bad) {
