@@ -4,7 +4,6 @@
 // from hw/contract); this is the inside only. One package: Yosys knows no types of one package in another. A package of one
 // part that needs sizes includes them, too.
 
-/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package rtl_pkg;
 `include "types/sizes.svh"
 `include "types/memory.svh"
@@ -14,6 +13,7 @@ package rtl_pkg;
 `include "types/frames.svh"
 `include "types/counters.svh"
 `include "types/port.svh"
+`include "types/orders.svh"
 
   // ------------------------------------------------------------------------------------ widths
   // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
@@ -49,4 +49,3 @@ package rtl_pkg;
   endfunction
 
 endpackage
-/* verilator lint_on UNUSEDPARAM */

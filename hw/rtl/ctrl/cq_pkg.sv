@@ -2,7 +2,6 @@
 //
 // Types inside dingo_cq.
 
-/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package cq_pkg;
 `include "../types/sizes.svh"
 
@@ -81,4 +80,3 @@ package cq_pkg;
   localparam int unsigned CFG_W = 161 + DB_PAGE_LOG - 10 + EQ_LOG;
   localparam int unsigned DYN_W = 262;
 endpackage
-/* verilator lint_on UNUSEDPARAM */

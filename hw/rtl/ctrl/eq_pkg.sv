@@ -2,7 +2,6 @@
 //
 // Types inside dingo_eq.
 
-/* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package eq_pkg;
 `include "../types/sizes.svh"
 
@@ -57,7 +56,4 @@ package eq_pkg;
     logic          more;           // a CQ's event waits, too,
     logic          fewer;          // or no more
   } change_t;
-
-  localparam int unsigned CTX_W = 182 + CQ_LOG + 1;
 endpackage
-/* verilator lint_on UNUSEDPARAM */

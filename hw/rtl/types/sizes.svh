@@ -19,6 +19,7 @@
 `define DINGO_GID_LOG 4
 `endif
 
+/* verilator lint_off UNUSEDPARAM */  // a part's package needs some of them
   localparam int unsigned QP_LOG = `DINGO_QP_LOG;   // QP contexts; index 0 is never used, 1 is GSI
   localparam int unsigned CQ_LOG = `DINGO_CQ_LOG;
   localparam int unsigned MR_LOG = `DINGO_MR_LOG;
@@ -32,6 +33,7 @@
   localparam int unsigned RD_LOG = 4;               // READs outstanding per QP, each direction
   localparam int unsigned REC_LOG = 6;              // send WQEs between first packet and completion, per QP
   localparam int unsigned PD_BITS = 16;
+/* verilator lint_on UNUSEDPARAM */
 
   typedef logic [QP_LOG-1:0] qpi_t;                 // QP index
   typedef logic [CQ_LOG-1:0] cqi_t;

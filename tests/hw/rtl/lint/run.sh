@@ -74,5 +74,5 @@ cp hw/rtl/rtl_pkg.sv "$out/broken/"
 sed -i '0,/^endmodule/s//  logic nobody_reads_this;\nendmodule/' "$out/broken/lib/dingo_fifo.sv"
 check 'a signal that nobody uses is found' refuses lint "$out/broken" dingo_card
 check 'and in the adapter' refuses lint "$out/broken" dingo_pcie
-waivers=$(grep -rhc 'lint_off' --include='*.sv' hw/rtl | awk '{ n += $1 } END { print n }')
+waivers=$(grep -rhc 'lint_off' --include='*.sv' --include='*.svh' hw/rtl | awk '{ n += $1 } END { print n }')
 check "$waivers waivers, $waivers_allowed allowed" test "$waivers" -le $waivers_allowed
