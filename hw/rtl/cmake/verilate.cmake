@@ -59,7 +59,8 @@ set(DINGO_RTL_DIR ${CMAKE_SOURCE_DIR}/hw/rtl CACHE INTERNAL "")
 file(GLOB includes CONFIGURE_DEPENDS ${DINGO_RTL_DIR}/types/*.svh)
 set(DINGO_RTL_INCLUDES ${includes} CACHE INTERNAL "")
 set(DINGO_RTL_PACKAGES ${DINGO_CONTRACT_DIR}/dingo_pkg.sv ${DINGO_CONTRACT_DIR}/dingo_log_pkg.sv ${DINGO_RTL_DIR}/rtl_pkg.sv
-    ${DINGO_RTL_DIR}/ctrl/cq_pkg.sv ${DINGO_RTL_DIR}/ctrl/eq_pkg.sv
+    ${DINGO_RTL_DIR}/ctrl/cq_pkg.sv ${DINGO_RTL_DIR}/ctrl/eq_pkg.sv ${DINGO_RTL_DIR}/ctrl/admin_pkg.sv
+    ${DINGO_RTL_DIR}/ctrl/regs_pkg.sv
     ${DINGO_RTL_DIR}/wire/roce_pkg.sv ${DINGO_RTL_DIR}/transport/req_pkg.sv ${DINGO_RTL_DIR}/transport/rsp_pkg.sv CACHE INTERNAL "")
 
 # dingo_rtl_test(NAME TOP module RTL file... CPP file...): a GoogleTest program for one module; RTL
