@@ -17,11 +17,11 @@ verdict() {
 mapfile -t files < <(git ls-files --cached --others --exclude-standard)
 sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || true; }
 
-code='\.(c|h|cpp|sv|py|sh|cmake|toml)$|CMakeLists\.txt$|(^|/)(Kbuild|Makefile)$|\.ci/run$'
+code='\.(c|h|cpp|svh?|py|sh|cmake|toml)$|CMakeLists\.txt$|(^|/)(Kbuild|Makefile)$|\.ci/run$'
 verdict "every source names its licence" "$(sources "$code" | while read -r f; do head -n 5 "$f" | grep -q SPDX-License-Identifier || echo "$f"; done)"
 verdict "kernel and provider are GPL-2.0 OR BSD-2-Clause" "$(sources '^(kmod|provider)/.*\.[ch]$' | grep -v /uapi/ | xargs -r grep -L 'SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause')"
 verdict "what programs include of the kernel has the syscall note" "$(sources '^kmod/include/uapi/' | xargs -r grep -L 'SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause)')"
-verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|sv|py|sh)$' | xargs -r wc -l | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')"
+verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|svh?|py|sh)$' | xargs -r wc -l | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')"
 verdict "C++ is formatted (.clang-format)" "$(sources '^(cli|hw|qp-exchange|rdma-bench|tests)/.*\.(cpp|h)$' | grep -vE '^tests/(kmod|provider)/' | xargs -r clang-format --dry-run 2>&1 | grep -oE '^[^ :]+\.(cpp|h)' | sort -u)"
 verdict "below hw/ nobody knows more than tests/layers.py allows" "$(tests/layers.py 2>&1)"
 verdict "shell scripts parse" "$(sources '\.sh$|\.ci/run$' | while read -r f; do bash -n "$f" 2>/dev/null || echo "$f"; done)"

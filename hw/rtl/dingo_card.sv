@@ -138,7 +138,10 @@ module dingo_card #(
   logic [WRITES-1:0] write_valid, write_ready, wdata_valid, wdata_ready, done_valid;
   logic [WRITES*DW-1:0] write_req;
   logic [WRITES*BW-1:0] wdata;
-  logic done_err, xl_flush, resume;
+  logic done_err;
+
+  rtl_pkg::orders_t orders;     // of commands
+  rtl_pkg::answers_t answers;
 
   logic [STATS-1:0] stat_valid, stat_ready;
   logic [STATS*SW-1:0] stat;
@@ -211,12 +214,7 @@ module dingo_card #(
       .s_db_rvalid_o, .s_db_rready_i, .s_db_rdata_o
   );
 
-  rtl_pkg::port_t port, port_new;
-  logic port_we, gid_we, mac_we, mac_new_valid;
-  rtl_pkg::gidi_t gid_index;
-  rtl_pkg::gid_t gid_new;
-  logic [rtl_pkg::MAC_LOG-1:0] mac_index;
-  logic [47:0] mac_new;
+  rtl_pkg::port_t port;
   logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids;
   logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid;
   logic [(1<<rtl_pkg::MAC_LOG)-1:0] mac_valid;
@@ -225,9 +223,9 @@ module dingo_card #(
   rtl_pkg::ev_t ev_req, ev_rsp, ev_cq, ev_port;
 
   dingo_port i_port (
-      .clk_i, .strap_i, .rst_ni(core_rst_n_q), .wire_up_i, .port_we_i(port_we), .port_i(port_new), .gid_we_i(gid_we),
-      .gid_index_i(gid_index), .gid_i(gid_new), .mac_we_i(mac_we), .mac_index_i(mac_index),
-      .mac_valid_i(mac_new_valid), .mac_i(mac_new), .port_o(port), .link_o(link), .gids_o(gids),
+      .clk_i, .strap_i, .rst_ni(core_rst_n_q), .wire_up_i, .port_we_i(orders.port_we), .port_i(orders.port), .gid_we_i(orders.gid_we),
+      .gid_index_i(orders.gid_index), .gid_i(orders.gid), .mac_we_i(orders.mac_we), .mac_index_i(orders.mac_index),
+      .mac_valid_i(orders.mac_valid), .mac_i(orders.mac), .port_o(port), .link_o(link), .gids_o(gids),
       .gid_valid_o(gid_valid), .mac_valid_o(mac_valid), .macs_o(macs), .ev_valid_o(ev_valid[3]),
       .ev_ready_i(ev_ready[3]), .ev_o(ev_port)
   );
@@ -238,17 +236,16 @@ module dingo_card #(
   logic [4*rtl_pkg::QP_W-1:0] qp_rdata;
   rtl_pkg::qp_t qp_admin, qp_dispatch, qp_req, qp_rsp;
   assign {qp_rsp, qp_req, qp_dispatch, qp_admin} = qp_rdata;
-  logic qp_we;
-  rtl_pkg::qpi_t qp_windex;
-  rtl_pkg::qp_cfg_t qp_wdata;
   logic [2:0] state_we;             // commands, requester, responder
   logic [3*QP_LOG-1:0] state_index;
   logic [8:0] state_new;
-  assign state_index[0+:QP_LOG] = qp_windex;
+  assign state_index[0+:QP_LOG] = orders.qp;
+  assign state_we[0] = orders.qp_we;
+  assign state_new[2:0] = orders.qp_state;
 
   dingo_qp_table i_qp_table (
       .clk_i, .rst_ni(core_rst_n_q), .ready_o(qp_ready), .re_i(qp_re), .raddr_i(qp_raddr), .rdata_o(qp_rdata),
-      .we_i(qp_we), .windex_i(qp_windex), .wdata_i(qp_wdata), .state_we_i(state_we), .state_index_i(state_index),
+      .we_i(orders.qp_we), .windex_i(orders.qp), .wdata_i(orders.qp_cfg), .state_we_i(state_we), .state_index_i(state_index),
       .state_i(state_new)
   );
 
@@ -279,23 +276,8 @@ module dingo_card #(
   );
 
   // Standing still: see docs/reference/rtl.md
-  logic halt_tx, halt_rx, halt_db, tx_idle, rx_idle;
-  logic cq_cfg_valid, eq_cfg_valid, forget_valid, etx_cfg_valid, erx_cfg_valid, rss_valid;
-  rtl_pkg::cq_cfg_t cq_cfg;
-  logic cq_info_valid;
-  rtl_pkg::cq_info_t cq_info;
-  rtl_pkg::eq_cfg_t eq_cfg;
-  rtl_pkg::ev_t forget;
-  logic srq_cfg_valid, srqa_valid, srqa_done;
-  rtl_pkg::srq_cfg_t srq_cfg;
-  rtl_pkg::srqa_req_t srqa;
-  rtl_pkg::srq_info_t srq_info;
-  rtl_pkg::eth_cfg_t eth_cfg;
-  rtl_pkg::rss_t rss;
-  logic qpa_valid, qpa_req_done, qpa_rsp_done;
-  rtl_pkg::qpa_req_t qpa;
-  rtl_pkg::req_info_t req_info;
-  rtl_pkg::rsp_info_t rsp_info;
+  logic halt_tx, halt_rx, tx_idle, rx_idle;
+  rtl_pkg::compute_cfg_t compute_cfg;
   logic clear_valid, clear_ready, sread_valid, sread_ready, sread_qp, value_valid;
   rtl_pkg::qpi_t clear_qp, sread_qpi;
   logic [5:0] sread_idx;
@@ -306,21 +288,10 @@ module dingo_card #(
       .clk_i, .rst_ni(ready_o), .idle_o(admin_idle), .strap_i, .aq_enable_i(aq_enable), .aq_log_depth_i(aq_log_depth),
       .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .asq_consumer_o(asq_consumer), .fatal_valid_o(fatal_valid),
       .fatal_code_o(fatal_code), .halt_tx_o(halt_tx), .tx_idle_i(tx_idle), .halt_rx_o(halt_rx), .rx_idle_i(rx_idle),
-      .halt_db_o(halt_db), .xl_flush_o(xl_flush), .resume_o(resume), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
-      .qp_rdata_i(qp_admin), .qp_we_o(qp_we), .qp_windex_o(qp_windex), .qp_wdata_o(qp_wdata),
-      .state_we_o(state_we[0]), .state_o(state_new[2:0]), .mr_re_o(mr_re), .mr_we_o(mr_we), .mr_index_o(mr_index),
+      .orders_o(orders), .answers_i(answers), .qp_re_o(qp_re[0]), .qp_rindex_o(qp_raddr[0+:QP_LOG]),
+      .qp_rdata_i(qp_admin), .mr_re_o(mr_re), .mr_we_o(mr_we), .mr_index_o(mr_index),
       .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .mrw_valid_o(mrw_valid[2]), .mrw_o(mrw_cmd), .mrw_done_i(mrw_done[2]),
-      .port_we_o(port_we), .port_o(port_new), .gid_we_o(gid_we),
-      .gid_index_o(gid_index), .gid_o(gid_new), .gids_i(gids), .mac_we_o(mac_we), .mac_index_o(mac_index),
-      .mac_valid_o(mac_new_valid), .mac_o(mac_new), .cq_valid_o(cq_cfg_valid), .cq_o(cq_cfg),
-      .cq_info_valid_i(cq_info_valid), .cq_info_i(cq_info),
-      .srq_valid_o(srq_cfg_valid), .srq_o(srq_cfg), .srqa_valid_o(srqa_valid), .srqa_o(srqa), .srqa_done_i(srqa_done),
-      .srq_info_i(srq_info), .eq_valid_o(eq_cfg_valid), .eq_o(eq_cfg), .forget_valid_o(forget_valid), .forget_o(forget),
-      .etx_valid_o(etx_cfg_valid), .erx_valid_o(erx_cfg_valid), .eth_o(eth_cfg),
-      .rss_valid_o(rss_valid), .rss_o(rss), .qpa_valid_o(qpa_valid), .qpa_o(qpa),
-      .req_done_i(qpa_req_done), .req_info_i(req_info), .rsp_done_i(qpa_rsp_done), .rsp_info_i(rsp_info),
-      .compute_valid_o(compute_valid), .compute_ready_i(compute_ready), .compute_qp_o(compute_qp),
-      .compute_kernel_o(compute_kernel), .compute_param_o(compute_param),
+      .gids_i(gids), .compute_valid_o(compute_valid), .compute_ready_i(compute_ready), .compute_o(compute_cfg),
       .clear_valid_o(clear_valid), .clear_ready_i(clear_ready), .clear_qp_o(clear_qp), .read_valid_o(sread_valid),
       .read_ready_i(sread_ready), .read_qp_o(sread_qp), .read_qpi_o(sread_qpi), .read_idx_o(sread_idx),
       .value_valid_i(value_valid), .value_i(value), .irq_o(admin_irq), .stat_valid_o(stat_valid[rtl_pkg::STAT_ADMIN]),
@@ -352,9 +323,9 @@ module dingo_card #(
   rtl_pkg::db_t o_db;
 
   dingo_db i_db (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
-      .db_ready_o(db_ready), .db_i(db), .qp_we_i(qp_we), .qp_windex_i(qp_windex), .qp_wdata_i(qp_wdata),
-      .cq_we_i(cq_cfg_valid && !cq_cfg.resize && !cq_cfg.moderate), .cq_wdata_i(cq_cfg), .srq_we_i(srq_cfg_valid), .srq_wdata_i(srq_cfg),
+      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_rx||!ready_o), .idle_o(db_idle), .crowded_i(db_crowded), .db_valid_i(db_valid),
+      .db_ready_o(db_ready), .db_i(db), .qp_we_i(orders.qp_we), .qp_windex_i(orders.qp), .qp_wdata_i(orders.qp_cfg),
+      .cq_we_i(orders.cq_valid && !orders.cq.resize && !orders.cq.moderate), .cq_wdata_i(orders.cq), .srq_we_i(orders.srq_valid), .srq_wdata_i(orders.srq),
       .sq_valid_o(sq_db_valid), .sq_ready_i(sq_db_ready), .rq_valid_o(rq_db_valid), .rq_ready_i(rq_db_ready),
       .q_o(q_db), .q_srq_o(q_db_srq), .cq_valid_o(cq_db_valid), .cq_ready_i(cq_db_ready), .eq_valid_o(eq_db_valid),
       .eq_ready_i(eq_db_ready), .etx_valid_o(etx_db_valid), .etx_bad_i(etx_db_bad), .erx_valid_o(erx_db_valid),
@@ -363,8 +334,8 @@ module dingo_card #(
   );
 
   dingo_push i_push (
-      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .halt_i(halt_db||!ready_o), .qp_we_i(qp_we), .qp_windex_i(qp_windex),
-      .qp_wdata_i(qp_wdata), .order_valid_i(order_valid), .order_i(order), .order_done_o(order_done), .push_valid_o(push_valid),
+      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .halt_i(halt_rx||!ready_o), .qp_we_i(orders.qp_we), .qp_windex_i(orders.qp),
+      .qp_wdata_i(orders.qp_cfg), .order_valid_i(order_valid), .order_i(order), .order_done_o(order_done), .push_valid_o(push_valid),
       .push_ready_i(push_ready), .push_o(push), .drop_o(push_drop), .s_push_awvalid_i, .s_push_awready_o, .s_push_awaddr_i,
       .s_push_wvalid_i, .s_push_wready_o, .s_push_wdata_i, .s_push_wstrb_i, .s_push_bvalid_o, .s_push_bready_i
   );
@@ -377,9 +348,9 @@ module dingo_card #(
   rtl_pkg::cqi_t comp_cq;
 
   dingo_cq i_cq (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .halt_i(halt_rx), .due_o(cq_due), .timer_valid_o(cq_timer), .timer_next_o(cq_timer_next), .xl_flush_i(xl_flush), .now_ns_i,
-      .cfg_valid_i(cq_cfg_valid),
-      .cfg_i(cq_cfg), .info_valid_o(cq_info_valid), .info_o(cq_info), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(cq_idle), .halt_i(halt_rx), .due_o(cq_due), .timer_valid_o(cq_timer), .timer_next_o(cq_timer_next), .xl_flush_i(orders.xl_flush), .now_ns_i,
+      .cfg_valid_i(orders.cq_valid),
+      .cfg_i(orders.cq), .info_valid_o(answers.cq_valid), .info_o(answers.cq), .db_valid_i(cq_db_valid), .db_ready_o(cq_db_ready), .db_i(o_db), .cqe_valid_i(cqe_valid),
       .cqe_ready_o(cqe_ready), .cqe_i({cqe_erx,cqe_etx,cqe_rsp,cqe_req}), .req_fail_valid_o(cq_fail_req),
       .rsp_fail_valid_o(cq_fail_rsp), .fail_qp_o(cq_fail_qp), .etx_fail_o(cq_fail_etx), .erx_fail_o(cq_fail_erx), .rsp_done_o(cq_rsp_done),
       .comp_valid_o(comp_valid), .comp_ready_i(comp_ready), .comp_eq_o(comp_eq), .comp_cq_o(comp_cq),
@@ -397,8 +368,8 @@ module dingo_card #(
   logic eq_idle;
 
   dingo_eq i_eq (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(eq_idle), .xl_flush_i(xl_flush), .cfg_valid_i(eq_cfg_valid),
-      .cfg_i(eq_cfg), .forget_valid_i(forget_valid), .forget_i(forget), .db_valid_i(eq_db_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(eq_idle), .xl_flush_i(orders.xl_flush), .cfg_valid_i(orders.eq_valid),
+      .cfg_i(orders.eq), .forget_valid_i(orders.forget_valid), .forget_i(orders.forget), .db_valid_i(eq_db_valid),
       .db_ready_o(eq_db_ready), .db_i(o_db), .comp_valid_i(comp_valid), .comp_ready_o(comp_ready),
       .comp_eq_i(comp_eq), .comp_cq_i(comp_cq), .ev_valid_i(ev_valid), .ev_ready_o(ev_ready),
       .ev_i({ev_port,ev_cq,ev_rsp,ev_req}), .fatal_valid_i(fatal_valid), .fatal_code_i(fatal_code), .admin_irq_i(admin_irq), .msix_valid_o, .msix_ready_i, .msix_vector_o,
@@ -439,7 +410,7 @@ module dingo_card #(
   );
 
   dingo_gather i_gather (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(gather_idle), .packet_read_o(flow.tx_out), .xl_flush_i(xl_flush), .seg_valid_i(seg_out_valid),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(gather_idle), .packet_read_o(flow.tx_out), .xl_flush_i(orders.xl_flush), .seg_valid_i(seg_out_valid),
       .seg_ready_o(seg_out_ready), .seg_i(seg), .beat_valid_o(gather_valid), .beat_ready_i(gather_ready),
       .beat_o(gather), .read_valid_o(read_valid[rtl_pkg::READ_TX]), .read_ready_i(read_ready[rtl_pkg::READ_TX]),
       .read_o(read_req[rtl_pkg::READ_TX*DW+:DW]), .read_rsp_valid_i(read_rsp_valid[rtl_pkg::READ_TX]),
@@ -450,14 +421,11 @@ module dingo_card #(
   );
 
   logic compute_idle, compute_valid, compute_ready, out_txd_valid, out_txd_ready, payload_out_valid, payload_out_ready;
-  rtl_pkg::qpi_t compute_qp;
-  rtl_pkg::kernel_t compute_kernel;
-  logic [31:0] compute_param;
   rtl_pkg::beat_t payload_out;
 
   dingo_compute_slot i_compute (
       .clk_i, .rst_ni(core_rst_n_q), .idle_o(compute_idle), .cfg_valid_i(compute_valid), .cfg_ready_o(compute_ready),
-      .cfg_qp_i(compute_qp), .cfg_kernel_i(compute_kernel), .cfg_param_i(compute_param), .txd_valid_i(txd_out_valid),
+      .cfg_qp_i(compute_cfg.qp), .cfg_kernel_i(compute_cfg.kernel), .cfg_param_i(compute_cfg.param), .txd_valid_i(txd_out_valid),
       .txd_ready_o(txd_out_ready), .txd_i(txd), .txd_valid_o(out_txd_valid), .txd_ready_i(out_txd_ready),
       .gather_valid_i(gather_valid), .gather_ready_o(gather_ready), .gather_i(gather), .inl_valid_i(inl_valid),
       .inl_ready_o(inl_ready), .inl_i(inl), .payload_valid_o(payload_out_valid), .payload_ready_i(payload_out_ready),
@@ -501,8 +469,8 @@ module dingo_card #(
   logic eth_tx_idle;
 
   dingo_eth_tx i_eth_tx (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_tx_idle), .xl_flush_i(xl_flush), .port_i(port),
-      .link_i(link), .offloads_i(eth_offloads), .csum_o(eth_csum), .cfg_valid_i(etx_cfg_valid), .cfg_i(eth_cfg),
+      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_tx_idle), .xl_flush_i(orders.xl_flush), .port_i(port),
+      .link_i(link), .offloads_i(eth_offloads), .csum_o(eth_csum), .cfg_valid_i(orders.etx_valid), .cfg_i(orders.eth),
       .db_valid_i(etx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index), .db_bad_o(etx_db_bad), .frame_valid_o(eth_tx_valid), .frame_ready_i(eth_tx_ready), .frame_o(eth_tx),
       .cqe_valid_o(cqe_valid[2]), .cqe_ready_i(cqe_ready[2]), .cqe_o(cqe_etx), .cq_failed_i(cq_fail_etx), .cq_failed_ring_i(cq_fail_qp[rtl_pkg::ETH_LOG-1:0]),
       .stat_valid_o(stat_valid[rtl_pkg::STAT_ETX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_ETX]),
@@ -535,9 +503,9 @@ module dingo_card #(
   logic eth_rx_idle;
 
   dingo_eth_rx i_eth_rx (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_rx_idle), .xl_flush_i(xl_flush), .port_i(port), .offloads_i(eth_offloads),
-      .mac_valid_i(mac_valid), .macs_i(macs), .cfg_valid_i(erx_cfg_valid), .cfg_i(eth_cfg), .rss_valid_i(rss_valid),
-      .rss_i(rss), .db_valid_i(erx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index),
+      .clk_i, .rst_ni(core_rst_n_q), .halt_i(halt_tx), .idle_o(eth_rx_idle), .xl_flush_i(orders.xl_flush), .port_i(port), .offloads_i(eth_offloads),
+      .mac_valid_i(mac_valid), .macs_i(macs), .cfg_valid_i(orders.erx_valid), .cfg_i(orders.eth), .rss_valid_i(orders.rss_valid),
+      .rss_i(orders.rss), .db_valid_i(erx_db_valid), .db_ring_i(o_db.word0[rtl_pkg::ETH_LOG-1:0]), .db_index_i(o_db.index),
       .db_bad_o(erx_db_bad), .frame_valid_i(eth_rx_valid), .frame_ready_o(eth_rx_ready), .frame_i(eth_rx),
       .cqe_valid_o(cqe_valid[3]), .cqe_ready_i(cqe_ready[3]), .cqe_o(cqe_erx), .cq_failed_i(cq_fail_erx), .cq_failed_ring_i(cq_fail_qp[rtl_pkg::ETH_LOG-1:0]),
       .stat_valid_o(stat_valid[rtl_pkg::STAT_ERX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_ERX]),
@@ -578,7 +546,7 @@ module dingo_card #(
       .end_o(engine_end), .end_bare_o(engine_end_bare)
   );
   dingo_scatter i_scatter (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(scatter_idle), .packet_done_o(flow.rx_out), .room_o(scat_room), .xl_flush_i(xl_flush),
+      .clk_i, .rst_ni(core_rst_n_q), .idle_o(scatter_idle), .packet_done_o(flow.rx_out), .room_o(scat_room), .xl_flush_i(orders.xl_flush),
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat), .payload_valid_i(payload_valid),
       .payload_ready_o(payload_ready), .payload_i(payload), .req_valid_o(commit_req_valid),
       .req_ready_i(commit_req_ready), .rsp_valid_o(commit_rsp_valid), .rsp_ready_i(commit_rsp_ready),
@@ -605,14 +573,14 @@ module dingo_card #(
 
   dingo_requester i_requester (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(req_tx_idle), .idle_o(req_idle),
-      .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(xl_flush), .resume_i(resume), .port_mtu_i(port.mtu),
+      .work_o(req_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .xl_flush_i(orders.xl_flush), .resume_i(orders.resume), .port_mtu_i(port.mtu),
       .gid_valid_i(gid_valid), .db_valid_i(sq_db_valid), .db_ready_o(sq_db_ready), .db_i(q_db), .db_bad_o(req_db_bad),
       .push_valid_i(push_valid), .push_ready_o(push_ready), .push_i(push),
       .rxp_valid_i(rxp_req_valid), .rxp_ready_o(rxp_req_ready), .rxp_i(rxp), .commit_valid_i(commit_req_valid),
       .commit_ready_o(commit_req_ready), .commit_i(commit), .txerr_valid_i(txerr_req_valid),
       .txerr_ready_o(txerr_req_ready), .txerr_i(txerr), .cq_fail_valid_i(cq_fail_req), .cq_fail_qp_i(cq_fail_qp),
       .fail_valid_i(rsp_fail), .fail_qp_i(rsp_fail_qp), .fail_valid_o(req_fail), .fail_qp_o(req_fail_qp),
-      .qpa_valid_i(qpa_valid), .qpa_i(qpa), .qpa_done_o(qpa_req_done), .qpa_info_o(req_info), .qp_re_o(qp_re[2]),
+      .qpa_valid_i(orders.qpa_valid), .qpa_i(orders.qpa), .qpa_done_o(answers.req_done), .qpa_info_o(answers.req), .qp_re_o(qp_re[2]),
       .qp_raddr_o(qp_raddr[2*QP_LOG+:QP_LOG]), .qp_rdata_i(qp_req), .state_we_o(state_we[1]),
       .state_index_o(state_index[1*QP_LOG+:QP_LOG]), .state_o(state_new[3+:3]), .mr_valid_o(mr_valid[0]),
       .mr_o(mr_req), .mr_rsp_valid_i(mr_rsp_valid[0]), .mr_rsp_i(mr_answer_req), .mrw_valid_o(mrw_valid[0]), .mrw_o(mrw_req),
@@ -633,14 +601,14 @@ module dingo_card #(
 
   dingo_responder i_responder (
       .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .tx_idle_o(rsp_tx_idle), .idle_o(rsp_idle),
-      .work_o(rsp_work), .xl_flush_i(xl_flush), .resume_i(resume), .gid_valid_i(gid_valid), .db_valid_i(rq_db_valid),
+      .work_o(rsp_work), .xl_flush_i(orders.xl_flush), .resume_i(orders.resume), .gid_valid_i(gid_valid), .db_valid_i(rq_db_valid),
       .db_ready_o(rq_db_ready), .db_i(q_db), .db_srq_i(q_db_srq), .db_bad_o(rsp_db_bad), .rxp_valid_i(rxp_rsp_valid),
       .rxp_ready_o(rxp_rsp_ready), .rxp_i(rxp), .commit_valid_i(commit_rsp_valid), .commit_ready_o(commit_rsp_ready),
       .commit_i(commit), .txerr_valid_i(txerr_rsp_valid), .txerr_ready_o(txerr_rsp_ready), .txerr_i(txerr),
       .cq_fail_valid_i(cq_fail_rsp), .cq_fail_qp_i(cq_fail_qp), .cqe_done_i(cq_rsp_done), .fail_valid_i(req_fail),
-      .fail_qp_i(req_fail_qp), .srqa_valid_i(srqa_valid), .srqa_i(srqa), .srqa_done_o(srqa_done), .srqa_info_o(srq_info),
-      .fail_valid_o(rsp_fail), .fail_qp_o(rsp_fail_qp), .qpa_valid_i(qpa_valid), .qpa_i(qpa),
-      .qpa_done_o(qpa_rsp_done), .qpa_info_o(rsp_info), .qp_re_o(qp_re[3]), .qp_raddr_o(qp_raddr[3*QP_LOG+:QP_LOG]),
+      .fail_qp_i(req_fail_qp), .srqa_valid_i(orders.srqa_valid), .srqa_i(orders.srqa), .srqa_done_o(answers.srqa_done), .srqa_info_o(answers.srq),
+      .fail_valid_o(rsp_fail), .fail_qp_o(rsp_fail_qp), .qpa_valid_i(orders.qpa_valid), .qpa_i(orders.qpa),
+      .qpa_done_o(answers.rsp_done), .qpa_info_o(answers.rsp), .qp_re_o(qp_re[3]), .qp_raddr_o(qp_raddr[3*QP_LOG+:QP_LOG]),
       .qp_rdata_i(qp_rsp), .state_we_o(state_we[2]), .state_index_o(state_index[2*QP_LOG+:QP_LOG]),
       .state_o(state_new[6+:3]), .mr_valid_o(mr_valid[1]), .mr_o(mr_rsp), .mr_rsp_valid_i(mr_rsp_valid[1]),
       .mr_rsp_i(mr_answer_rsp), .mrw_valid_o(mrw_valid[1]), .mrw_o(mrw_rsp), .mrw_done_i(mrw_done[1]),

@@ -6,6 +6,7 @@ usage: gen_types.py PACKAGE.sv [--cpp FILE] [--sv-test FILE]
 Exit status 1 and one line on stderr when the package has what this cannot mirror.
 """
 import argparse
+import os
 import re
 import sys
 
@@ -54,12 +55,21 @@ def width_of_range(text):
     return high.removesuffix("-1")
 
 
+def lines_of(path):
+    """The lines of a file, with those of what it includes (from its own directory) in their place."""
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if match := re.match(r'`include "([^"]+)"', line):
+                yield from lines_of(os.path.join(os.path.dirname(path), match.group(1)))
+            else:
+                yield line
+
+
 class Package:
     """macros and constants (name, expression, doc), and types in order: alias, enum or struct."""
 
     def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            self.lines = file.read().splitlines()
+        self.lines = list(lines_of(path))
         self.name, self.macros, self.constants, self.types = None, [], [], []
         self.at = 0
         while self.at < len(self.lines):

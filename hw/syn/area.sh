@@ -20,7 +20,7 @@ root=$(yosys_root) || exit 125
 package=$out/dingo_pkg.sv
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$package" || exit
 python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
-mapfile -t packages < <(find hw/rtl -name '*_pkg.sv' | sort)
+packages=(hw/rtl/*_pkg.sv hw/rtl/*/*_pkg.sv)    # those of all parts come before those of one
 mapfile -t sources < <(find hw/rtl -name 'dingo_*.sv' | sort)
 
 # synthesize MODULE: with everything in it, flat; its cells to MODULE.stat, its longest path to MODULE.ltp.

@@ -39,12 +39,12 @@ function(dingo_verilate target)
     OUTPUT ${archive}
     BYPRODUCTS ${dir}/V${V_TOP}.h    # sources that include it are compiled again
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${dir}
-    COMMAND ${VERILATOR} --cc -O3 --x-assign fast --x-initial fast --output-split 20000 --assert
+    COMMAND ${VERILATOR} --cc -O3 --x-assign fast --x-initial fast --relative-includes --output-split 20000 --assert
             -Wall -Wno-fatal -Wno-DECLFILENAME --top-module ${V_TOP} --Mdir ${dir} ${V_ARGS} ${V_SOURCES}
     ${copy_counts}
     COMMAND ${CMAKE_COMMAND} -E env OBJCACHE=${DINGO_OBJCACHE} make -s -j2 -C ${dir} -f V${V_TOP}.mk
             "OPT_FAST=${fast} ${flags}" "OPT_SLOW=${slow} ${flags}" "OPT_GLOBAL=${fast} ${flags}" V${V_TOP}__ALL.a
-    DEPENDS ${V_SOURCES}
+    DEPENDS ${V_SOURCES} ${DINGO_RTL_INCLUDES}
     COMMENT "Verilating ${V_TOP}"
     VERBATIM)
   add_custom_target(${target}_files DEPENDS ${archive})
@@ -56,7 +56,11 @@ endfunction()
 
 # Every test bench lists the modules it needs; the packages come first.
 set(DINGO_RTL_DIR ${CMAKE_SOURCE_DIR}/hw/rtl CACHE INTERNAL "")
+file(GLOB includes CONFIGURE_DEPENDS ${DINGO_RTL_DIR}/types/*.svh)
+set(DINGO_RTL_INCLUDES ${includes} CACHE INTERNAL "")
 set(DINGO_RTL_PACKAGES ${DINGO_CONTRACT_DIR}/dingo_pkg.sv ${DINGO_CONTRACT_DIR}/dingo_log_pkg.sv ${DINGO_RTL_DIR}/rtl_pkg.sv
+    ${DINGO_RTL_DIR}/ctrl/cq_pkg.sv ${DINGO_RTL_DIR}/ctrl/eq_pkg.sv ${DINGO_RTL_DIR}/ctrl/admin_pkg.sv
+    ${DINGO_RTL_DIR}/ctrl/regs_pkg.sv
     ${DINGO_RTL_DIR}/wire/roce_pkg.sv ${DINGO_RTL_DIR}/transport/req_pkg.sv ${DINGO_RTL_DIR}/transport/rsp_pkg.sv CACHE INTERNAL "")
 
 # dingo_rtl_test(NAME TOP module RTL file... CPP file...): a GoogleTest program for one module; RTL

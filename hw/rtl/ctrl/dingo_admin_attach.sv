@@ -34,12 +34,12 @@ module dingo_admin_attach (
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_create_srq_t srq;
   dingo_pkg::cmd_create_eth_t eth;
-  assign hdr = cmd_i[63:0];
-  assign eq = cmd_i[319:0];
-  assign cq = cmd_i[383:0];
-  assign qp = cmd_i[639:0];
-  assign srq = cmd_i[383:0];
-  assign eth = cmd_i[319:0];
+  assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
+  assign eq = cmd_i[dingo_pkg::CMD_CREATE_EQ_W-1:0];
+  assign cq = cmd_i[dingo_pkg::CMD_CREATE_CQ_W-1:0];
+  assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
+  assign srq = cmd_i[dingo_pkg::CMD_CREATE_SRQ_W-1:0];
+  assign eth = cmd_i[dingo_pkg::CMD_CREATE_ETH_W-1:0];
   assign op = 32'(hdr.opcode);
 
   // The ring that is looked at, and where the command has it
@@ -49,13 +49,13 @@ module dingo_admin_attach (
   assign two = op == dingo_pkg::OP_CREATE_QP;
   always_comb
     case (op)
-      dingo_pkg::OP_CREATE_EQ: begin first = eq.ring; ring_at = 32'd16; end
-      dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: begin first = cq.ring; ring_at = 32'd24; end
-      dingo_pkg::OP_CREATE_SRQ: begin first = srq.ring; ring_at = 32'd24; end
-      dingo_pkg::OP_CREATE_ETH: begin first = eth.mem; ring_at = 32'd16; end
+      dingo_pkg::OP_CREATE_EQ: begin first = eq.ring; ring_at = dingo_pkg::CMD_CREATE_EQ_RING_AT; end
+      dingo_pkg::OP_CREATE_CQ, dingo_pkg::OP_RESIZE_CQ: begin first = cq.ring; ring_at = dingo_pkg::CMD_CREATE_CQ_RING_AT; end
+      dingo_pkg::OP_CREATE_SRQ: begin first = srq.ring; ring_at = dingo_pkg::CMD_CREATE_SRQ_RING_AT; end
+      dingo_pkg::OP_CREATE_ETH: begin first = eth.mem; ring_at = dingo_pkg::CMD_CREATE_ETH_MEM_AT; end
       default: begin
         first = qp.sq;
-        ring_at = second_q ? 32'd56 : 32'd40;
+        ring_at = second_q ? dingo_pkg::CMD_CREATE_QP_RQ_AT : dingo_pkg::CMD_CREATE_QP_SQ_AT;
       end
     endcase
   assign ring = second_q ? qp.rq : first;

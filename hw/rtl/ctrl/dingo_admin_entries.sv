@@ -29,22 +29,22 @@ module dingo_admin_entries (
   dingo_pkg::cmd_create_eth_t eth;
   dingo_pkg::cmd_set_rss_t rss;
   logic [31:0] op;
-  assign hdr = cmd_i[63:0];
-  assign port = cmd_i[127:0];
-  assign gid = cmd_i[319:0];
-  assign eq = cmd_i[319:0];
-  assign cq = cmd_i[383:0];
-  assign mod = cmd_i[191:0];
-  assign mr = cmd_i[511:0];
-  assign qp = cmd_i[639:0];
-  assign eth = cmd_i[319:0];
-  assign rss = cmd_i[959:0];
+  assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
+  assign port = cmd_i[dingo_pkg::CMD_SET_PORT_W-1:0];
+  assign gid = cmd_i[dingo_pkg::CMD_SET_GID_W-1:0];
+  assign eq = cmd_i[dingo_pkg::CMD_CREATE_EQ_W-1:0];
+  assign cq = cmd_i[dingo_pkg::CMD_CREATE_CQ_W-1:0];
+  assign mod = cmd_i[dingo_pkg::CMD_MODIFY_CQ_W-1:0];
+  assign mr = cmd_i[dingo_pkg::CMD_CREATE_MR_W-1:0];
+  assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
+  assign eth = cmd_i[dingo_pkg::CMD_CREATE_ETH_W-1:0];
+  assign rss = cmd_i[dingo_pkg::CMD_SET_RSS_W-1:0];
   assign op = 32'(hdr.opcode);
 
   /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
   // xmem_t of a mem_t of the contract: levels, page shift, offset, address
-  function automatic logic [102:0] xmem(input logic [127:0] mem);
-    xmem = {mem[97:96], mem[108:104], mem[95:64], mem[63:0]};
+  function automatic logic [102:0] xmem(input dingo_pkg::mem_t mem);
+    xmem = {mem.levels[1:0], mem.page_shift[4:0], mem.offset, mem.addr};
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 

@@ -3,7 +3,7 @@
 /// MODIFY_QP: whether transition, mask and values are right for this QP, and the context that follows.
 /// Combinational.
 module dingo_admin_modify (
-    input  logic [831:0]     cmd_i,       // cmd_modify_qp
+    input  dingo_pkg::cmd_modify_qp_t cmd_i,       // cmd_modify_qp
     input  rtl_pkg::qp_t     qp_i,
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     output logic [31:0]      status_o,
@@ -22,6 +22,7 @@ module dingo_admin_modify (
   localparam logic [20:0] RunningUd = 21'(dingo_pkg::QPM_CUR_STATE | dingo_pkg::QPM_QKEY);
   localparam logic [20:0] SqPsn = 21'(dingo_pkg::QPM_SQ_PSN);
   localparam logic [20:0] Notify = 21'(dingo_pkg::QPM_EN_SQD_ASYNC_NOTIFY);
+  localparam logic [31:0] Attr = dingo_pkg::CMD_MODIFY_QP_ATTR_AT;
   localparam logic [2:0] Reset = 3'd0, InitS = 3'd1, Rtr = 3'd2, Rts = 3'd3, Sqd = 3'd4, Sqe = 3'd5, Err = 3'd6;
 
   dingo_pkg::cmd_modify_qp_t cmd;
@@ -113,34 +114,34 @@ module dingo_admin_modify (
     bad = 1'b0;
     at = '0;
     status_o = dingo_pkg::ST_OK;
-    `BAD((mask & ~dingo_pkg::QPM_ALL) != '0, 32'd12)
-    `BAD(cur_state && (cmd.cur_state < 8'(dingo_pkg::QPS_RTR) || cmd.cur_state > 8'(dingo_pkg::QPS_SQE)), 32'd16)
-    `BAD(new_state && cmd.next_state > 8'(dingo_pkg::QPS_ERR), 32'd17)
-    `BAD(cmd.rsvd != '0, 32'd18)
+    `BAD((mask & ~dingo_pkg::QPM_ALL) != '0, dingo_pkg::CMD_MODIFY_QP_MASK_AT)
+    `BAD(cur_state && (cmd.cur_state < 8'(dingo_pkg::QPS_RTR) || cmd.cur_state > 8'(dingo_pkg::QPS_SQE)), dingo_pkg::CMD_MODIFY_QP_CUR_STATE_AT)
+    `BAD(new_state && cmd.next_state > 8'(dingo_pkg::QPS_ERR), dingo_pkg::CMD_MODIFY_QP_NEXT_STATE_AT)
+    `BAD(cmd.rsvd != '0, dingo_pkg::CMD_MODIFY_QP_RSVD_AT)
     if (!bad && ((cur_state && cmd.cur_state[2:0] != from) || !allowed)) status_o = dingo_pkg::ST_BAD_STATE;
-    `BAD((given & required) != required || (given & ~(required | optional)) != '0, 32'd12)
-    `WHEN(QPM_RQ_PSN, a.rq_psn[31:24] != '0, 32'd28)
-    `WHEN(QPM_SQ_PSN, a.sq_psn[31:24] != '0, 32'd32)
-    `WHEN(QPM_DEST_QPN, a.dest_qpn[31:24] != '0, 32'd36)
-    `WHEN(QPM_ACCESS, a.access[31:5] != '0, 32'd40)
-    `WHEN(QPM_PATH_MTU, a.path_mtu < 8'(dingo_pkg::QP_ATTR_PATH_MTU_MIN) || a.path_mtu > 8'(dingo_pkg::QP_ATTR_PATH_MTU_MAX), 32'd44)
-    `WHEN(QPM_MAX_RD_ATOMIC, a.max_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, 32'd45)
-    `WHEN(QPM_MAX_DEST_RD_ATOMIC, a.max_dest_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, 32'd46)
-    `WHEN(QPM_MIN_RNR_TIMER, a.min_rnr_timer > 8'(dingo_pkg::QP_ATTR_MIN_RNR_TIMER_MAX), 32'd47)
-    `WHEN(QPM_TIMEOUT, a.timeout > 8'(dingo_pkg::QP_ATTR_TIMEOUT_MAX), 32'd48)
-    `WHEN(QPM_RETRY_CNT, a.retry_cnt > 8'(dingo_pkg::QP_ATTR_RETRY_CNT_MAX), 32'd49)
-    `WHEN(QPM_RNR_RETRY, a.rnr_retry > 8'(dingo_pkg::QP_ATTR_RNR_RETRY_MAX), 32'd50)
-    `WHEN(QPM_PORT, a.port != 8'(dingo_pkg::PORT), 32'd51)
-    `WHEN(QPM_PKEY_INDEX, a.pkey_index != '0, 32'd52)
-    `WHEN(QPM_EN_SQD_ASYNC_NOTIFY, a.sqd_notify > 8'd1, 32'd54)
-    `BAD(a.rsvd0 != '0, 32'd55)
-    `BAD(av && (a.sgid_index >= 16'd1 << rtl_pkg::GID_LOG || !gid.valid), 32'd78)
-    `BAD(av && gid.ipv4 != dgid_ipv4, 32'd56)
-    `BAD(av && a.dmac[0], 32'd72)
-    `BAD(av && a.flow_label[31:20] != '0, 32'd80)
-    `BAD(av && a.udp_sport < 16'hc000 && a.udp_sport != 16'(dingo_pkg::ROCE_UDP_PORT), 32'd84)
-    `BAD(av && a.sl > 8'(dingo_pkg::MAX_SL), 32'd88)
-    `BAD(a.rsvd1 != '0, 32'd89)
+    `BAD((given & required) != required || (given & ~(required | optional)) != '0, dingo_pkg::CMD_MODIFY_QP_MASK_AT)
+    `WHEN(QPM_RQ_PSN, a.rq_psn[31:24] != '0, Attr + dingo_pkg::QP_ATTR_RQ_PSN_AT)
+    `WHEN(QPM_SQ_PSN, a.sq_psn[31:24] != '0, Attr + dingo_pkg::QP_ATTR_SQ_PSN_AT)
+    `WHEN(QPM_DEST_QPN, a.dest_qpn[31:24] != '0, Attr + dingo_pkg::QP_ATTR_DEST_QPN_AT)
+    `WHEN(QPM_ACCESS, a.access[31:5] != '0, Attr + dingo_pkg::QP_ATTR_ACCESS_AT)
+    `WHEN(QPM_PATH_MTU, a.path_mtu < 8'(dingo_pkg::QP_ATTR_PATH_MTU_MIN) || a.path_mtu > 8'(dingo_pkg::QP_ATTR_PATH_MTU_MAX), Attr + dingo_pkg::QP_ATTR_PATH_MTU_AT)
+    `WHEN(QPM_MAX_RD_ATOMIC, a.max_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, Attr + dingo_pkg::QP_ATTR_MAX_RD_ATOMIC_AT)
+    `WHEN(QPM_MAX_DEST_RD_ATOMIC, a.max_dest_rd_atomic > 8'd1 << rtl_pkg::RD_LOG, Attr + dingo_pkg::QP_ATTR_MAX_DEST_RD_ATOMIC_AT)
+    `WHEN(QPM_MIN_RNR_TIMER, a.min_rnr_timer > 8'(dingo_pkg::QP_ATTR_MIN_RNR_TIMER_MAX), Attr + dingo_pkg::QP_ATTR_MIN_RNR_TIMER_AT)
+    `WHEN(QPM_TIMEOUT, a.timeout > 8'(dingo_pkg::QP_ATTR_TIMEOUT_MAX), Attr + dingo_pkg::QP_ATTR_TIMEOUT_AT)
+    `WHEN(QPM_RETRY_CNT, a.retry_cnt > 8'(dingo_pkg::QP_ATTR_RETRY_CNT_MAX), Attr + dingo_pkg::QP_ATTR_RETRY_CNT_AT)
+    `WHEN(QPM_RNR_RETRY, a.rnr_retry > 8'(dingo_pkg::QP_ATTR_RNR_RETRY_MAX), Attr + dingo_pkg::QP_ATTR_RNR_RETRY_AT)
+    `WHEN(QPM_PORT, a.port != 8'(dingo_pkg::PORT), Attr + dingo_pkg::QP_ATTR_PORT_AT)
+    `WHEN(QPM_PKEY_INDEX, a.pkey_index != '0, Attr + dingo_pkg::QP_ATTR_PKEY_INDEX_AT)
+    `WHEN(QPM_EN_SQD_ASYNC_NOTIFY, a.sqd_notify > 8'd1, Attr + dingo_pkg::QP_ATTR_SQD_NOTIFY_AT)
+    `BAD(a.rsvd0 != '0, Attr + dingo_pkg::QP_ATTR_RSVD0_AT)
+    `BAD(av && (a.sgid_index >= 16'd1 << rtl_pkg::GID_LOG || !gid.valid), Attr + dingo_pkg::QP_ATTR_SGID_INDEX_AT)
+    `BAD(av && gid.ipv4 != dgid_ipv4, Attr + dingo_pkg::QP_ATTR_DGID_AT)
+    `BAD(av && a.dmac[0], Attr + dingo_pkg::QP_ATTR_DMAC_AT)
+    `BAD(av && a.flow_label[31:20] != '0, Attr + dingo_pkg::QP_ATTR_FLOW_LABEL_AT)
+    `BAD(av && a.udp_sport < 16'hc000 && a.udp_sport != 16'(dingo_pkg::ROCE_UDP_PORT), Attr + dingo_pkg::QP_ATTR_UDP_SPORT_AT)
+    `BAD(av && a.sl > 8'(dingo_pkg::MAX_SL), Attr + dingo_pkg::QP_ATTR_SL_AT)
+    `BAD(a.rsvd1 != '0, Attr + dingo_pkg::QP_ATTR_RSVD1_AT)
     if (status_o == dingo_pkg::ST_OK && bad) status_o = dingo_pkg::ST_BAD_FIELD;
     detail_o = status_o == dingo_pkg::ST_BAD_FIELD ? at : '0;
   end

@@ -27,12 +27,12 @@ module dingo_admin_srqs (
   dingo_pkg::cmd_modify_srq_t modify;
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_destroy_t destroy;
-  assign hdr = cmd_i[63:0];
-  assign create = cmd_i[383:0];
+  assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
+  assign create = cmd_i[dingo_pkg::CMD_CREATE_SRQ_W-1:0];
   assign ring = create.ring;
-  assign modify = cmd_i[127:0];
-  assign qp = cmd_i[639:0];
-  assign destroy = cmd_i[127:0];
+  assign modify = cmd_i[dingo_pkg::CMD_MODIFY_SRQ_W-1:0];
+  assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
+  assign destroy = cmd_i[dingo_pkg::CMD_DESTROY_W-1:0];
   assign op = 32'(hdr.opcode);
 
   always_comb

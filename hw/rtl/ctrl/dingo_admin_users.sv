@@ -32,12 +32,12 @@ module dingo_admin_users (
   dingo_pkg::cmd_create_qp_t qp;
   dingo_pkg::cmd_create_eth_t eth;
   dingo_pkg::cmd_destroy_t destroy;
-  assign hdr = cmd_i[63:0];
-  assign eq = cmd_i[319:0];
-  assign cq = cmd_i[383:0];
-  assign qp = cmd_i[639:0];
-  assign eth = cmd_i[319:0];
-  assign destroy = cmd_i[127:0];
+  assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
+  assign eq = cmd_i[dingo_pkg::CMD_CREATE_EQ_W-1:0];
+  assign cq = cmd_i[dingo_pkg::CMD_CREATE_CQ_W-1:0];
+  assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
+  assign eth = cmd_i[dingo_pkg::CMD_CREATE_ETH_W-1:0];
+  assign destroy = cmd_i[dingo_pkg::CMD_DESTROY_W-1:0];
   assign op = 32'(hdr.opcode);
   logic eq_async;
   assign eq_async = (eq.flags & 8'(dingo_pkg::CMD_CREATE_EQ_FLAGS_ASYNC_MASK)) != '0;

@@ -29,12 +29,12 @@ module dingo_admin_verdict (
   dingo_pkg::cmd_destroy_t destroy;
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
-  assign hdr = cmd_i[63:0];
-  assign eq = cmd_i[319:0];
-  assign qs = cmd_i[255:0];
-  assign destroy = cmd_i[127:0];
-  assign mr = cmd_i[511:0];
-  assign qp = cmd_i[639:0];
+  assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
+  assign eq = cmd_i[dingo_pkg::CMD_CREATE_EQ_W-1:0];
+  assign qs = cmd_i[dingo_pkg::CMD_QUERY_STATS_W-1:0];
+  assign destroy = cmd_i[dingo_pkg::CMD_DESTROY_W-1:0];
+  assign mr = cmd_i[dingo_pkg::CMD_CREATE_MR_W-1:0];
+  assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
   assign op = 32'(hdr.opcode);
   // the low 8 bits of a key are its owner's
   assign mr_owned = 32'(destroy.id[31:16]) < 32'd1 << rtl_pkg::MR_LOG && mr_i.valid && mr_i.tag[15:8] == destroy.id[15:8];

@@ -202,7 +202,7 @@ class RtlEngine final : public Engine {
     };
 
     void set_straps(const EngineConfig& config) {
-        // strap_t, most significant member first: see hw/rtl/rtl_pkg.sv
+        // strap_t, most significant member first: see hw/rtl/types/port.svh
         std::array<std::uint32_t, 9> words{};
         const auto put = [&](unsigned low, unsigned width, std::uint64_t value) {
             for (unsigned bit = 0; bit < width; ++bit) {

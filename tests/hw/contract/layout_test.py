@@ -13,7 +13,7 @@ import sys
 
 def lines(command):
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [line for line in output.splitlines() if line.startswith(("const ", "size ", "field "))]
+    return [line for line in output.splitlines() if line.startswith(("const ", "size ", "bytes ", "at ", "field "))]
 
 
 def main():

@@ -13,6 +13,9 @@ python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
 # Waivers name their reason and their place; more of them want a look.
 waivers_allowed=4
 
+# packages WHAT...: those that find finds, in the order in which they need each other: of all parts, then of one.
+packages() { find "$@" -name '*_pkg.sv' -printf '%d %p\n' | sort -n | cut -d ' ' -f 2; }
+
 # lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error. The card and the adapters to PCIe and MAC have packages of their own,
 # of which nothing is unused.
 lint() {
@@ -24,24 +27,24 @@ lint() {
     *) parts+=(-not -path "*/pcie/*" -not -path "*/mac/*") ;;
     esac
     # shellcheck disable=SC2046  # names without blanks
-    timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
+    timeout 900 verilator --lint-only --relative-includes -Wall -Wno-DECLFILENAME --top-module "$top" "$@" \
         "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
-        $(find "${parts[@]}" -name '*_pkg.sv' | sort) $(find "${parts[@]}" -name 'dingo_*.sv' | sort)
+        $(packages "${parts[@]}") $(find "${parts[@]}" -name 'dingo_*.sv' | sort)
 }
 # The top of the board: what is joined fits. AMD's parts are ports only.
 shell_lint() {
     # shellcheck disable=SC2046  # names without blanks
-    timeout 900 verilator --lint-only -Wall -Wno-DECLFILENAME -Wno-UNDRIVEN -Wno-UNUSEDSIGNAL -Wno-PINCONNECTEMPTY \
+    timeout 900 verilator --lint-only --relative-includes -Wall -Wno-DECLFILENAME -Wno-UNDRIVEN -Wno-UNUSEDSIGNAL -Wno-PINCONNECTEMPTY \
         -Wno-UNUSEDPARAM --top-module dingo_u55c_top "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
-        $(find hw/rtl -name '*_pkg.sv' | sort) $(find hw/rtl hw/syn/u55c -name '*.sv' -not -name '*_pkg.sv' | sort)
+        $(packages hw/rtl) $(find hw/rtl hw/syn/u55c -name '*.sv' -not -name '*_pkg.sv' | sort)
 }
 widths() {
     # shellcheck disable=SC2046  # names without blanks
-    timeout 300 verilator --lint-only --top-module widths "$out/dingo_pkg.sv" $(find "$1" -name '*_pkg.sv' | sort) \
+    timeout 300 verilator --lint-only --relative-includes --top-module widths "$out/dingo_pkg.sv" $(packages "$1") \
         tests/hw/rtl/lint/widths.sv
 }
 # marks LOG: dingo_marks of so many bits
-marks() { verilator --lint-only -Wall --top-module dingo_marks -GLog="$1" hw/rtl/lib/dingo_marks.sv; }
+marks() { verilator --lint-only --relative-includes -Wall --top-module dingo_marks -GLog="$1" hw/rtl/lib/dingo_marks.sv; }
 marks_refused() { [[ $(marks 1 2>&1) == *'Log is at least 2'* ]]; }
 # check NAME COMMAND...: it succeeds.
 check() {
@@ -71,5 +74,5 @@ cp hw/rtl/rtl_pkg.sv "$out/broken/"
 sed -i '0,/^endmodule/s//  logic nobody_reads_this;\nendmodule/' "$out/broken/lib/dingo_fifo.sv"
 check 'a signal that nobody uses is found' refuses lint "$out/broken" dingo_card
 check 'and in the adapter' refuses lint "$out/broken" dingo_pcie
-waivers=$(grep -rhc 'lint_off' --include='*.sv' hw/rtl | awk '{ n += $1 } END { print n }')
+waivers=$(grep -rhc 'lint_off' --include='*.sv' --include='*.svh' hw/rtl | awk '{ n += $1 } END { print n }')
 check "$waivers waivers, $waivers_allowed allowed" test "$waivers" -le $waivers_allowed

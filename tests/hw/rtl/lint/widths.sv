@@ -16,6 +16,8 @@ module widths;
   `SAME(rtl_pkg, SCAT_ATOMIC_W, scat_atomic_t)
   `SAME(rtl_pkg, STAT_W, stat_t)
   `SAME(rtl_pkg, QSTAT_W, qstat_t)
+  `SAME(cq_pkg, CFG_W, cfg_t)
+  `SAME(cq_pkg, DYN_W, dyn_t)
   `SAME(req_pkg, CTX_W, ctx_t)
   `SAME(req_pkg, REC_W, rec_t)
   `SAME(req_pkg, ITEM_W, item_t)

@@ -21,11 +21,7 @@ package some_pkg;
     OP_SMALL = 2'd0,
     OP_LARGE = 2'd2                // the other
   } op_t;
-  typedef struct packed {
-    logic        on;
-    logic [63:0] addr;             // of the bus
-    x_t          x;
-  } inner_t;
+`include "inner.svh"
   // What it is for.
   typedef struct packed {
     op_t         op;
@@ -33,6 +29,13 @@ package some_pkg;
     inner_t      inner;
   } outer_t;
 endpackage
+"""
+INCLUDED = """\
+  typedef struct packed {
+    logic        on;
+    logic [63:0] addr;             // of the bus
+    x_t          x;
+  } inner_t;
 """
 EXPECTED = [
     "#define DINGO_X_LOG 11",
@@ -48,7 +51,7 @@ EXPECTED = [
     "        inner.fields(v);",
     "static_assert(Outer::kBits == kOuterW);",
 ]
-# what is broken: (text of PACKAGE, replacement, word that the error must name)
+# what is broken: (text of PACKAGE or INCLUDED, replacement, word that the error must name)
 REFUSED = {
     "unknown type": ("x_t          x;", "y_t          x;", "y_t"),
     "array": ("inner_t      inner;", "inner_t [1:0] inner;", "array"),
@@ -58,12 +61,13 @@ REFUSED = {
 }
 
 
-def generate(rtl, text, *options):
+def generate(rtl, text, included):
     with tempfile.TemporaryDirectory() as directory:
         package = pathlib.Path(directory, "some_pkg.sv")
         package.write_text(text, encoding="utf-8")
+        pathlib.Path(directory, "inner.svh").write_text(included, encoding="utf-8")
         header = pathlib.Path(directory, "types.h")
-        result = subprocess.run([sys.executable, rtl / "gen_types.py", package, "--cpp", header, *options],
+        result = subprocess.run([sys.executable, rtl / "gen_types.py", package, "--cpp", header],
                                 capture_output=True, text=True, check=False)
         return result, header.read_text(encoding="utf-8") if header.exists() else ""
 
@@ -76,19 +80,19 @@ def elaborates(rtl, verilator, break_it):
         if break_it:
             text = check.read_text(encoding="utf-8")
             check.write_text(text.replace("!= 512)", "!= 511)", 1), encoding="utf-8")
-        return subprocess.run([verilator, "--lint-only", "--top-module", "rtl_types_check", rtl / "rtl_pkg.sv", check],
+        return subprocess.run([verilator, "--lint-only", "--relative-includes", "--top-module", "rtl_types_check", rtl / "rtl_pkg.sv", check],
                               capture_output=True, check=False).returncode == 0
 
 
 def main():
     rtl, verilator = pathlib.Path(sys.argv[1]), sys.argv[2]
     failures = []
-    result, header = generate(rtl, PACKAGE)
+    result, header = generate(rtl, PACKAGE, INCLUDED)
     if result.returncode != 0:
         failures.append(f"a good package is refused: {result.stderr.strip()}")
     failures += [f"missing: {line}" for line in EXPECTED if line not in header.splitlines()]
     for name, (old, new, word) in REFUSED.items():
-        result, _ = generate(rtl, PACKAGE.replace(old, new))
+        result, _ = generate(rtl, PACKAGE.replace(old, new), INCLUDED.replace(old, new))
         if result.returncode != 1 or word not in result.stderr or len(result.stderr.strip().splitlines()) != 1:
             failures.append(f"{name}: status {result.returncode}, '{result.stderr.strip()[-200:]}'")
     if not elaborates(rtl, verilator, False):
