@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The start of programs on plain verbs: owners of its objects, errors as exceptions, a device,
-// an address.
+// Helpers for programs on plain verbs: owners of objects, errors as exceptions, choice of device
+// and GID.
 #pragma once
 
 #include <infiniband/dingodv.h>
@@ -16,7 +16,7 @@
 
 namespace examples {
 
-/// Frees what an ibv_* call made.
+/// Deleter for objects created by ibv_* calls.
 template <auto Destroy>
 struct Deleter {
     template <typename T>
@@ -39,7 +39,7 @@ inline void check(int error, const std::string& step) {
         fail(step, error);
 }
 
-/// Fails with errno when `object` is null; else returns it.
+/// Fails with errno if `object` is null; else returns it.
 template <typename T>
 T* check(T* object, const std::string& step) {
     if (object == nullptr)
@@ -47,8 +47,8 @@ T* check(T* object, const std::string& step) {
     return object;
 }
 
-/// Opens the device of this name, or with "" the n-th Dingo card, from 0. Null: there are only
-/// `cards` cards. Throws std::runtime_error: no device of this name, or it cannot be opened.
+/// Opens the device of this name, or with "" the n-th Dingo card, from 0. Returns null if there are
+/// only `cards` cards. Throws std::runtime_error if the device does not exist or cannot be opened.
 inline Context find_device(const std::string& name, unsigned n, unsigned& cards) {
     int count = 0;
     const Owned<ibv_device*, ibv_free_device_list> list(ibv_get_device_list(&count));
@@ -65,7 +65,7 @@ inline Context find_device(const std::string& name, unsigned n, unsigned& cards)
     return nullptr;
 }
 
-/// Returns the index of a RoCE v2 GID of port 1 and sets `gid` to it. Throws std::runtime_error:
+/// Returns the index of a RoCE v2 GID of port 1 and sets `gid` to it. Throws std::runtime_error if
 /// there is none.
 inline std::uint8_t roce_gid(ibv_context* context, ibv_gid& gid) {
     std::array<ibv_gid_entry, 64> table{};

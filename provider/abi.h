@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Our driver data behind the kernel's uverbs commands, as the ibv_cmd_* calls want it. */
+/* The driver data that follows the kernel's uverbs commands, declared for the ibv_cmd_* calls. */
 #ifndef DINGO_PROVIDER_ABI_H
 #define DINGO_PROVIDER_ABI_H
 

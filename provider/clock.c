@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The card's clock and the time of day. */
+/* Conversion between the card's clock and the time of day. */
 #include <errno.h>
 #include <time.h>
 
@@ -7,12 +7,12 @@
 
 #include "dingo.h"
 
-/* A writer needs a few instructions. If it was preempted it takes longer; if it was killed it never
- * ends.
+/* Most tries to read the pair. A write takes a few instructions, longer if the writer is preempted,
+ * and never ends if it was killed.
  */
 #define READS 10000
 
-/* cqe.ts_hi and ts_lo */
+/* bits of cqe.ts_hi and ts_lo */
 #define STAMP_BITS 48
 
 void dingo_clock_read(const struct dingo_clock_page *page,
@@ -37,7 +37,9 @@ void dingo_clock_read(const struct dingo_clock_page *page,
 	}
 }
 
-/* The stamp lies nearer to the pair than half the range of its bits, 39 hours, before or behind it. */
+/* Assumes that the stamp is less than 39 hours, half the range of its bits, before or after the
+ * pair.
+ */
 uint64_t dingo_clock_real(const struct dingo_clock *clock, uint64_t stamp)
 {
 	int64_t apart = (int64_t)((stamp - clock->card_ns)
@@ -46,9 +48,7 @@ uint64_t dingo_clock_real(const struct dingo_clock *clock, uint64_t stamp)
 	return clock->real_ns + apart;
 }
 
-/* The clock itself is not mapped here: it is extrapolated by the time of day since the pair was
- * taken.
- */
+/* Register CLOCK is not mapped: its value is extrapolated from the pair by the time of day. */
 static int present_clock(struct dingo_context *ctx, uint64_t *card_ns)
 {
 	struct dingo_clock clock = {};
@@ -63,7 +63,9 @@ static int present_clock(struct dingo_context *ctx, uint64_t *card_ns)
 	return 0;
 }
 
-/* raw_clock.tv_nsec is the whole clock, as applications have it from others; its bits 47:0 are those of completions. */
+/* raw_clock.tv_nsec is the whole 64-bit clock, as with other providers; completions have its bits
+ * 47:0.
+ */
 int dingo_query_rt_values(struct ibv_context *context,
 			  struct ibv_values_ex *values)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From struct cqe to what verbs wants: shared by classic and extended polling. */
+/* Translation of a struct dingo_cqe into a verbs completion, for classic and extended polling. */
 #ifndef DINGO_COMPLETION_H
 #define DINGO_COMPLETION_H
 
@@ -9,13 +9,13 @@
 #include "dingo.h"
 #include "ring.h"
 
-/* srq.c: gives the slot of a completed receive back. */
+/* srq.c: frees the tag of a completed receive. */
 void dingo_srq_free_tag(struct dingo_srq *srq, uint32_t tag);
 
-/* cq.c: tells the card the consumer index (and repeats the arming). */
+/* cq.c: rings the CQ doorbell with the consumer index; the arm bits stay as last rung. */
 void dingo_cq_ring(struct dingo_cq *cq);
 
-/* Phase: 1 in the ring's first pass, then alternating. */
+/* The owner bit is the phase: 1 in the first pass through the ring, then alternating. */
 static inline bool dingo_cqe_valid(const struct dingo_cqe *cqe,
 				   const struct dingo_ring *ring,
 				   uint32_t index)
@@ -31,9 +31,9 @@ static inline bool dingo_cqe_is_recv(uint32_t qpn_op)
 }
 
 /*
- * ibv_wc.sl of a receive. For a datagram it gives the network header as mlx4 and mlx5 do (bit 3: UDP
- * encapsulated, bits 2..0: 1 IPv6, 2 IPv4), which UCX relies on; for other receives it is the VLAN
- * priority.
+ * ibv_wc.sl of a receive. For a datagram it gives the network header as mlx4 and mlx5 do (bit 3:
+ * UDP encapsulated, bits 2..0: 1 IPv6, 2 IPv4), which UCX relies on; for other receives it is the
+ * VLAN priority.
  */
 static inline uint8_t dingo_cqe_sl(const struct dingo_cqe *cqe)
 {
@@ -42,22 +42,28 @@ static inline uint8_t dingo_cqe_sl(const struct dingo_cqe *cqe)
 	return DINGO_GET(DINGO_CQE_SRC_QPN_SL_MASK, le32toh(cqe->src_qpn));
 }
 
-/* cq_resize.c: entries that wait to be polled, or will when the posted sends are done. */
+/* cq_resize.c: entries that wait to be polled, plus one for each signaled send in flight. */
 uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq);
 
-/* cq_resize.c: memory for all that can wait to be polled when the ring is switched; NULL: there is none. */
+/* cq_resize.c: allocates memory for all entries that can be unpolled when the ring is switched.
+ * Returns NULL if out of memory.
+ */
 struct dingo_old_entries *dingo_cq_make_room(const struct dingo_cq *cq);
 
-/* cq_resize.c: the card writes to `ring` from its entry 0 on; what it wrote before ends at `switch_index` of the present
- * one. What waits there moves to `room`, and the present ring is unmapped.
+/* cq_resize.c: replaces the CQ's ring by `ring`, to which the card writes from entry 0 on. Unpolled
+ * entries of the present ring, which ends at `switch_index`, move to `room`; the ring is unmapped.
  */
 void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 			  uint32_t switch_index, struct dingo_old_entries *room);
 
-/* Next entry, consumed, or NULL. The caller holds the lock and calls dingo_cq_polled() later. */
+/* Consumes the next entry, or returns NULL. The caller holds the lock and calls dingo_cq_polled()
+ * later.
+ */
 const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq);
 
-/* Entry `consumer` of the ring, not consumed; NULL when there is none. Entries from before a resize come first. */
+/* Returns the ring's entry at index `consumer` without consuming it; NULL if the card has not
+ * written it. Does not see entries from before a resize, which precede those of the ring.
+ */
 static inline const struct dingo_cqe *
 dingo_cq_peek_at(const struct dingo_cq *cq, uint32_t consumer)
 {
@@ -82,7 +88,9 @@ static inline const struct dingo_cqe *dingo_cq_next(struct dingo_cq *cq)
 	return cqe;
 }
 
-/* Result of a poll that found nothing: 0, or EIO when the card is gone and nothing will come. */
+/* Result of a poll that found nothing: 0, or EIO if the card is gone and nothing completes any
+ * more.
+ */
 static inline int dingo_cq_empty(const struct dingo_cq *cq)
 {
 	return unlikely(atomic_load_explicit(cq->status, memory_order_relaxed) &
@@ -92,7 +100,9 @@ static inline int dingo_cq_empty(const struct dingo_cq *cq)
 /* cq_poll.c: yields the processor, and sleeps after many empty polls. */
 void dingo_cq_yield(struct dingo_cq *cq);
 
-/* Call after an empty poll, without the lock: the card may be waiting for this processor. */
+/* Called after an empty poll, without the lock: the card's thread may be waiting for this
+ * processor.
+ */
 static inline void dingo_cq_give_way(struct dingo_cq *cq)
 {
 	if (atomic_load_explicit(cq->status + DINGO_STATUS_CROWDED_OFFSET / 4,
@@ -108,14 +118,14 @@ static inline bool dingo_cq_report_due(const struct dingo_cq *cq)
 	return (int32_t)(cq->consumer - cq->report_at) >= 0;
 }
 
-/* After a poll. */
+/* Called after a poll: reports consumed entries to the card when that is due. */
 static inline void dingo_cq_polled(struct dingo_cq *cq)
 {
 	if (unlikely(dingo_cq_report_due(cq)))
 		dingo_cq_ring(cq);
 }
 
-/* The card knows consumer index `index`. */
+/* Notes that consumer index `index` has been reported to the card. */
 static inline void dingo_cq_reported(struct dingo_cq *cq, uint32_t index)
 {
 	cq->report_at = index + cq->ring.mask / 8 + 1;
@@ -127,16 +137,18 @@ struct dingo_completion {
 	unsigned int flags;		/* IBV_WC_* */
 };
 
-/* cq_poll.c: receives. False: an entry that makes no sense, skip it. */
+/* cq_poll.c: settles a completed receive. Returns false if the entry is invalid and must be
+ * skipped.
+ */
 bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		       uint32_t op, struct dingo_completion *done);
 
-/* cq_poll.c: looks the QP up and remembers it, unless entries from before a resize wait: dingo_poll_cq() must not pass
- * them over. NULL: it is gone.
+/* cq_poll.c: looks the QP up; returns NULL if it was destroyed. Caches it in last_qp unless entries
+ * from before a resize wait: with another last_qp dingo_poll_cq() cannot overtake them.
  */
 struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn);
 
-/* The QP of an entry, or NULL: it is gone. */
+/* Returns the QP of an entry, or NULL if it was destroyed. */
 static inline struct dingo_qp *dingo_cq_qp(struct dingo_cq *cq, uint32_t qpn)
 {
 	struct dingo_qp *qp = cq->last_qp;
@@ -144,7 +156,7 @@ static inline struct dingo_qp *dingo_cq_qp(struct dingo_cq *cq, uint32_t qpn)
 	return likely(qp->qpn == qpn) ? qp : dingo_cq_switch_qp(cq, qpn);
 }
 
-/* What the completed send left; its blocks are free again. */
+/* Returns the record of a completed send and frees its blocks. */
 static inline const struct dingo_sent *
 dingo_settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe)
 {
@@ -157,7 +169,9 @@ dingo_settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe)
 	return sent;
 }
 
-/* Settles the work request that `cqe` completes. False: its QP is gone, skip the entry. */
+/* Settles the work request that `cqe` completes. Returns false if the entry must be skipped: its QP
+ * was destroyed or the entry is invalid.
+ */
 static inline bool dingo_settle(struct dingo_cq *cq,
 				const struct dingo_cqe *cqe,
 				struct dingo_completion *done)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The compute slot: dingodv calls. */
+/* dingodv calls for the compute slot. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ int dingodv_query_compute(struct ibv_context *context,
 				       &resp.ibv_resp, &resp_size);
 	if (err)
 		return err;
-	/* a driver from before the slot leaves the answer empty */
+	/* a driver without support for the slot leaves this empty */
 	if (!resp.num_kernels || resp.num_kernels > DINGO_MAX_KERNELS)
 		return EOPNOTSUPP;
 	*num = resp.num_kernels;
@@ -42,7 +42,7 @@ int dingodv_query_compute(struct ibv_context *context,
 	return 0;
 }
 
-/* @cap: DINGO_CAP_* that a card with this direction has. */
+/* @cap: DINGO_CAP_* of a card that supports this direction. */
 static int set_compute(struct ibv_qp *qp, uint32_t kernel,
 		       const struct dingodv_compute_params *params,
 		       uint64_t cap, uint32_t direction)
@@ -64,7 +64,7 @@ static int set_compute(struct ibv_qp *qp, uint32_t kernel,
 	fill_attr_in_obj(cmd, DINGO_ATTR_QP_SET_COMPUTE_HANDLE, qp->handle);
 	fill_attr_in_ptr(cmd, DINGO_ATTR_QP_SET_COMPUTE_REQ, &req);
 	err = execute_ioctl(qp->context, cmd);
-	/* a kernel from before the method */
+	/* a kernel without this method */
 	return err == EPROTONOSUPPORT ? EOPNOTSUPP : err;
 }
 

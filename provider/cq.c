@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Completion queues: life and arming. Resizing: cq_resize.c. Polling: cq_poll.c, cq_poll_ex.c. */
+/* Completion queues: creation, destruction and arming. cq_resize.c resizes; cq_poll*.c polls. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,7 +46,9 @@ static struct dingo_pd *attr_domain(const struct ibv_cq_init_attr_ex *attr)
 	return dingo_hold_parent_domain(attr->parent_domain);
 }
 
-/* What a CQ that a device polls is to ibv_poll_cq(): nothing has come, without a look at a flag. */
+/* Gives a CQ that a device polls an empty ring for ibv_poll_cq(), which then needs no flag to
+ * check.
+ */
 static void leave_to_device(struct dingo_cq *cq)
 {
 	static struct dingo_cqe nothing;
@@ -83,7 +85,7 @@ static struct dingo_cq *dingo_make_cq(struct ibv_context *context,
 		 (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS &&
 		  attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
 	dingo_lock_init(&cq->lock, !single);
-	/* these are the provider's business, not the kernel's */
+	/* handled here, not in the kernel */
 	core.comp_mask &= ~(IBV_CQ_INIT_ATTR_MASK_PD |
 			    IBV_CQ_INIT_ATTR_MASK_FLAGS);
 	core.flags = 0;
@@ -203,7 +205,7 @@ int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	if (unlikely(dingo_device_polls(ibcq)))
 		return EINVAL;
 	dingo_lock(&cq->lock);
-	/* ibv_req_notify_cq(3): asking for solicited ones does not take back "any" */
+	/* ibv_req_notify_cq(3): a request for solicited completions does not cancel one for any */
 	if (!solicited_only)
 		cq->armed_any = true;
 	if (cq->direct)
@@ -213,7 +215,7 @@ int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* ibv_modify_cq(3): how long events wait for more completions is the card's business. */
+/* ibv_modify_cq(3): event moderation, which the card implements. */
 int dingo_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
 	struct ibv_modify_cq cmd = {};
@@ -244,7 +246,8 @@ static void forget_entry(struct dingo_cqe *cqe, struct dingo_qp *qp)
 	cqe->qpn_op = htole32(word & ~DINGO_CQE_QPN_OP_QPN_MASK);
 }
 
-/* Entries of a QP that is gone, or was reset, are no longer delivered. The card writes none any more. */
+/* Discards unpolled entries of a QP that was destroyed or reset. The card writes no more of them.
+ */
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 {
 	struct dingo_cqe *cqe;

@@ -19,19 +19,19 @@ const struct dingo_cqe *dingo_cq_next_old(struct dingo_cq *cq)
 		old->count--;
 		return &old->entries[old->next++];
 	}
-	/* the last entry returned was one of these; it is settled now */
+	/* the entry returned last, one of these, is settled by now */
 	cq->old = NULL;
 	free(old);
 	return dingo_cq_next(cq);
 }
 
-/* sched_yield() gives way only to threads that wait for the same processor. A caller that keeps
- * polling an empty CQ therefore sleeps briefly after a while, so that a card that waits for another
- * processor can be moved to this one. The answer to a single short request comes before that.
+/* sched_yield() yields only to threads on the same processor's run queue. A caller that keeps
+ * polling an empty CQ therefore sleeps briefly after a while, so that a card's thread that waits
+ * for another processor can migrate to this one. A single short request is answered before that.
  */
 #define YIELDS_BEFORE_SLEEP 64
 #define SHORTEST_SLEEP_NS 10000
-#define LOG_LONGEST_SLEEP 5		/* times the shortest */
+#define LOG_LONGEST_SLEEP 5		/* log2 of the longest over the shortest */
 
 void dingo_cq_yield(struct dingo_cq *cq)
 {
@@ -50,7 +50,7 @@ void dingo_cq_yield(struct dingo_cq *cq)
 		sched_yield();
 		return;
 	}
-	/* roughly double the time that it has waited so far */
+	/* doubles with each empty poll, up to the longest */
 	time.tv_nsec = SHORTEST_SLEEP_NS
 		       << min_t(uint32_t, empty_polls - YIELDS_BEFORE_SLEEP,
 				LOG_LONGEST_SLEEP);
@@ -64,7 +64,7 @@ static const enum ibv_wc_opcode recv_opcodes[] = {
 	[DINGO_WC_RECV_WRITE_IMM - DINGO_WC_RECV] = IBV_WC_RECV_RDMA_WITH_IMM,
 };
 
-/* enum cqe flags and enum ibv_wc_flags differ only in their bits */
+/* The flags of a CQE and enum ibv_wc_flags have the same meaning in different bits. */
 static inline unsigned int recv_flags(uint8_t flags)
 {
 	return (flags & DINGO_CQE_FLAGS_GRH_MASK ? IBV_WC_GRH : 0) |
@@ -89,8 +89,8 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		dingo_srq_free_tag(qp->srq, tag);
 		return true;
 	}
-	/* with the direct road a failing QP's card may tell of a receive that the peer has completed; or of one that is none,
-	 * as its indexes lie where the peer can write
+	/* With the direct road, the card of a failing QP may report a receive that the peer has
+	 * completed already, or one that does not exist, as the peer can write the QP's indexes.
 	 */
 	if (unlikely(qp->direct)) {
 		uint32_t index = atomic_load_explicit(&qp->rq.consumer,
@@ -120,7 +120,7 @@ struct dingo_qp *dingo_cq_switch_qp(struct dingo_cq *cq, uint32_t qpn)
 	return qp;
 }
 
-/* A receive: false when the entry makes no sense. */
+/* Settles and fills in a receive. Returns false if the entry is invalid. */
 static __attribute__((noinline)) bool
 fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
 	  uint32_t op)
@@ -132,7 +132,7 @@ fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
 	wc->wr_id = done.wr_id;
 	wc->opcode = done.opcode;
 	wc->wc_flags = done.flags;
-	/* with INV the same bytes are the rkey, little endian */
+	/* with INV these bytes are the rkey, little endian */
 	if (done.flags & IBV_WC_WITH_INV)
 		wc->invalidated_rkey = le32toh((__force __le32)cqe->imm);
 	else
@@ -156,13 +156,13 @@ static inline void fill_send(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	wc->wc_flags = 0;
 }
 
-/* What sends and receives have in common. */
+/* Fills in the fields common to sends and receives. */
 static inline void fill_rest(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			     uint32_t qpn)
 {
 	uint16_t ended;
 
-	/* both at once: mostly they are 0 */
+	/* status and vendor_err in one load: mostly both are 0 */
 	memcpy(&ended, &cqe->status, sizeof(ended));
 	wc->status = IBV_WC_SUCCESS;
 	wc->vendor_err = 0;
@@ -174,7 +174,7 @@ static inline void fill_rest(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	wc->qp_num = qpn;
 }
 
-/* Consumes an entry: false when it is to be skipped. */
+/* Settles an entry and fills in `wc`. Returns false if the entry must be skipped. */
 static inline bool fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			   struct dingo_cq *cq)
 {
@@ -193,7 +193,9 @@ static inline bool fill_wc(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	return true;
 }
 
-/* The rest of a poll that has `polled` entries already and holds the lock; `wc` is the next one's. */
+/* Completes a poll that has `polled` entries already, with `wc` for the next one. Releases the
+ * lock.
+ */
 static __attribute__((noinline)) int
 poll_locked(struct dingo_cq *cq, int count, struct ibv_wc *wc, int polled)
 {
@@ -232,7 +234,7 @@ poll_contended(struct dingo_cq *cq, int count, struct ibv_wc *wc)
 	return poll_locked(cq, count, wc, 0);
 }
 
-/* A receive of the QP's own queue: fill_recv() in fewer words. */
+/* Faster fill_recv() for a receive from the QP's own queue. */
 static inline void fill_own_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 				 struct dingo_qp *qp, uint32_t word)
 {
@@ -245,11 +247,12 @@ static inline void fill_own_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			      memory_order_release);
 	wc->opcode = IBV_WC_RECV;
 	wc->imm_data = cqe->imm;
-	/* src_qp to the end: of a SEND without more there is nothing to tell */
+	/* src_qp to the end: all 0 for a plain SEND */
 	memset(&wc->src_qp, 0, sizeof(*wc) - offsetof(struct ibv_wc, src_qp));
 	if (likely(!(cqe->flags | (__force uint32_t)cqe->src_qpn)))
 		return;
-	/* the rest reads them again, so that no register is kept for it */
+	/* the code below loads cqe's fields again, so that the fast path needs no register for them
+	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word) ==
 	    DINGO_WC_RECV_WRITE_IMM)
@@ -270,8 +273,8 @@ int dingo_poll_cq_with_direct(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 	return poll_locked(cq, count, wc, 0);
 }
 
-/* Completions of the QP that was last seen, but for receives of an SRQ; the first that is something else is poll_locked()'s.
- * Nothing is called but in the last place, so no register has to be saved.
+/* Handles completions of the last seen QP, except receives of an SRQ; poll_locked() handles the
+ * rest from the first other entry on. All calls are tail calls, so no register has to be saved.
  */
 int dingo_poll_cq(struct ibv_cq *ibcq, int count, struct ibv_wc *wc)
 {

@@ -6,7 +6,7 @@
 #include "dingo.h"
 #include "direct.h"
 
-/* A completion that no card has written. */
+/* Makes a direct completion, which no card has written, the current one. */
 static void take_direct(struct ibv_cq_ex *ibcq,
 			const struct dingo_direct_entry *entry)
 {
@@ -61,7 +61,7 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 	return err;
 }
 
-/* The caller may post again between two polls, so consumed entries are reported here, too. */
+/* Reports consumed entries here, too, as the caller may post between two polls. */
 static int next_poll(struct ibv_cq_ex *ibcq)
 {
 	dingo_cq_polled(cq_ex_to_dingo_cq(ibcq));
@@ -97,7 +97,7 @@ static uint32_t read_byte_len(struct ibv_cq_ex *ibcq)
 	return le32toh(cq_ex_to_dingo_cq(ibcq)->cur->byte_len);
 }
 
-/* ibv_wc_read_invalidated_rkey() is built on this one, as in struct ibv_wc */
+/* ibv_wc_read_invalidated_rkey() calls this and expects the rkey in host byte order. */
 static __be32 read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);
@@ -135,7 +135,8 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* Bits 47:0 of the card's nanosecond clock; ibv_query_device_ex: completion_timestamp_mask */
+/* Bits 47:0 of the card's clock in ns, as completion_timestamp_mask of ibv_query_device_ex() says.
+ */
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 {
 	const struct dingo_cqe *cqe = cq_ex_to_dingo_cq(ibcq)->cur;
@@ -143,7 +144,7 @@ static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 	return (uint64_t)le16toh(cqe->ts_hi) << 32 | le32toh(cqe->ts_lo);
 }
 
-/* A pair read now counts also for what completed before the time of day was set. */
+/* Reads the pair anew, so that a change of the time of day also applies to earlier completions. */
 static uint64_t read_completion_wallclock(struct ibv_cq_ex *ibcq)
 {
 	struct dingo_cq *cq = cq_ex_to_dingo_cq(ibcq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* ibv_resize_cq(3). The entries of a ring that the card has left are copied, and the ring goes. */
+/* ibv_resize_cq(3): copies the entries of a ring that the card has left, then unmaps the ring. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "queue_size.h"
 #include "ring.h"
 
-/* Whether the work request that `cqe` completes is a signaled send, which signaled_sends() counts. */
+/* Returns true if `cqe` completes a signaled send, which signaled_sends() counts. */
 static bool is_signaled_send(struct dingo_context *ctx,
 			     const struct dingo_cqe *cqe)
 {
@@ -31,7 +31,7 @@ static bool is_signaled_send(struct dingo_context *ctx,
 	return ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
 }
 
-/* Signaled sends with an unread completion. Their WQEs stay in the ring until then. */
+/* Counts signaled sends whose completion is unpolled; their WQEs stay in the ring until then. */
 static uint32_t signaled_sends(struct dingo_qp *qp)
 {
 	struct dingo_sq *sq = &qp->sq;
@@ -50,7 +50,7 @@ static uint32_t signaled_sends(struct dingo_qp *qp)
 	return count;
 }
 
-/* Unread entries of the ring, at most `most`. */
+/* Counts unpolled entries of the ring, at most `most`. */
 static uint32_t entries_in_ring(const struct dingo_cq *cq, uint32_t most)
 {
 	const struct dingo_ring *ring = &cq->ring;
@@ -70,7 +70,7 @@ uint32_t dingo_cq_entries_needed(struct dingo_context *ctx, struct dingo_cq *cq)
 	const struct dingo_old_entries *old = cq->old;
 	uint32_t leaf, n, count = dingo_direct_waiting(cq);
 
-	/* without those of signaled sends, which are counted as such */
+	/* completions of signaled sends are left out: they are counted below, by WQE */
 	for (n = 0; old && n < old->count; n++)
 		count += !is_signaled_send(ctx, &old->entries[old->next + n]);
 	for (n = 0; n < waiting; n++)
@@ -134,14 +134,14 @@ void dingo_cq_switch_ring(struct dingo_cq *cq, const struct dingo_ring *ring,
 	cq->ring = *ring;
 	cq->consumer = 0;
 	dingo_cq_reported(cq, 0);
-	/* its indexes begin anew: whether it is armed is for the next event to say */
+	/* indexes restart at 0, so armed_at is invalid: only the next event disarms */
 	if (cq->direct)
 		cq->direct->any = false;
 }
 
 /*
- * Most bytes of a ring that the kernel makes for so many entries: a quarter stays unused, and it has at least 128
- * entries and one page.
+ * Upper bound for the bytes of the ring that the kernel makes for `cqe` entries: a quarter of the
+ * ring stays unused, and it has at least 128 entries and one page.
  */
 static size_t most_ring_bytes(uint32_t cqe)
 {
@@ -151,9 +151,10 @@ static size_t most_ring_bytes(uint32_t cqe)
 		     sysconf(_SC_PAGESIZE));
 }
 
-/* The card moves to a new ring at once and says where the old one ends; what waits there is copied, as the driver keeps an
- * old ring only until the next resize. A size that does not hold what waits, or will, is refused: ibv_resize_cq(3) promises
- * an error. There is no way back, so address space for the new ring is taken before the kernel is asked.
+/* The card switches to the new ring at once and reports where the old one ends. Unpolled entries
+ * are copied, as the driver keeps an old ring only until the next resize. As ibv_resize_cq(3)
+ * promises, a size too small for all unpolled and outstanding completions fails. A resize cannot be
+ * undone, so address space for the new ring is reserved before the kernel is asked.
  */
 int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -191,7 +192,9 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	ring = cq->ring;
 	err = dingo_ring_map_at(ctx, &ring, &resp.drv_payload.ring, place, bytes);
 	if (err) {
-		/* The kernel would not give what it has made, and the card writes there: nothing more can be polled. */
+		/* The card already writes to the ring that cannot be mapped: no more completions
+		 * are seen.
+		 */
 		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
 		goto out;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Queues that a device posts to and polls: dingodv calls. */
+/* dingodv calls for queues that a device posts to and polls. */
 #include <errno.h>
 
 #include "dingo.h"

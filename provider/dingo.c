@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* dingo provider: match table, operations, contexts. */
+/* The dingo provider's match table, table of operations, and contexts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -128,7 +128,7 @@ static const struct verbs_context_ops dingo_direct_ops = {
 	.post_send = dingo_post_send_with_direct,
 };
 
-/* What a card lacks stays with the library's answer, EOPNOTSUPP. */
+/* Operations that a card lacks keep the library's default, which fails with EOPNOTSUPP. */
 static void set_ops(struct dingo_context *ctx)
 {
 	verbs_set_ops(&ctx->vctx, &dingo_ops);
@@ -146,7 +146,7 @@ static void set_ops(struct dingo_context *ctx)
 		verbs_set_ops(&ctx->vctx, &dingo_resize_ops);
 }
 
-/* What the card wants to be woken by; kick_fd is ours from here on. */
+/* Sets up the way in which the card wants to be woken. Takes ownership of kick_fd. */
 static int init_kick(struct dingo_context *ctx,
 		     const struct dingo_alloc_ucontext_resp *resp)
 {
@@ -182,7 +182,7 @@ static void destroy_kick(struct dingo_context *ctx)
 		close(ctx->kick_fd);
 }
 
-/* A forked child cannot use its parent's queues, as with other cards, but it may read this page. */
+/* Maps the status page. It stays readable in a forked child, unlike the queues. */
 static int init_status(struct dingo_context *ctx,
 		       const struct dingo_alloc_ucontext_resp *resp)
 {
@@ -207,7 +207,7 @@ static int init_status(struct dingo_context *ctx,
 	return 0;
 }
 
-/* What the kernel says of the context, of one just made and of an imported one. */
+/* Initializes a new or imported context from the kernel's response. */
 static int init_context(struct dingo_context *ctx,
 			const struct dingo_alloc_ucontext_resp *resp)
 {
@@ -248,7 +248,7 @@ static struct dingo_context *new_context(struct ibv_device *device, int cmd_fd)
 					    RDMA_DRIVER_UNKNOWN);
 }
 
-/* Returns the finished context, or on failure frees `ctx` and sets errno to `err`. */
+/* Returns the finished context; if `err` is set, frees `ctx`, sets errno and returns NULL. */
 static struct verbs_context *finish_context(struct dingo_context *ctx, int err)
 {
 	if (!err)
@@ -331,7 +331,7 @@ static void dingo_uninit_device(struct verbs_device *vdev)
 	free(container_of(vdev, struct dingo_device, vdev));
 }
 
-/* The kernel has no driver id for us yet, so the PCI identity must carry the match. */
+/* The kernel has no driver id for this card, so devices are matched by their PCI ids. */
 static const struct verbs_match_ent dingo_match_table[] = {
 	VERBS_PCI_MATCH(DINGO_PCI_VENDOR_ID, DINGO_PCI_DEVICE_ID, NULL),
 	{},

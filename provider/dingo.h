@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Objects of the dingo provider. Layouts of rings: dingo_hw.h (the contract). */
+/* Objects and functions of the dingo provider. dingo_hw.h (the contract) has the layouts of rings.
+ */
 #ifndef DINGO_H
 #define DINGO_H
 
@@ -15,7 +16,7 @@
 
 #include "dingo_hw.h"
 
-/* A lock that costs nothing where the application promised one thread, and no call elsewhere. */
+/* A spinlock; a no-op if the application promised single-threaded use (needed = false). */
 struct dingo_lock {
 	_Atomic(uint32_t) held;
 	bool needed;
@@ -24,9 +25,9 @@ struct dingo_lock {
 /* One ring's doorbell: a slot of a mapped doorbell page. */
 struct dingo_db {
 	void *slot;
-	_Atomic(uint8_t) *dirty;	/* of the slot's line; NULL without DB_MEMORY */
+	_Atomic(uint8_t) *dirty;	/* dirty byte of its line; NULL without DB_MEMORY */
 	_Atomic(uint32_t) *need_kick;
-	void *kick;			/* where to wake a sleeping card; NULL: kick_fd */
+	void *kick;			/* register that wakes the card; NULL: use kick_fd */
 	int kick_fd;
 };
 
@@ -41,7 +42,7 @@ struct dingo_ring {
 
 /* The push page of a doorbell page, mapped write-combining. QPs of the doorbell page share it. */
 struct dingo_push {
-	struct dingo_lock lock;		/* from the first store to the doorbell behind it */
+	struct dingo_lock lock;		/* held from first store to doorbell */
 	void *window;			/* DINGO_PUSH_BYTES; NULL: not mapped */
 };
 
@@ -55,7 +56,7 @@ struct dingo_db_page {
 #define DINGO_QP_TABLE_BITS 8
 #define DINGO_QP_TABLE_SIZE (1U << DINGO_QP_TABLE_BITS)
 
-/* What register CLOCK was at a time of day. */
+/* A value of register CLOCK and the time of day (CLOCK_REALTIME) at which it was read. */
 struct dingo_clock {
 	uint64_t card_ns;
 	uint64_t real_ns;
@@ -69,18 +70,18 @@ struct dingo_context {
 	uint32_t kick_mode;
 	void *kick_page;
 	int kick_fd;			/* with DINGO_KICK_FD, else -1 */
-	/* has DINGO_STATUS_GONE once nothing completes any more */
+	/* DINGO_STATUS_GONE is set once nothing completes any more */
 	const _Atomic(uint32_t) *status;
 	void *status_page;		/* NULL: status is a word that stays 0 */
 	uint64_t status_offset;		/* mmap() offset of the status page */
-	const struct dingo_clock_page *clock; /* NULL: real time is not known */
+	const struct dingo_clock_page *clock; /* NULL: time of day not available */
 	uint32_t max_inline;
 	uint8_t log_max_sq;
 	uint8_t log_max_rq;
-	pthread_mutex_t mutex;		/* db_pages, changes of qp_table */
+	pthread_mutex_t mutex;		/* protects db_pages and changes of qp_table */
 	struct dingo_db_page *db_pages;
-	struct dingo_direct_side *direct; /* own regions for the direct road; NULL: there is none */
-	/* QPs by QPN index; readers are poll_cq, under their CQ's lock */
+	struct dingo_direct_side *direct; /* own regions; NULL: no direct road */
+	/* QPs by QPN index; read by poll_cq under the CQ's lock */
 	struct dingo_qp **_Atomic qp_table[DINGO_QP_TABLE_SIZE];
 };
 
@@ -91,11 +92,11 @@ struct dingo_device {
 /* A protection domain, or a parent domain that points to one. */
 struct dingo_pd {
 	struct ibv_pd pd;
-	struct dingo_pd *parent;	/* of a parent domain: the real PD */
+	struct dingo_pd *parent;	/* in a parent domain: the real PD; else NULL */
 	struct dingo_td *td;
 	atomic_uint refcount;
 	uint32_t pdn;
-	/* a parent domain's allocators; NULL: libc's */
+	/* allocators of a parent domain; NULL: libc */
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
 		       size_t alignment, uint64_t resource_type);
 	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
@@ -103,10 +104,10 @@ struct dingo_pd {
 	void *pd_context;
 };
 
-/* Memory of the provider's own for one object; the rings are not: the card's driver makes them. */
+/* Bookkeeping memory of one object. Rings are not in it: the card's driver allocates them. */
 struct dingo_buf {
 	void *at;
-	struct dingo_pd *owner;		/* whose allocator made it; NULL: libc's */
+	struct dingo_pd *owner;		/* domain whose allocator made it; NULL: libc */
 	uint64_t resource_type;		/* DINGODV_RES_TYPE_* */
 };
 
@@ -118,7 +119,7 @@ struct dingo_td {
 /* Entries of the rings from before a resize, until they are polled. */
 struct dingo_old_entries {
 	uint32_t count;			/* not polled */
-	uint32_t next;			/* the first of them */
+	uint32_t next;			/* index of the first of these */
 	struct dingo_cqe entries[];
 };
 
@@ -126,28 +127,28 @@ struct dingo_cq {
 	struct verbs_cq vcq;
 	struct dingo_lock lock;
 	struct dingo_ring ring;
-	struct dingo_ring device_ring;	/* of a device that polls: then `ring` is empty for ever */
+	struct dingo_ring device_ring;	/* polled by a device: `ring` stays empty */
 	uint32_t cqn;
 	uint32_t consumer;
 	uint32_t arm;			/* ARM_SN and ARM_SOLICITED as last rung */
-	bool armed_any;			/* armed for any completion, event not seen */
+	bool armed_any;			/* armed for any completion, event not yet read */
 	bool wants_time;		/* completions have time stamps */
-	struct dingo_cq_direct *direct;	/* completions of the direct road; NULL: none ever */
-	struct dingo_old_entries *old;	/* come before the ring's; NULL: none */
+	struct dingo_cq_direct *direct;	/* completions of the direct road; NULL: not used */
+	struct dingo_old_entries *old;	/* polled before those of the ring; NULL: none */
 	_Atomic(uint32_t) empty_at;	/* consumer index at the last empty poll ... */
-	_Atomic(uint32_t) empty_polls;	/* ... and how many empty polls there were at it */
-	uint32_t report_at;		/* consumer index to report to the card */
-	struct dingo_qp *last_qp;	/* of the entry polled before; never NULL */
-	const struct dingo_cqe *cur;	/* extended polling: present entry */
-	uint32_t wc_flags;		/* IBV_WC_* of it */
+	_Atomic(uint32_t) empty_polls;	/* ... and number of empty polls at that index */
+	uint32_t report_at;		/* consumer index at which the next report is due */
+	struct dingo_qp *last_qp;	/* QP of the last polled entry; never NULL */
+	const struct dingo_cqe *cur;	/* extended polling: current entry */
+	uint32_t wc_flags;		/* IBV_WC_* of that entry */
 	enum ibv_wc_opcode opcode;
 	struct dingo_pd *parent_domain;
-	const _Atomic(uint32_t) *status; /* of the context */
-	const struct dingo_clock_page *clock_page; /* of the context */
-	struct dingo_clock clock;	/* as last read there */
+	const _Atomic(uint32_t) *status; /* that of the context */
+	const struct dingo_clock_page *clock_page; /* that of the context */
+	struct dingo_clock clock;	/* as last read from clock_page */
 };
 
-/* What a posted send WQE leaves for its completion; kept at its first block. */
+/* What polling needs to know of a posted send WQE; stored at the index of its first block. */
 struct dingo_sent {
 	uint64_t wr_id;
 	uint8_t blocks;
@@ -159,26 +160,26 @@ struct dingo_sq {
 	struct dingo_ring ring;
 	struct dingo_sent *sent;	/* indexed by block */
 	struct dingo_push *push;	/* NULL: the card reads the ring */
-	uint32_t rung;			/* the producer at the last doorbell; with `push` */
+	uint32_t rung;			/* producer at the last doorbell; `push` only */
 	uint32_t producer;		/* blocks written */
 	_Atomic(uint32_t) consumer;	/* blocks completed */
 	uint32_t max_sge;
 	uint32_t max_inline;
-	uint32_t small_inline;		/* of that in the first block of SEND and WRITE; 0 on UD */
-	uint32_t small_opcodes;		/* mask of enum ibv_wr_opcode: what post_small() does */
+	uint32_t small_inline;		/* inline bytes in the first block; 0 on UD */
+	uint32_t small_opcodes;		/* mask of opcodes that post_small() handles */
 	uint32_t max_blocks;		/* most blocks of one WQE */
 	/* ibv_wr_*: between wr_start and wr_complete */
 	uint32_t start;			/* producer at wr_start */
-	uint32_t data_offset;		/* where the present WQE's data begins */
+	uint32_t data_offset;		/* byte offset of the data in the current WQE */
 	uint32_t data_bytes;
-	struct dingo_wqe_ctrl *ctrl;	/* of the present WQE */
+	struct dingo_wqe_ctrl *ctrl;	/* of the current WQE; NULL: none */
 	int error;
 };
 
 struct dingo_rq {
 	struct dingo_lock lock;
 	struct dingo_ring ring;
-	uint64_t *wr_id;		/* indexed by tag, which is the entry */
+	uint64_t *wr_id;		/* indexed by tag, which is the entry's index */
 	uint32_t producer;
 	_Atomic(uint32_t) consumer;
 	uint32_t max_sge;
@@ -204,18 +205,18 @@ struct dingo_qp {
 	uint32_t allowed_opcodes;	/* mask of enum ibv_wr_opcode */
 	uint8_t default_flags;		/* of WQEs: SIGNALED with sq_sig_all */
 	bool is_ud;
-	bool device_posts;		/* dingodv_create_qp: the send queue is a device's */
+	bool device_posts;		/* a device posts sends (dingodv_create_qp()) */
 	struct dingo_sq sq;
 	struct dingo_rq rq;
 	struct dingo_srq *srq;
-	struct dingo_direct *direct;	/* under the SQ's lock; NULL: all goes by the card */
+	struct dingo_direct *direct;	/* under the SQ's lock; NULL: no direct road */
 	struct dingo_pd *parent_domain;
 	struct dingo_buf work;		/* sq.sent and rq.wr_id */
 };
 
 struct dingo_ah {
 	struct ibv_ah ah;
-	struct dingo_wqe_ud av;		/* as it goes into a WQE */
+	struct dingo_wqe_ud av;		/* as copied into a WQE */
 };
 
 #define DINGO_CAST(type, member)                                               \
@@ -242,16 +243,16 @@ static inline struct dingo_qp *qp_ex_to_dingo_qp(const struct ibv_qp_ex *qp)
 	return container_of(qp, struct dingo_qp, vqp.qp_ex);
 }
 
-/* Whether the CQ is one of dingodv_create_cq() that a device polls. */
+/* Returns true if a device polls the CQ (dingodv_create_cq()). */
 static inline bool dingo_device_polls(const struct ibv_cq *cq)
 {
 	return to_dingo_cq(cq)->device_ring.buf;
 }
 
-/* lock.c: waits. */
+/* lock.c: spins until the lock is acquired. */
 void dingo_lock_contended(struct dingo_lock *lock);
 
-/* False: another thread holds it; dingo_lock_contended() waits. */
+/* Returns false if another thread holds the lock; dingo_lock_contended() waits for it. */
 static inline bool dingo_trylock(struct dingo_lock *lock)
 {
 	return unlikely(!lock->needed) ||
@@ -276,7 +277,7 @@ static inline void dingo_lock_init(struct dingo_lock *lock, bool needed)
 	lock->needed = needed;
 }
 
-/* The QP with this number, or NULL: it was destroyed meanwhile. */
+/* Returns the QP with this number, or NULL if it was destroyed. */
 static inline struct dingo_qp *dingo_find_qp(struct dingo_context *ctx,
 					     uint32_t qpn)
 {
@@ -305,16 +306,16 @@ dingo_alloc_parent_domain(struct ibv_context *context,
 struct ibv_pd *dingo_import_pd(struct ibv_context *context,
 			       uint32_t pd_handle);
 void dingo_unimport_pd(struct ibv_pd *pd);
-/* Zeroed memory from the allocator of `domain`, which may be NULL. Returns 0 or ENOMEM; buf->at is for the caller to
- * use until dingo_buf_free(), which takes an empty buffer, too.
+/* Allocates zeroed memory with the allocator of `domain`, which may be NULL. Returns 0 or ENOMEM.
+ * The memory at buf->at is valid until dingo_buf_free(), which accepts an empty buffer, too.
  */
 int dingo_buf_alloc(struct dingo_buf *buf, struct dingo_pd *domain, size_t size,
 		    uint64_t resource_type);
 void dingo_buf_free(struct dingo_buf *buf);
-/* Parent domain behind `pd`, with a reference, or NULL for a plain PD. */
+/* Takes a reference to `pd` if it is a parent domain and returns it; NULL for a plain PD. */
 struct dingo_pd *dingo_hold_parent_domain(struct ibv_pd *pd);
 void dingo_put_parent_domain(struct dingo_pd *domain);
-/* The application promised that objects of this domain are used by one thread at a time. */
+/* Returns true if the application promised single-threaded use of the domain's objects (a TD). */
 bool dingo_single_threaded(const struct dingo_pd *domain);
 
 /* mr.c */
@@ -334,10 +335,12 @@ int dingo_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind);
 
 /* clock.c */
-/* The page's present pair; when it is being written for ever, for the card has died, `clock` stays. */
+/* Reads the pair of clock values from the page. Leaves `clock` unchanged if the card died while
+ * writing the pair.
+ */
 void dingo_clock_read(const struct dingo_clock_page *page,
 		      struct dingo_clock *clock);
-/* CLOCK_REALTIME in ns of a time stamp, bits 47:0 of CLOCK. */
+/* Converts a time stamp, bits 47:0 of CLOCK, to CLOCK_REALTIME in ns. */
 uint64_t dingo_clock_real(const struct dingo_clock *clock, uint64_t stamp);
 int dingo_query_rt_values(struct ibv_context *context,
 			  struct ibv_values_ex *values);
@@ -370,9 +373,9 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp);
 int dingo_resize_cq(struct ibv_cq *cq, int cqe);
 
 /* cq_poll.c */
-extern struct dingo_qp dingo_no_qp; /* stands for no QP: no entry has its number */
+extern struct dingo_qp dingo_no_qp; /* placeholder in last_qp: no entry has its number */
 int dingo_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
-/* ..._with_direct: of a context with the direct road. */
+/* ..._with_direct: variant for contexts with the direct road. */
 int dingo_poll_cq_with_direct(struct ibv_cq *cq, int count, struct ibv_wc *wc);
 
 /* cq_poll_ex.c */
@@ -403,7 +406,7 @@ int dingo_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 int dingo_destroy_qp(struct ibv_qp *qp);
 
 /* send.c, send_ex.c, recv.c */
-/* What this QP type and card can do. */
+/* Sets the opcodes and limits of sends according to the QP's type and the card's capabilities. */
 void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,
 			bool signal_all, const struct dingo_context *ctx);
 int dingo_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,

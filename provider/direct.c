@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: moving data. */
+/* The direct road: decides whether a request can be carried out directly, and moves its data. */
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -9,24 +9,24 @@
 #include "direct_abi.h"
 #include "wqe.h"
 
-/* Longer ones go by the card: a post would not return for too long. */
+/* Bytes of the longest direct request: the post of a longer one would block for too long. */
 #define DIRECT_MOST (16U << 20)
 
-/* Looks without a call: some microseconds. */
+/* Busy-wait iterations, some microseconds, before waits yield the processor. */
 #define SPINS 100
-/* How long a SEND waits for a receive. */
+/* Most ns that a SEND waits for a receive. */
 #define RECEIVE_NS 100000
-/* How long a request waits for the card to complete those before it. */
+/* Most ns that a request waits for the card to complete earlier ones. */
 #define DRAIN_NS 100000
-/* Requests that do not wait after vain waits. */
+/* Timeouts stop doubling the number of requests that skip the next wait at this number. */
 #define MOST_SKIPPED 1000
 
-/* Pieces of a request's local memory. */
+/* Most pieces of a request's local memory: its SGEs, or the blocks of inline data. */
 #define MOST_SPANS                                                             \
 	(DINGO_SQ_MAX_SGE > DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2 ?            \
 		 DINGO_SQ_MAX_SGE : DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2)
 
-/* A program may look at the last bytes to see that all is there: they are stored last. */
+/* Stores the last bytes last: a program may poll them to detect that the data is complete. */
 static void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint64_t tail;
@@ -78,8 +78,8 @@ static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,
 	return known->at + (addr - known->iova);
 }
 
-/* From here to end_busy() the peer's card waits for us before it takes anything back, and the peer before it waits for an
- * event, if we may complete a receive of it.
+/* Until end_busy() the peer's card waits for this request before it revokes a region; if the
+ * request may complete a receive, the peer waits for it, too, before it waits for an event.
  */
 static inline void begin_busy(struct dingo_direct *d, uint8_t opcode)
 {
@@ -92,7 +92,7 @@ static inline void begin_busy(struct dingo_direct *d, uint8_t opcode)
 	dingo_full_fence();
 }
 
-/* No other region of the peer is used until end_busy(): those can be taken back meanwhile. */
+/* Declares that until end_busy() only this region of the peer is used: others can be revoked. */
 static inline void use_only(struct dingo_direct *d, uint32_t key)
 {
 	__atomic_store_n(&d->peer->key, key, __ATOMIC_RELEASE);
@@ -119,7 +119,7 @@ static inline bool may_go(const struct dingo_direct *d)
 	       !is_gone(d->there);
 }
 
-/* Counters that nobody else writes. */
+/* Increments a counter with a single writer. */
 static void count_one(uint64_t *messages)
 {
 	__atomic_store_n(messages, *messages + 1, __ATOMIC_RELAXED);
@@ -131,7 +131,7 @@ static void count(uint64_t *messages, uint64_t *all_bytes, uint32_t bytes)
 	__atomic_store_n(all_bytes, *all_bytes + bytes, __ATOMIC_RELAXED);
 }
 
-/* Inline data lie in the WQE's blocks, which wrap at the ring's end. */
+/* Splits inline data into the parts in the WQE's blocks, which wrap at the ring's end. */
 static uint32_t inline_pieces(struct dingo_sq *sq, uint32_t left,
 			      uint8_t **at, uint32_t *length, uint32_t *total)
 {
@@ -150,7 +150,7 @@ static uint32_t inline_pieces(struct dingo_sq *sq, uint32_t left,
 	return num;
 }
 
-/* Where the request's data come from, or go to, here. */
+/* Local memory of a request, as pieces. */
 struct here {
 	uint8_t *at[MOST_SPANS];
 	uint32_t length[MOST_SPANS];
@@ -158,7 +158,9 @@ struct here {
 	uint32_t bytes;
 };
 
-/* Finds the local memory of a WQE whose SGEs are at `data`. False: the card has to look at it. */
+/* Finds the local memory of a WQE whose SGEs are at `data`. Returns false if the card must handle
+ * it.
+ */
 static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		      uint32_t data, uint32_t access, struct here *here)
 {
@@ -176,7 +178,7 @@ static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	for (i = 0; i < here->num; i++) {
 		sge = dingo_wqe_at(&qp->sq, data + i * sizeof(*sge));
 		here->length[i] = le32toh(sge->length);
-		/* 0: the card's rules */
+		/* length 0 has special rules, which the card knows */
 		if (!here->length[i] ||
 		    here->length[i] > DIRECT_MOST - here->bytes)
 			return false;
@@ -190,7 +192,7 @@ static bool find_here(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	return true;
 }
 
-/* Where the request's data are there; NULL: the card has to look at it. */
+/* Returns the remote memory of a request, or NULL if the card must handle it. */
 static uint8_t *find_there(struct dingo_direct *d,
 			   const struct dingo_wqe_ctrl *ctrl, uint32_t right,
 			   uint32_t bytes)
@@ -251,7 +253,7 @@ static bool do_read(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	return true;
 }
 
-/* Once made, it is over: nothing may give it to the card. */
+/* Must not fail after the atomic operation: the card would repeat it. */
 static bool do_atomic(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		      uint32_t *bytes)
 {
@@ -282,8 +284,8 @@ static bool do_atomic(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 	return true;
 }
 
-/* Index of the receive that is next; false: none waits there, or its completion is an event. The peer may be about to
- * post one, which is sooner than a card's second try.
+/* Finds the index of the peer's next receive. Returns false if none is posted, or if the peer's CQ
+ * is armed. Waits briefly for a receive: that is faster than the card's retry after an RNR NAK.
  */
 static bool next_receive(struct dingo_direct *d, uint32_t *index)
 {
@@ -295,7 +297,7 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 	    dingo_load_shared(&peer->armed))
 		return false;
 	*index = dingo_load_shared(&peer->indexes.rq_consumer);
-	/* what was read before the receiver's own line is recent enough */
+	/* the cached producer suffices: saves a read of the cache line that the receiver writes */
 	if (likely(d->posted - *index - 1 <= d->peer_rq_mask))
 		return true;
 	for (looks = 0;; looks++) {
@@ -305,7 +307,7 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 		posted = d->posted - *index;
 		if (likely(posted && posted - 1 <= d->peer_rq_mask)) {
 			d->impatient = false;
-			/* it has been a while */
+			/* after a long wait, check again */
 			return !until || (may_go(d) && !dingo_load_shared(&peer->armed));
 		}
 		if (posted || d->impatient)
@@ -325,8 +327,8 @@ static bool next_receive(struct dingo_direct *d, uint32_t *index)
 }
 
 /*
- * False: the QP was closed during the copy; the card did not wait for this any
- * longer.
+ * Completes the receive. Returns false if the page was closed during the copy because the card
+ * stopped waiting.
  */
 static bool complete_receive(struct dingo_direct *d, uint32_t index,
 			     const struct dingo_wqe_ctrl *ctrl, uint32_t opcode,
@@ -340,15 +342,17 @@ static bool complete_receive(struct dingo_direct *d, uint32_t index,
 	done->byte_len = bytes;
 	done->imm = opcode == DINGO_WC_RECV ? 0 : (__force uint32_t)ctrl->imm;
 	done->opcode = opcode;
-	/* in this order: should we die in between, the card completes it again, which is passed over */
+	/* This order: if the process dies in between, the card completes the receive a second time,
+	 * which polling ignores.
+	 */
 	__atomic_store_n(&done->seq, index + 1, __ATOMIC_RELEASE);
-	/* unless the card has gone on, as the QP has failed meanwhile */
+	/* fails if the card has advanced the index, as the QP has failed meanwhile */
 	__atomic_compare_exchange_n(&peer->indexes.rq_consumer, &index, index + 1,
 				    false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 	return true;
 }
 
-/* Copies into the receive that is next. */
+/* Copies the data into the peer's next receive and completes it. */
 static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		    uint32_t *bytes)
 {
@@ -361,7 +365,7 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 
 	if (!next_receive(d, &index))
 		return false;
-	/* the receiver is polling it */
+	/* the receiver polls this line */
 	dingo_prefetch_to_write(&d->peer->done[index & d->peer_rq_mask]);
 	if (!find_here(qp, ctrl, DINGO_DATA_RC, 0, &here))
 		return false;
@@ -408,7 +412,7 @@ static bool do_send(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		}
 	}
 	*bytes = here.bytes;
-	/* two of a stride of 32 bytes share a line */
+	/* index + 2: two entries with a stride of 32 bytes share a line */
 	__builtin_prefetch(d->peer_rq + ((size_t)((index + 2) & d->peer_rq_mask)
 				  << d->peer_rq_log_stride));
 	return complete_receive(d, index, ctrl,
@@ -427,8 +431,8 @@ static bool do_write_imm(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 				*bytes);
 }
 
-/* Does what the WQE says; false: the card has to, and nothing has happened but that data may lie where it will write
- * them again.
+/* Carries out the WQE. Returns false if the card has to: then nothing has happened, except that
+ * data may have been written, which the card writes again.
  */
 static bool carry_out(struct dingo_qp *qp, const struct dingo_wqe_ctrl *ctrl,
 		      uint32_t *bytes)
@@ -484,8 +488,8 @@ static void dont_wait(struct dingo_direct *d)
 	d->skip = d->waits;
 }
 
-/* The card has completed all that was posted before the block `start`. It is waited for, as the request is done sooner then
- * than behind those; after a vain wait some requests do not wait.
+/* Returns true if the card has completed all WQEs before block `start`. Waits for it, as the direct
+ * request is then done sooner than by the card; after a timeout some requests do not wait.
  */
 static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 		       uint32_t start)
@@ -518,8 +522,9 @@ static bool is_drained(struct dingo_direct *d, const struct dingo_sq *sq,
 	return false;
 }
 
-/* Whether the SQ would have room for `blocks` more if direct requests kept theirs until a completion is polled: else the
- * card takes them, and is full when a card would be.
+/* Returns true if the SQ would have room for `blocks` more if direct requests kept their blocks
+ * until a completion is polled. Otherwise requests go to the card, and the SQ fills up as without
+ * the direct road.
  */
 static bool has_room(struct dingo_direct *d, const struct dingo_sq *sq, uint32_t blocks)
 {
@@ -533,7 +538,7 @@ static bool has_room(struct dingo_direct *d, const struct dingo_sq *sq, uint32_t
 	       sq->ring.mask + 1;
 }
 
-/* Whether it is worth while to wait for the card. */
+/* Cheap check whether the request can go directly, before waiting for the card. */
 static bool could_go(const struct dingo_direct *d, uint8_t opcode, bool signaled)
 {
 	switch (opcode) {
@@ -557,7 +562,7 @@ static bool could_go(const struct dingo_direct *d, uint8_t opcode, bool signaled
 	       may_go(d);
 }
 
-/* False: the card has to. */
+/* Tries to carry out the WQE. Returns false if the card has to. */
 static bool try_take(struct dingo_qp *qp, uint32_t start,
 		     const struct dingo_wqe_ctrl *ctrl, bool signaled)
 {
@@ -577,7 +582,7 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 		return false;
 	if (signaled && !dingo_direct_begin_post(d->cq))
 		return false;
-	/* where its data are is counted from the producer */
+	/* dingo_wqe_at() counts from the producer */
 	sq->producer = start;
 	begin_busy(d, ctrl->opcode);
 	if (likely(may_go(d)))
@@ -593,7 +598,7 @@ static bool try_take(struct dingo_qp *qp, uint32_t start,
 		dingo_direct_end_post(d->cq);
 	if (!done) {
 		sq->producer = producer;
-		/* nor does the next one wait */
+		/* the next requests do not wait either */
 		dont_wait(d);
 		if (unlikely(dingo_load_shared(&d->peer->open) != d->peer_generation))
 			dingo_direct_lost(qp);
@@ -607,7 +612,7 @@ bool dingo_direct_take(struct dingo_qp *qp, uint32_t start, uint32_t rung)
 	const struct dingo_wqe_ctrl *ctrl = dingo_ring_entry(&sq->ring, start);
 	bool signaled = ctrl->flags & DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
 
-	/* nothing before it waits for the doorbell */
+	/* no earlier WQE waits for the doorbell */
 	if (start == rung && try_take(qp, start, ctrl, signaled))
 		return true;
 	if (signaled)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: completions that no card has written, and events. */
+/* The direct road: completions that no card has written, their order, and events. */
 #include <sched.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "doorbell.h"
 #include "ring.h"
 
-/* How long arming waits for a peer that completes a receive. */
+/* Most ns that arming waits for a peer that is completing a receive. */
 #define AWAIT_NS 100000000
 
 void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
@@ -29,7 +29,7 @@ void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 	entry->wr_id = sent->wr_id;
 	entry->opcode = sent->opcode;
 	entry->qp = qp;
-	/* of one long ago the completion has been polled */
+	/* `signaled` out of range is old: its completion has been polled */
 	if (start - qp->direct->signaled > qp->sq.ring.mask + 1)
 		qp->direct->signaled = atomic_load_explicit(&qp->sq.consumer,
 							    memory_order_relaxed);
@@ -40,7 +40,7 @@ void dingo_direct_add_entry(struct dingo_cq_direct *c, struct dingo_qp *qp,
 	dingo_unlock(&c->lock);
 }
 
-/* Posters of other QPs may come at the same time: at most a few. */
+/* Other QPs may post concurrently: `posters` counts the entries that they may add. */
 bool dingo_direct_begin_post(struct dingo_cq_direct *c)
 {
 	uint32_t posters = atomic_fetch_add(&c->posters, 1);
@@ -59,7 +59,9 @@ void dingo_direct_end_post(struct dingo_cq_direct *c)
 	atomic_fetch_sub_explicit(&c->posters, 1, memory_order_release);
 }
 
-/* Whether completions of the card come before it: they are in the ring. Else all requests before it are over. */
+/* Returns true if completions of the card, in the ring, precede the entry. Else marks all WQEs
+ * before it as done.
+ */
 static bool comes_later(const struct dingo_direct_entry *entry)
 {
 	struct dingo_sq *sq = &entry->qp->sq;
@@ -74,8 +76,7 @@ static bool comes_later(const struct dingo_direct_entry *entry)
 }
 
 /*
- * A program whose polls find nothing yields to the card (dingo_cq_yield()); a poll
- * that found something resets that.
+ * Resets the backoff of empty polls (dingo_cq_yield()), as this poll found a completion.
  */
 static inline void note_progress(struct dingo_cq *cq)
 {
@@ -83,7 +84,7 @@ static inline void note_progress(struct dingo_cq *cq)
 		atomic_store_explicit(&cq->empty_polls, 0, memory_order_relaxed);
 }
 
-/* The oldest of those that no card has written. */
+/* Consumes the oldest direct send completion, unless completions of the card precede it. */
 static const struct dingo_direct_entry *next_entry(struct dingo_cq *cq)
 {
 	struct dingo_cq_direct *c = cq->direct;
@@ -114,7 +115,7 @@ void dingo_direct_fill(struct ibv_wc *wc, const struct dingo_direct_entry *entry
 	wc->qp_num = entry->qp->qpn;
 }
 
-/* The QP's receive `index`, if a peer has completed it, else NULL. */
+/* Returns the record of the QP's receive `index` if a peer has completed it, else NULL. */
 static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
 						     uint32_t index)
 {
@@ -126,14 +127,14 @@ static const struct dingo_direct_receive *receipt_at(const struct dingo_qp *qp,
 		       done : NULL;
 }
 
-/* The QP's next receive, if a peer has completed it, else NULL. */
+/* Returns the record of the QP's next receive if a peer has completed it, else NULL. */
 static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 {
 	return receipt_at(qp, atomic_load_explicit(&qp->rq.consumer,
 						   memory_order_relaxed));
 }
 
-/* A peer cannot have written more than that. */
+/* Returns true if the receive can hold `bytes`: the peer's length is not trusted. */
 static bool fits(const struct dingo_qp *qp, uint32_t index, uint32_t bytes)
 {
 	const struct dingo_rq_wqe *wqe = dingo_ring_entry(&qp->rq.ring, index);
@@ -146,7 +147,9 @@ static bool fits(const struct dingo_qp *qp, uint32_t index, uint32_t bytes)
 	return bytes <= room;
 }
 
-/* As a card's completion; each word of the peer's is read once. One that cannot be is an error, and the last one. */
+/* Converts a receive that a peer completed to a CQE. Reads each word that the peer writes once. An
+ * invalid one becomes LOC_LEN_ERR and closes the direct road of the QP.
+ */
 static const struct dingo_cqe *take_receipt(struct dingo_cq_direct *c,
 					    struct dingo_qp *qp, uint32_t index,
 					    const struct dingo_direct_receive *done)
@@ -194,7 +197,7 @@ uint32_t dingo_direct_waiting(const struct dingo_cq *cq)
 	return count;
 }
 
-/* The oldest receive that a peer has completed. */
+/* Returns a receive that a peer has completed, of each QP in turn. */
 static const struct dingo_cqe *next_receipt(struct dingo_cq *cq)
 {
 	struct dingo_cq_direct *c = cq->direct;
@@ -221,15 +224,16 @@ bool dingo_direct_posted(struct dingo_qp *qp)
 	struct dingo_direct *d = qp->direct;
 
 	atomic_store_explicit(&d->receives_end, qp->rq.producer, memory_order_relaxed);
-	/* if the page is being closed meanwhile, dingo_direct_failed() tells the card */
+	/* if the page is closed concurrently, dingo_direct_failed() tells the card */
 	__atomic_store_n(&d->own->indexes.rq_producer, qp->rq.producer, __ATOMIC_RELEASE);
-	/* a peer cannot open what we have closed */
+	/* `told` is checked, too, as the peer could write `open` */
 	return d->has_rq && !atomic_load_explicit(&d->told, memory_order_relaxed) &&
 	       dingo_load_shared(&d->own->open) == d->generation;
 }
 
-/* A peer that did not see the CQ armed completes its receive first. One that has lost its processor in the middle of a
- * SEND for that long takes the card from then on: of a closed page nobody completes a receive.
+/* Waits until a peer that did not see the CQ armed has completed its receive. A peer that was
+ * preempted in a SEND for longer than AWAIT_NS loses the direct road: the page is closed, so it
+ * cannot complete the receive.
  */
 static void await_peer(struct dingo_qp *qp)
 {
@@ -250,7 +254,7 @@ static void await_peer(struct dingo_qp *qp)
 	}
 }
 
-/* What the pages of the CQ's receivers say. Under the lock of `c`. */
+/* Sets `armed` of the CQ and in the pages of its receivers. The caller holds the lock of `c`. */
 static void tell_armed(struct dingo_cq_direct *c, bool armed)
 {
 	uint32_t n;
@@ -268,9 +272,9 @@ void dingo_direct_arm(struct dingo_cq *cq)
 	uint32_t n;
 
 	c->arms++;
-	/* an arming for solicited completions alone may pass over some */
+	/* if armed for solicited completions only, armed_at says nothing: others raise no event */
 	c->any = cq->armed_any;
-	/* of those that are there the card may have told already */
+	/* entries already present may have raised their event before */
 	c->armed_at = cq->consumer;
 	while (c->any && dingo_cq_peek_at(cq, c->armed_at))
 		c->armed_at++;
@@ -280,7 +284,7 @@ void dingo_direct_arm(struct dingo_cq *cq)
 	for (n = 0; n < atomic_load(&c->num_receivers); n++)
 		await_peer(c->receivers[n]);
 	/*
-	 * a poster that did not see it adds its completion before the caller
+	 * a poster that did not see `armed` adds its completion before the caller
 	 * polls again
 	 */
 	while (atomic_load(&c->posters))
@@ -301,7 +305,7 @@ void dingo_direct_event(struct dingo_cq *cq)
 {
 	struct dingo_cq_direct *c = cq->direct;
 
-	/* it may be the event of an earlier arming */
+	/* the event may be that of an earlier arming */
 	if (c->arms > 1)
 		c->arms--;
 	else if (c->arms)
@@ -317,7 +321,8 @@ static void note_failure(struct dingo_cq *cq, const struct dingo_cqe *cqe)
 		dingo_direct_failed(qp);
 }
 
-/* The completion that the last arming waited for is there: its event has been sent. */
+/* Returns true if the completion that the last arming waited for exists: its event has been sent.
+ */
 static bool has_fired(const struct dingo_cq *cq)
 {
 	const struct dingo_cq_direct *c = cq->direct;
@@ -326,7 +331,7 @@ static bool has_fired(const struct dingo_cq *cq)
 			  dingo_cq_peek_at(cq, c->armed_at));
 }
 
-/* The next that no card has written: sends and receives have their turns. */
+/* Returns the next direct completion, alternating between sends and receives. */
 static const struct dingo_cqe *next_direct(struct dingo_cq *cq,
 					   const struct dingo_direct_entry **entry)
 {
@@ -337,8 +342,9 @@ static const struct dingo_cqe *next_direct(struct dingo_cq *cq,
 	return cqe || *entry || receives ? cqe : next_receipt(cq);
 }
 
-/* Whether it is the ring's turn, though there may be direct completions: sends that were there when its next one was seen
- * have been polled. A receive has its turn by its index.
+/* Returns true if the ring's next entry must be polled before further direct completions: the
+ * direct sends that existed when the entry was first seen have been polled. A receive in the ring
+ * follows direct receives with lower indexes.
  */
 static bool is_turn_of_ring(struct dingo_cq *cq)
 {
@@ -368,7 +374,9 @@ dingo_direct_next_of_all(struct dingo_cq *cq,
 {
 	struct dingo_cq_direct *c = cq->direct;
 	bool old = cq->old && cq->old->count;
-	/* what was completed directly before the card wrote this has been seen then, too, and goes first */
+	/* read first: direct completions from before the card wrote this entry are seen, and go
+	 * first
+	 */
 	bool waits = old || dingo_cq_peek_at(cq, cq->consumer);
 	const struct dingo_cqe *cqe;
 
@@ -383,7 +391,7 @@ dingo_direct_next_of_all(struct dingo_cq *cq,
 	}
 	cqe = dingo_cq_next(cq);
 	c->marked = false;
-	/* before anybody takes the failed request for completed */
+	/* before the failed request can be taken for completed */
 	if (unlikely(cqe && cqe->status))
 		note_failure(cq, cqe);
 	return cqe;
@@ -408,7 +416,7 @@ void dingo_direct_failed(struct dingo_qp *qp)
 	__atomic_store_n(&d->own->open, 0, __ATOMIC_SEQ_CST);
 	if (atomic_exchange(&d->told, true) || !qp->rq.ring.buf)
 		return;
-	/* receives that the card has not heard of */
+	/* tells the card of all receives */
 	dingo_lock(&qp->rq.lock);
 	dingo_ring_doorbell(&qp->rq.ring.db,
 			    dingo_doorbell_word(DINGO_DB_RQ, qp->qpn),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: what contexts, CQs and QPs have of it, and how a QP finds its peer. */
+/* The direct road: its state in contexts, CQs and QPs, and how a QP links to its peer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,11 @@
 #include "protocol.h"
 #include "wqe.h"
 
-/* Tries to find the peer: after 1, 2, 4 ... posts. */
+/* Most tries to link to the peer, after 1, 2, 4 ... posts. */
 #define MOST_TRIES 16
-/* QPs of a process with the direct road: each has up to three mappings, of which a process has 65,530. */
+/* Most QPs of a process with the direct road. Each has up to three mappings; vm.max_map_count is
+ * 65,530.
+ */
 #define MOST_DIRECT 4096
 
 static _Atomic(unsigned int) num_direct;
@@ -62,7 +64,7 @@ int dingo_direct_init_cq(struct dingo_cq *cq)
 	return 0;
 }
 
-/* From now on polls of the receive CQ look for its completions. */
+/* Adds the QP to those whose direct receives polls of its receive CQ look for. */
 static void add_receiver(struct dingo_qp *qp)
 {
 	struct dingo_cq *cq = to_dingo_cq(qp->vqp.qp.recv_cq);
@@ -86,7 +88,7 @@ static void add_receiver(struct dingo_qp *qp)
 	dingo_unlock(&c->lock);
 }
 
-/* Under the CQ's lock. */
+/* The caller holds the CQ's lock. */
 static void remove_receiver(struct dingo_cq_direct *c, struct dingo_qp *qp)
 {
 	uint32_t n, num;
@@ -104,7 +106,7 @@ static void remove_receiver(struct dingo_cq_direct *c, struct dingo_qp *qp)
 
 /* --- QPs */
 
-/* The peer's card is told, so that it need not keep the page for us. */
+/* Tells the peer's card that this process no longer needs the page. */
 static void unlink_peer(struct dingo_direct_card *card, uint32_t generation)
 {
 	struct dingo_uverbs_request head = {
@@ -116,7 +118,7 @@ static void unlink_peer(struct dingo_direct_card *card, uint32_t generation)
 	dingo_direct_ask(card, &head, NULL, &reply, NULL, 0);
 }
 
-/* Under the SQ's lock. */
+/* The caller holds the SQ's lock. */
 static void forget_peer(struct dingo_direct *d)
 {
 	d->linked = false;
@@ -198,7 +200,7 @@ void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed)
 	free_direct(qp->direct);
 }
 
-/* Asks for the QP's page; with `open` the card opens it. */
+/* Queries the QP's page; with `open` the card opens it for direct requests. */
 static int ask_page(struct ibv_qp *ibqp, uint32_t open,
 		    struct dingo_qp_direct_resp *resp)
 {
@@ -210,8 +212,9 @@ static int ask_page(struct ibv_qp *ibqp, uint32_t open,
 	return execute_ioctl(ibqp->context, cmd);
 }
 
-/* Maps the page that the card has for the QP, where it is not mapped yet. False: there is none. After RESET it may be
- * another one, as a peer has stayed busy with the old one; nobody polls that.
+/* Maps the QP's page unless it is mapped. Returns false if the card has none or it cannot be
+ * mapped. After RESET the card may use another page, if a peer stayed busy with the old one, which
+ * is polled no more.
  */
 static bool map_own(struct dingo_qp *qp, struct dingo_direct *d)
 {
@@ -268,7 +271,7 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 		return;
 	if (!d)
 		d = make_direct(qp);
-	/* only RESET may have brought another page */
+	/* RTR follows RESET, which may have brought another page */
 	else if (state == IBV_QPS_RTR && !map_own(qp, d))
 		return;
 	if (!d)
@@ -289,7 +292,7 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	d->wait = state == IBV_QPS_RTS && !d->linked;
 	atomic_store(&d->told, false);
 	dingo_unlock(&qp->sq.lock);
-	/* from here on posted receives are counted in the page; earlier ones are added now */
+	/* publishes receives posted so far; dingo_post_recv_with_direct() publishes later ones */
 	dingo_lock(&qp->rq.lock);
 	d->has_indexes = d->own->has_indexes;
 	d->has_rq = d->has_indexes && d->own->has_rq && qp->rq.ring.buf &&
@@ -301,7 +304,7 @@ void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state)
 	add_receiver(qp);
 }
 
-/* The page tells how long it is, and about the RQ. */
+/* Maps the peer's page, and its RQ if it has one that peers may use. */
 static bool map_peer(struct dingo_direct *d, const int *fds, uint64_t offset)
 {
 	struct dingo_direct_page *page;
@@ -367,7 +370,7 @@ void dingo_direct_try(struct dingo_qp *qp)
 	} else if (map_peer(d, fds, reply.map_offset)) {
 		memset(d->local, 0, sizeof(d->local));
 		memset(d->remote, 0, sizeof(d->remote));
-		/* a peer of before may have died in the middle */
+		/* an earlier peer may have died while busy */
 		d->busy = (d->peer->busy | DINGO_DIRECT_BUSY_RECEIVE) + 1;
 		__atomic_store_n(&d->peer->busy, d->busy, __ATOMIC_SEQ_CST);
 		d->posted = d->peer->indexes.rq_consumer;

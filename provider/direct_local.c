@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: where this process has the regions that it has registered, as long as it has them there. */
+/* The direct road: addresses of the regions that this process has registered, valid until the
+ * program unmaps or moves the memory.
+ */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE	/* RTLD_DEFAULT */
 #endif
@@ -14,11 +16,13 @@ struct dingo_direct_local {
 	const struct dingo_direct_side *side;
 	uint32_t key;
 	uint64_t iova;
-	uint8_t *addr;			/* NULL: the program has unmapped, moved or protected some of it */
+	uint8_t *addr;			/* NULL: unmapped, moved or protected since, in part */
 	size_t length;
 };
 
-/* Nothing is allocated or freed under it: an allocator may unmap memory. */
+/* Nothing is allocated or freed while it is held: an allocator may unmap memory, which calls
+ * moved().
+ */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct dingo_direct_local *locals[256];
 /* Bounds of all local regions; the range never shrinks. */
@@ -37,7 +41,7 @@ static bool overlaps(const struct dingo_direct_local *local, uintptr_t start, ui
 	return at && at < end && start < at + local->length;
 }
 
-/* The preload library tells it, before the memory goes. */
+/* Called by the preload library before the memory is unmapped, moved or protected. */
 static void moved(uintptr_t start, uintptr_t end)
 {
 	struct dingo_direct_local *local;
@@ -76,7 +80,7 @@ void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr
 	struct dingo_direct_local *local = side ? calloc(1, sizeof(*local)) : NULL;
 
 	if (!local)
-		return;		/* the card reaches it */
+		return;		/* requests on this region go to the card */
 	pthread_once(&once, watch_moves);
 	local->side = side;
 	local->key = key;
@@ -93,7 +97,9 @@ void dingo_direct_registered(struct dingo_context *ctx, uint32_t key, void *addr
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Takes the side's entries out of one list: of the key, or, if `all`, of any. */
+/* Removes the side's entries with this key, or if `all` with any key, from one list and returns
+ * them.
+ */
 static struct dingo_direct_local *take_out(struct dingo_direct_local **at,
 					   const struct dingo_direct_side *side,
 					   uint32_t key, bool all)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: connections to cards, and the memory of contexts that they show. */
+/* The direct road: connections to cards, and mappings of the memory of contexts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE	/* struct ucred */
 #endif
@@ -20,23 +20,25 @@
 #include "direct_abi.h"
 #include "protocol.h"
 
-/* Regions of one context that are mapped at once. */
+/* Most regions of one context that are mapped at once. */
 #define MOST_PIECES 1024
-/* A card that is awake answers within some 50 us. */
+/* Timeout in us. A card that is awake answers within some 50 us. */
 #define ANSWER_USEC 100000
 #define MOST_FDS 4
-/* After a file could not be had: a card that is stopped must not cost each request its ANSWER_USEC. */
+/* ns until files are requested again after a failure, so that not every post waits ANSWER_USEC for
+ * a stopped card.
+ */
 #define FILE_AGAIN_NS 1000000000
 
 struct dingo_direct_card {
 	struct dingo_direct_card *next;
 	unsigned int users;
 	pthread_mutex_t mutex;
-	int fd;				/* -1: none, or it is dead */
+	int fd;				/* -1: not connected */
 	char path[];
 };
 
-/* A region's memory. */
+/* A mapped region. */
 struct dingo_direct_piece {
 	struct dingo_direct_piece *next;
 	uint32_t index;
@@ -49,14 +51,16 @@ struct dingo_direct_piece {
 
 static const size_t page_mask = DINGO_DB_PAGE_SIZE - 1;
 
-/* State of the process: its contexts share connections, and may be each other's peers. */
+/* Process-wide state: contexts share connections, and may be each other's peers. */
 static pthread_mutex_t all_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct dingo_direct_card *all_cards;
 static struct dingo_direct_side *all_sides;
 
 /* --- cards */
 
-/* A child's copy would keep a connection alive whose process has died in the middle of a copy. */
+/* A descriptor inherited by a child would keep the connection of a dead parent open; the card waits
+ * for its end.
+ */
 static void close_in_child(void)
 {
 	struct dingo_direct_card *card;
@@ -99,7 +103,7 @@ struct dingo_direct_card *dingo_direct_get_card(const char *path)
 	return card;
 }
 
-/* Under the mutex of all. */
+/* The caller holds all_mutex. */
 static void put_card_locked(struct dingo_direct_card *card)
 {
 	struct dingo_direct_card **at;
@@ -126,12 +130,12 @@ static void set_patience(int fd)
 {
 	struct timeval patience = { .tv_usec = ANSWER_USEC };
 
-	/* of connect(), too */
+	/* also limits connect() */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-/* True when the card belongs to this user or to root: it maps memory that we write. */
+/* Returns true if the card belongs to this user or to root. */
 static bool is_ours(int fd)
 {
 	struct ucred peer = { .uid = -1 };
@@ -186,7 +190,9 @@ static bool send_request(int fd, const struct dingo_uverbs_request *head,
 	return sendmsg(fd, &message, MSG_NOSIGNAL) >= 0;
 }
 
-/* Returns an errno. All descriptors that came are the caller's, or closed. */
+/* Returns 0, with `num_fds` descriptors that the caller owns, or an errno value; then received
+ * descriptors are closed.
+ */
 static int receive_reply(int fd, struct dingo_uverbs_reply *reply, int *fds,
 			 unsigned int num_fds)
 {
@@ -242,7 +248,9 @@ int dingo_direct_ask(struct dingo_direct_card *card,
 	if (card->fd < 0)
 		card->fd = connect_to(card->path);
 	if (card->fd >= 0 && !send_request(card->fd, head, payload, pair[1])) {
-		/* Only when the card has ended: without the connection it does not wait for us. */
+		/* Only if the card has ended: it would take a closed connection for the end of this
+		 * process.
+		 */
 		if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN) {
 			close(card->fd);
 			card->fd = -1;
@@ -271,7 +279,9 @@ void *dingo_direct_map(int fd, uint64_t offset, size_t bytes, int prot)
 	return map;
 }
 
-/* Whether nobody can take these bytes of the file away again: a peer, or its card, may say more than there is. */
+/* Returns true if the file has these bytes and is sealed against shrinking: sizes sent by a card
+ * are not trusted.
+ */
 static bool has_for_good(int fd, uint64_t offset, uint64_t bytes)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -310,7 +320,7 @@ static void free_side(struct dingo_direct_side *side)
 	free(side);
 }
 
-/* `directory` is mapped and is the side's from now on; NULL is none. */
+/* Takes ownership of the mapped `directory`. Returns NULL if that is NULL or too short. */
 static struct dingo_direct_side *new_side(struct dingo_direct_card *card,
 					  uint32_t context, void *directory,
 					  size_t bytes)
@@ -362,7 +372,7 @@ static struct dingo_direct_side *map_side(struct dingo_direct_card *card,
 	return side;
 }
 
-/* One of the process's own, too: a peer may be in it. */
+/* May return the side of a context of this process: the peer may be in it. */
 struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 						uint32_t context, int directory,
 						int status)
@@ -371,7 +381,7 @@ struct dingo_direct_side *dingo_direct_get_side(struct dingo_direct_card *card,
 
 	pthread_mutex_lock(&all_mutex);
 	for (side = all_sides; side; side = side->next)
-		/* a card that has ended may give the number again */
+		/* a restarted card may assign the same number again */
 		if (side->card == card && side->context == context &&
 		    !(atomic_load(side->status) & DINGO_STATUS_GONE))
 			break;
@@ -407,7 +417,9 @@ void dingo_direct_put_side(struct dingo_direct_side *side)
 	pthread_mutex_unlock(&all_mutex);
 }
 
-/* Under the side's mutex. -1: it cannot be had now, nor can others for a while. */
+/* Returns the descriptor of a file of the context, or -1; after a failed request no file is
+ * requested for FILE_AGAIN_NS. The caller holds the side's mutex.
+ */
 static int side_file(struct dingo_direct_side *side, uint32_t number)
 {
 	struct dingo_uverbs_request head = {
@@ -434,8 +446,8 @@ static int side_file(struct dingo_direct_side *side, uint32_t number)
 	return fd;
 }
 
-/* The region's memory, mapped; NULL: it cannot be, or the peer has changed what it says of the region. Under the
- * side's mutex.
+/* Returns the region's mapping, made if necessary; NULL if that fails, or the card describes the
+ * region differently under the same `seq`. The caller holds the side's mutex.
  */
 static struct dingo_direct_piece *
 side_piece(struct dingo_direct_side *side, uint32_t index,
@@ -453,8 +465,8 @@ side_piece(struct dingo_direct_side *side, uint32_t index,
 				       piece : NULL;
 		if (piece->index == index) {
 			/*
-			 * no thread uses it: its region went before, and all have
-			 * released it
+			 * No thread uses it: the region was deregistered, which waits for
+			 * all users.
 			 */
 			*slot = piece->next;
 			munmap(piece->map, piece->bytes);
@@ -507,7 +519,7 @@ bool dingo_direct_look_up(struct dingo_direct_side *side, uint32_t pdn,
 		return false;
 	region.seq = seq;
 	if (side->own) {
-		/* a second mapping would be one of the program's to the preload library */
+		/* the preload library would take a second mapping for one of the program's */
 		known->at = dingo_direct_own_memory(side, &region);
 		if (!known->at)
 			return false;
@@ -543,7 +555,7 @@ struct dingo_direct_side *dingo_direct_own_side(struct dingo_context *ctx,
 		side = new_side(card, context,
 				dingo_direct_map(ctx->vctx.context.cmd_fd, directory,
 						 bytes, PROT_READ), bytes);
-	/* it may outlive the context, as a peer of others */
+	/* own mapping: the side may outlive the context, as the peer of other contexts */
 	if (side) {
 		side->status_page = mmap(NULL, DINGO_DB_PAGE_SIZE, PROT_READ, MAP_SHARED,
 					 ctx->vctx.context.cmd_fd, ctx->status_offset);

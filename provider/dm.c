@@ -13,13 +13,13 @@
 #include "dingo.h"
 #include "dingodv.h"
 
-/* The window of a card takes words. */
+/* Accesses to the card's window must be whole 32-bit words. */
 #define DINGO_DM_ALIGNMENT 4
 
 struct dingo_dm {
 	struct verbs_dm vdm;
 	uint8_t *map;
-	uint64_t offset; /* its mmap() offset */
+	uint64_t offset; /* mmap() offset */
 	size_t map_bytes;
 	size_t length;
 };
@@ -29,8 +29,8 @@ static struct dingo_dm *to_dingo_dm(struct ibv_dm *dm)
 	return container_of(dm, struct dingo_dm, vdm.dm);
 }
 
-/* The memory is gone with the card, and with a reset of it. A window of time
- * stays, in which an access is a SIGBUS.
+/* Returns 0 or an errno value. The memory vanishes with the card or its reset; an access between
+ * that check and the copy may still raise SIGBUS.
  */
 static int check_access(const struct dingo_dm *dm, uint64_t offset,
 			size_t length)
@@ -126,7 +126,7 @@ err_free:
 	return NULL;
 }
 
-/* What we have of it ourselves. */
+/* Releases the provider's part of the object only. */
 void dingo_unimport_dm(struct ibv_dm *ibdm)
 {
 	struct dingo_dm *dm = to_dingo_dm(ibdm);
@@ -200,7 +200,7 @@ void *dingodv_dm_address(struct ibv_dm *dm)
 	return is_dingo_dm(dm) ? to_dingo_dm(dm)->map : NULL;
 }
 
-/* What kernels from 7.2 on have for it; rdma-core's headers may be older. */
+/* Object and method ids of Linux 7.2 and later; rdma-core's headers may lack them. */
 #define DINGO_OBJECT_DMABUF 18
 #define DINGO_METHOD_DMABUF_ALLOC 0
 
@@ -227,7 +227,7 @@ int dingodv_export_dm(struct ibv_dm *ibdm)
 	err = execute_ioctl(ibdm->context, cmd);
 	if (!err)
 		return read_attr_fd(DINGO_ALLOC_DMABUF_HANDLE, fd);
-	/* Kernels that do not know the object, or the operation. */
+	/* errors of kernels that do not know the object or the method */
 	errno = err == EPROTONOSUPPORT || err == ENOTSUP ? EOPNOTSUPP : err;
 	return -1;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Protection, thread and parent domains, and what a parent domain's allocators give. */
+/* Protection domains, thread domains and parent domains, and memory from a parent domain's
+ * allocators.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +33,7 @@ struct ibv_pd *dingo_alloc_pd(struct ibv_context *context)
 	return &pd->pd;
 }
 
-/* The handle is asked about: an object that does not exist must not become an ibv_pd. */
+/* Queries the kernel, so that importing a handle that does not exist fails. */
 static int query_pd(struct ibv_context *context, uint32_t handle, uint32_t *pdn)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, DINGO_METHOD_PD_QUERY, 2);
@@ -164,7 +166,7 @@ dingo_alloc_parent_domain(struct ibv_context *context,
 	return &domain->pd;
 }
 
-/* Alignment that keeps two objects' bookkeeping out of one cache line. */
+/* One cache line, so that two objects' bookkeeping shares none. */
 #define DINGO_BUF_ALIGNMENT 64
 
 int dingo_buf_alloc(struct dingo_buf *buf, struct dingo_pd *domain, size_t size,

@@ -21,7 +21,7 @@ static struct dingo_db_page *find_page(struct dingo_context *ctx,
 static struct dingo_db_page *map_page(struct dingo_context *ctx,
 				      uint64_t offset)
 {
-	/* with DB_MEMORY the page is also read: need_kick */
+	/* with DB_MEMORY need_kick in the page is read, too */
 	int prot = ctx->caps & DINGO_CAP_DB_MEMORY ? PROT_READ | PROT_WRITE :
 						     PROT_WRITE;
 	struct dingo_db_page *page = calloc(1, sizeof(*page));
@@ -88,9 +88,9 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx)
 	ctx->db_pages = NULL;
 }
 
-/* EAGAIN means that the eventfd's counter is full, so the card has unread kicks. Errors of a card
- * that is gone show up in polling. errno is kept, as callers of post functions do not expect it to
- * change.
+/* Errors are ignored: EAGAIN means that the eventfd's counter is full, so the card has unread
+ * kicks, and polling reports a card that is gone. errno is preserved, as post functions must not
+ * change it.
  */
 void dingo_kick(const struct dingo_db *db)
 {
@@ -110,7 +110,9 @@ static uint32_t next_arm_bits(uint32_t bits, bool seen, bool solicited)
 {
 	uint32_t sn = DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, bits);
 
-	/* an unseen request is kept, for any completion if one of the two asks for that */
+	/* a request that the card has not seen is merged: any completion if one of the two wants
+	 * that
+	 */
 	if (!seen && !(bits & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK))
 		solicited = false;
 	return DINGO_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK, sn + seen) |

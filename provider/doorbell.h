@@ -6,8 +6,8 @@
 
 #include "dingo.h"
 
-/* Fills `db` for slot `slot` of the doorbell page at mmap offset `offset`; maps the page when it
- * is new to the context. Returns 0 or an errno value.
+/* Fills `db` for slot `slot` of the doorbell page at mmap offset `offset`, which is mapped unless
+ * the context has it already. Returns 0 or an errno value.
  */
 int dingo_doorbell_init(struct dingo_context *ctx, struct dingo_db *db,
 			uint64_t offset, uint32_t slot);
@@ -16,7 +16,7 @@ void dingo_doorbell_unmap_all(struct dingo_context *ctx);
 /* Wakes a sleeping card. */
 void dingo_kick(const struct dingo_db *db) __attribute__((cold, noinline));
 
-/* Tells a card that polls the page of a new value; says whether dingo_kick() must follow. */
+/* Tells a card that polls the page of a new value. Returns true if dingo_kick() must follow. */
 static inline bool dingo_mark_dirty(const struct dingo_db *db)
 {
 	atomic_store_explicit(db->dirty, 1, memory_order_release);
@@ -25,9 +25,11 @@ static inline bool dingo_mark_dirty(const struct dingo_db *db)
 					     memory_order_relaxed));
 }
 
-/* Rings, and says whether dingo_kick() must follow: one 8-byte MemWr TLP. Everything written to ring memory before is visible to the card
- * first. With DB_MEMORY (contract, doorbell page) the write goes to memory that the card polls: mark the
- * line, then look whether the card sleeps; the full barrier pairs with the card's own between need_kick and its last look.
+/* Rings a doorbell by one 8-byte store (one MemWr TLP) and returns true if dingo_kick() must
+ * follow. Earlier writes to ring memory are visible to the card first. With DB_MEMORY (contract,
+ * doorbell page) the store goes to memory that the card polls: the line is marked dirty, then
+ * need_kick is read; the full barrier between them pairs with the card's between setting need_kick
+ * and its last look.
  */
 static inline bool dingo_ring_quietly(const struct dingo_db *db,
 				      uint32_t word0, uint32_t index)
@@ -36,15 +38,16 @@ static inline bool dingo_ring_quietly(const struct dingo_db *db,
 
 	udma_to_device_barrier();
 	mmio_write64_le(db->slot, value);
-	/* the page of a card behind PCI is not cached: a write neither waits nor is combined */
+	/* a card behind PCI: the page is uncached, so the write is neither delayed nor combined */
 	if (!db->dirty)
 		return false;
 	return dingo_mark_dirty(db);
 }
 
-/* Rings the doorbell of a CQ and, with `arm`, asks for an event: after any completion, or after a solicited one. `arm_bits` are
- * ARM_SN and ARM_SOLICITED as last rung. A card that polls the page may pass over a value, but not over the
- * request to arm in it (contract, doorbell page: TAKEN).
+/* Rings the doorbell of a CQ and, with `arm`, requests an event: at the next completion, or with
+ * `solicited` at the next solicited one. `arm_bits`: ARM_SN and ARM_SOLICITED as last rung,
+ * updated. A card that polls the page may miss a value that is overwritten, so a request to arm
+ * that it has not taken yet is kept in the new value (contract, doorbell page: TAKEN).
  */
 void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
 			    uint32_t index, bool arm, bool solicited,

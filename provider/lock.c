@@ -3,7 +3,7 @@
 
 #include "dingo.h"
 
-/* The holder is done soon, unless it was preempted: then let it run. */
+/* The holder releases the lock soon unless it was preempted; then yielding lets it run. */
 #define SPINS_BEFORE_YIELD 1000
 
 void dingo_lock_contended(struct dingo_lock *lock)

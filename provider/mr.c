@@ -122,7 +122,7 @@ int dingo_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* ibv_bind_mw(3): type 1 windows; the library's user does not choose the key. */
+/* ibv_bind_mw(3): type 1 windows, whose key the caller does not choose. */
 int dingo_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw,
 		  struct ibv_mw_bind *bind)
 {

@@ -70,7 +70,7 @@ void dingo_push_ring(struct dingo_qp *qp)
 	uint64_t value;
 
 	sq->rung = sq->producer;
-	/* waiting for the page would cost more than the card gains */
+	/* waiting for the page would cost more than pushing saves */
 	if (blocks > DINGO_PUSH_BLOCKS || !dingo_trylock(&push->lock)) {
 		dingo_ring_quietly(&sq->ring.db, word0, sq->producer);
 		return;
@@ -82,13 +82,13 @@ void dingo_push_ring(struct dingo_qp *qp)
 				dingo_ring_entry(&sq->ring,
 						 sq->producer - blocks + n),
 				DINGO_SQ_BLOCK);
-	/* the blocks come before the doorbell */
+	/* orders the blocks before the doorbell */
 	mmio_flush_writes();
 	value = (uint64_t)sq->producer << 32 | word0 |
 		DINGO_PREP(DINGO_DOORBELL_WORD0_PUSHED_MASK, blocks);
 	mmio_write64_le(sq->ring.db.slot, htole64(value));
 #if !defined(__x86_64__) && !defined(__i386__)
-	/* and before the next one's blocks; x86 keeps that order by itself */
+	/* orders the doorbell before the next push; x86 does that without a fence */
 	mmio_flush_writes();
 #endif
 	dingo_unlock(&push->lock);

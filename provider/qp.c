@@ -48,7 +48,7 @@ static int check_attr(struct dingo_context *ctx,
 	}
 }
 
-/* The send queue is counted in blocks: every WQE may be as large as the caps allow. */
+/* Sizes the send queue in blocks, as if every WQE were as large as the caps allow. */
 static int size_sq(const struct dingo_context *ctx, struct dingo_qp *qp,
 		   struct ibv_qp_init_attr_ex *attr,
 		   struct dingo_create_qp_req *req)
@@ -180,9 +180,10 @@ static void report_caps(const struct dingo_qp *qp, struct ibv_qp_cap *cap)
 	cap->max_recv_sge = qp->srq ? 0 : qp->rq.max_sge;
 }
 
-/* struct verbs_qp keeps its comp_mask behind struct ibv_qp_ex, which got wr_atomic_write in libibverbs 44 and wr_flush
- * in 45, with the same private ABI. So the library that runs may look for comp_mask up to two pointers before where we
- * were compiled to have it, where these two operations are, which this card does not have.
+/* In struct verbs_qp comp_mask follows struct ibv_qp_ex, which got wr_atomic_write in libibverbs 44
+ * and wr_flush in 45 without a change of the private ABI. So the running library may have comp_mask
+ * up to two pointers before the place compiled in here, where these two operations are, which this
+ * card lacks.
  */
 #define DINGO_QP_LAYOUTS 3
 
@@ -200,7 +201,9 @@ static void mark_comp_masks(struct dingo_qp *qp)
 		*comp_mask_at(qp, n) = UINT32_MAX;
 }
 
-/* The library has cleared its own: sets `value` there and removes the marks. */
+/* Sets `value` at the place that the library has cleared or set, and removes the marks at the
+ * others.
+ */
 static void set_comp_mask(struct dingo_qp *qp, uint32_t value)
 {
 	unsigned int n;
@@ -213,7 +216,9 @@ static void set_comp_mask(struct dingo_qp *qp, uint32_t value)
 	}
 }
 
-/* A device has its own way to post, and its completions have to come to it. */
+/* Checks that a QP to which a device posts has no ibv_wr_* operations and a send CQ that a device
+ * polls, and that other QPs use no such CQ.
+ */
 static int check_device_posts(const struct dingo_context *ctx,
 			      const struct ibv_qp_init_attr_ex *attr,
 			      bool device_posts)
@@ -265,7 +270,7 @@ struct ibv_qp *dingo_make_qp(struct ibv_context *context,
 		if (err)
 			goto err_free;
 	}
-	/* the send operations are the provider's business */
+	/* handled here, not in the kernel */
 	core.comp_mask &= ~(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 			    IBV_QP_INIT_ATTR_CREATE_FLAGS);
 	mark_comp_masks(qp);
@@ -317,7 +322,8 @@ struct ibv_qp *dingo_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
-/* In RESET the card has forgotten the queues: so do we, entries not polled included. */
+/* In RESET the card has emptied the queues: empties them here, and discards unpolled completions.
+ */
 static void reset_queues(struct dingo_qp *qp)
 {
 	dingo_cq_forget_qp(to_dingo_cq(qp->vqp.qp.recv_cq), qp);
@@ -344,7 +350,7 @@ int dingo_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	    attr->qp_state != IBV_QPS_RTS)
 		dingo_direct_leave(qp);
 	err = ibv_cmd_modify_qp(ibqp, attr, mask, &cmd, sizeof(cmd));
-	/* rights close the page, too */
+	/* a change of access rights has closed the page, too: it is opened again */
 	if (!err && mask & (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS))
 		dingo_direct_enter(qp, mask & IBV_QP_STATE ? attr->qp_state : ibqp->state);
 	if (!err && mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)

@@ -6,15 +6,21 @@
 
 #include "dingo.h"
 
-/* Maps the ring that the kernel described, with its doorbell. Returns 0 or an errno value, with nothing left mapped. */
+/* Maps the ring that the kernel described, and its doorbell page. Returns 0, or an errno value with
+ * the ring not mapped.
+ */
 int dingo_ring_map(struct dingo_context *ctx, struct dingo_ring *ring,
 		   const struct dingo_ring_map *map);
 
-/* Address space for a ring that does not exist yet, so that mapping it cannot fail for want of some. NULL: there is none. */
+/* Reserves address space for a future ring, so that mapping it cannot fail for lack of it. Returns
+ * NULL if there is not enough.
+ */
 void *dingo_ring_reserve(size_t bytes);
 void dingo_ring_unreserve(void *place, size_t bytes);
 
-/* As dingo_ring_map(), but ring->db stays, and the ring lies in `place` of `bytes`, which is used up, if it fits there. */
+/* Like dingo_ring_map(), but keeps ring->db and maps the ring at `place` if it fits into `bytes`.
+ * The reservation `place` is consumed in any case.
+ */
 int dingo_ring_map_at(struct dingo_context *ctx, struct dingo_ring *ring,
 		      const struct dingo_ring_map *map, void *place,
 		      size_t bytes);

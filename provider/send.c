@@ -6,7 +6,7 @@
 #include "direct.h"
 #include "wqe.h"
 
-/* What this QP type and card can do, as a mask of ibv_wr_opcode. */
+/* Returns the opcodes that the QP's type and the card support, as a mask of enum ibv_wr_opcode. */
 static uint32_t allowed_opcodes(const struct dingo_context *ctx,
 				enum ibv_qp_type type)
 {
@@ -37,7 +37,7 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 {
 	struct dingo_wqe_bind *bind = (struct dingo_wqe_bind *)(ctrl + 1);
 
-	/* a window lives in one PD, and length 0 unbinds */
+	/* window, region and QP must have the same PD; length 0 unbinds, without a region */
 	if (mw->pd->handle != qp->vqp.qp.pd->handle)
 		return EPERM;
 	if (info->length && (!info->mr || info->mr->pd->handle != mw->pd->handle))
@@ -47,7 +47,7 @@ int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 	bind->mr_key = htole32(info->mr ? info->mr->lkey : 0);
 	bind->mw_key = htole32(mw->rkey);
 	bind->new_key = htole32(rkey);
-	/* local rights are the region's; the window's may be named, and mean nothing */
+	/* local rights come from the region: LOCAL_WRITE is accepted and ignored */
 	bind->access = htole32(info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE);
 	return 0;
 }
@@ -90,7 +90,7 @@ static int write_data(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
 {
 	int i;
 
-	/* as unsigned, a negative count is too large as well */
+	/* unsigned comparison also catches a negative count */
 	if (unlikely((uint32_t)wr->num_sge > sq->max_sge))
 		return EINVAL;
 	if (wr->send_flags & IBV_SEND_INLINE &&
@@ -181,7 +181,7 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 	uint32_t start, before;
 	int err = 0;
 
-	/* RESET, INIT, RTR: ibv_post_send(3) wants RTS; later states flush */
+	/* ibv_post_send(3) needs RTS; in later states requests are flushed */
 	if (unlikely(ibqp->state < IBV_QPS_RTS || qp->device_posts)) {
 		*bad = wr;
 		return EINVAL;
@@ -213,8 +213,8 @@ static __attribute__((noinline)) int post_list(struct ibv_qp *ibqp,
 	return err;
 }
 
-/* Whether post_small() does it: one SEND or WRITE of 1 to small_inline bytes that lie in one piece, or one SEND, WRITE or
- * READ of one SGE.
+/* Returns true if post_small() can handle the list: one inline SEND or WRITE of 1 to small_inline
+ * bytes in one piece, or one SEND, WRITE or READ with one SGE.
  */
 static inline bool is_small(const struct dingo_qp *qp,
 			    const struct ibv_send_wr *wr, bool is_inline)
@@ -228,7 +228,9 @@ static inline bool is_small(const struct dingo_qp *qp,
 	       qp->sq.small_opcodes & 1U << wr->opcode;
 }
 
-/* What latency and message rate are measured with. Nothing is called but in the last place, so no register has to be saved. */
+/* Fast path for short lists, which determines latency and message rate. All calls are tail calls,
+ * so no register has to be saved.
+ */
 static __attribute__((always_inline)) inline bool
 post_small(struct dingo_qp *qp, const struct ibv_send_wr *wr, bool is_inline)
 {
@@ -309,7 +311,7 @@ void dingo_qp_init_send(struct dingo_qp *qp, enum ibv_qp_type type,
 {
 	qp->allowed_opcodes = allowed_opcodes(ctx, type);
 	qp->is_ud = type == IBV_QPT_UD;
-	/* nothing is small of what is posted through post_list() */
+	/* 0: always post_list() */
 	qp->sq.small_inline = qp->is_ud || qp->device_posts ? 0 : min_t(uint32_t, qp->sq.max_inline,
 						    DINGO_SQ_BLOCK - DINGO_DATA_RC);
 	qp->sq.small_opcodes = qp->is_ud || qp->device_posts ? 0 :

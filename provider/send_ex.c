@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* ibv_wr_post(3): WQEs are built in the ring between wr_start and wr_complete; nothing is rung before. */
+/* ibv_wr_post(3): WQEs are built in the ring between wr_start and wr_complete, which rings the
+ * doorbell.
+ */
 #include <errno.h>
 
 #include "dingo.h"
@@ -25,7 +27,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 	qp->sq.error = qp->vqp.qp.state < IBV_QPS_RTS ? EINVAL : 0;
 }
 
-/* A WQE is counted in when its setters are done, that is, at the next begin or at complete. */
+/* Ends the current WQE once its setters are done, that is, at the next begin() or at complete(). */
 static inline void close_wqe(struct dingo_sq *sq)
 {
 	if (sq->ctrl && !sq->error)
@@ -33,7 +35,7 @@ static inline void close_wqe(struct dingo_sq *sq)
 	sq->ctrl = NULL;
 }
 
-/* True: it was one request, and was carried out. Others are the card's. */
+/* Returns true if there was a single request and it was carried out directly. */
 static __attribute__((noinline)) bool take_directly(struct dingo_qp *qp)
 {
 	struct dingo_sq *sq = &qp->sq;
@@ -63,7 +65,7 @@ complete(struct ibv_qp_ex *ibqp, bool direct)
 		sq->producer = sq->start;
 	else if (sq->producer != sq->start && direct && qp->direct &&
 		 take_directly(qp))
-		; /* it is done */
+		; /* done directly */
 	else if (sq->producer != sq->start)
 		dingo_sq_ring(qp);
 	dingo_unlock(&sq->lock);
@@ -89,7 +91,7 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 	dingo_unlock(&sq->lock);
 }
 
-/* Inlined, so that what the kind says are constants. */
+/* Inlined, so that the fields of `kind` are constants. */
 static inline __attribute__((always_inline)) struct dingo_wqe_ctrl *
 begin(struct ibv_qp_ex *ibqp, enum ibv_wr_opcode opcode)
 {

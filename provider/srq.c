@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Shared receive queues. The ring is filled in order; a tag, taken from a free list, names each receive until it completes. */
+/* Shared receive queues. The ring is filled in order; each receive has a tag from a free list until
+ * it completes.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -46,7 +48,7 @@ static void free_srq(struct dingo_srq *srq)
 	free(srq);
 }
 
-/* After the command that made it, which ended with `err`. */
+/* Maps the ring of an SRQ after the command that created it, whose result is `err`. */
 static struct ibv_srq *finish_srq(struct dingo_context *ctx,
 				  struct dingo_srq *srq, int err,
 				  const struct dingo_create_srq_resp *resp,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Building send WQEs in the ring: used by ibv_post_send and by ibv_wr_*. The caller holds the SQ's lock. */
+/* Functions that build send WQEs in the ring, for ibv_post_send() and ibv_wr_*(). The caller holds
+ * the SQ's lock.
+ */
 #ifndef DINGO_WQE_H
 #define DINGO_WQE_H
 
@@ -13,7 +15,7 @@
 #include "push.h"
 #include "ring.h"
 
-/* Where a WQE's data (SGEs or inline bytes) begins, in bytes from its start. */
+/* Offset in bytes of a WQE's data (SGEs or inline bytes). */
 enum {
 	DINGO_DATA_RC = sizeof(struct dingo_wqe_ctrl) +
 			sizeof(struct dingo_wqe_rdma),
@@ -29,7 +31,7 @@ struct dingo_wr_kind {
 	uint16_t data_offset;		/* on RC and UC */
 };
 
-/* In a header, so that ibv_wr_*() has constants of it. */
+/* Defined in the header so that ibv_wr_*() compile to constants. */
 static const struct dingo_wr_kind dingo_wr_kinds[] = {
 	[IBV_WR_SEND] = { DINGO_WR_SEND, IBV_WC_SEND, DINGO_DATA_RC },
 	[IBV_WR_SEND_WITH_IMM] = { DINGO_WR_SEND_IMM, IBV_WC_SEND, DINGO_DATA_RC },
@@ -50,7 +52,8 @@ static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
 						    memory_order_acquire));
 }
 
-/* Address of byte `offset` of the WQE that starts at the producer; blocks wrap at the ring's end. */
+/* Returns the address of byte `offset` of the WQE at the producer; blocks wrap at the ring's end.
+ */
 static inline void *dingo_wqe_at(struct dingo_sq *sq, uint32_t offset)
 {
 	uint32_t block = sq->producer + offset / DINGO_SQ_BLOCK;
@@ -60,7 +63,9 @@ static inline void *dingo_wqe_at(struct dingo_sq *sq, uint32_t offset)
 	       offset % DINGO_SQ_BLOCK;
 }
 
-/* enum ibv_send_flags bits 3:0 in the order of the contract; INLINE is set where the data is copied. */
+/* Maps bits 2:0 of enum ibv_send_flags to those of the contract. INLINE is set where data is
+ * copied.
+ */
 static inline uint8_t dingo_wqe_flags(const struct dingo_qp *qp,
 				      unsigned int send_flags)
 {
@@ -79,13 +84,13 @@ static inline uint8_t dingo_wqe_flags(const struct dingo_qp *qp,
 	return table[send_flags & 7] | qp->default_flags;
 }
 
-/* What the WQE at the producer leaves for its completion. */
+/* Returns the record of the WQE at the producer. */
 static inline struct dingo_sent *dingo_sq_sent(const struct dingo_sq *sq)
 {
 	return &sq->sent[sq->producer & sq->ring.mask];
 }
 
-/* First block of a new WQE, all else zero. */
+/* Begins a WQE at the producer: zeroes its first block, then sets opcode, flags and record. */
 static inline struct dingo_wqe_ctrl *
 dingo_wqe_begin(struct dingo_sq *sq, const struct dingo_wr_kind *kind,
 		uint64_t wr_id, uint8_t flags)
@@ -101,7 +106,9 @@ dingo_wqe_begin(struct dingo_sq *sq, const struct dingo_wr_kind *kind,
 	return ctrl;
 }
 
-/* The WQE is complete: `sent` as dingo_sq_sent() gave it, `offset` where data began, `bytes` of it. */
+/* Completes a WQE and advances the producer. `sent`: its record; `offset`, `bytes`: its data
+ * segment.
+ */
 static inline void dingo_wqe_end(struct dingo_sq *sq,
 				 struct dingo_wqe_ctrl *ctrl,
 				 struct dingo_sent *sent, uint32_t offset,
@@ -124,7 +131,7 @@ static inline void dingo_wqe_sge(struct dingo_sq *sq, uint32_t offset,
 	sge->length = htole32(length);
 }
 
-/* memcpy of a few bytes without a call: overlapping words. */
+/* memcpy() of a few bytes without a call; the last word may overlap the one before it. */
 static inline void dingo_copy_small(uint8_t *to, const uint8_t *from,
 				    uint32_t bytes)
 {
@@ -188,12 +195,13 @@ static inline void dingo_wqe_address(struct dingo_wqe_ctrl *ctrl,
 	ud->qkey = htole32(qkey);
 }
 
-/* send.c: BIND_MW. Returns 0 or EINVAL for what the window's type does not allow. */
+/* send.c: fills in the WQE of BIND_MW. Returns 0, or EPERM if window, region and QP differ in PD.
+ */
 int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 		   const struct ibv_mw *mw, uint32_t rkey,
 		   const struct ibv_mw_bind_info *info);
 
-/* As dingo_ring_quietly() and dingo_ring_doorbell(), of the SQ. */
+/* dingo_ring_quietly() and dingo_ring_doorbell() for the SQ, which may push. */
 static inline bool dingo_sq_ring_quietly(struct dingo_qp *qp)
 {
 	if (qp->sq.push) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Latency and throughput as Coyote's example 8 measures and prints them, client or server.
+// Measures latency and throughput like Coyote's example 8, as client or server.
 #include <cstdio>
 #include <stdexcept>
 #include <string>

@@ -8,12 +8,12 @@
 
 namespace coyote8 {
 
-/// 32-bit words that count up from `first`, as the example fills its buffer; `first` differs from
-/// run to run, so that a run cannot pass with the data of the one before. A last word that does not
-/// fit is cut off.
+/// Fills memory with 32-bit words that count up from `first`, like Coyote's example. `first`
+/// differs from run to run, so that a run cannot pass with data of the previous one. The last word
+/// is truncated if it does not fit.
 void fill(std::span<std::byte> memory, std::uint32_t first);
 
-/// Position of the first byte that differs from what fill() writes; nothing when none does.
+/// Returns the offset of the first byte that differs from what fill() writes, or nullopt.
 std::optional<std::size_t> first_difference(std::span<const std::byte> memory, std::uint32_t first);
 
 }  // namespace coyote8

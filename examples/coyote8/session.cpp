@@ -19,7 +19,7 @@ constexpr unsigned kThroughputTransfers = 64;
 constexpr unsigned kLatencyTransfers = 1;
 static_assert(kThroughputTransfers <= Transfer::kDepth);
 
-/// Longest wait at a barrier while the other side finishes a run.
+/// Timeout of a barrier while the other side finishes a run.
 constexpr std::chrono::minutes kLongestRun{10};
 
 void say(const std::string& line) {
@@ -45,7 +45,7 @@ void say_parameters(const Options& options) {
 }
 
 std::string endpoint_line(const char* name, const qpx::Endpoint& endpoint) {
-    // The example has IPv4 only and prints its four bytes as one number.
+    // Coyote's example supports IPv4 only and prints its four bytes as one number.
     const auto& gid = endpoint.gid;
     const bool mapped = gid[10] == 0xFF && gid[11] == 0xFF && gid[0] == 0;
     const std::string ip =
@@ -91,7 +91,7 @@ class Benchmark {
     Benchmark(const Options& options, Transfer& transfer, qpx::Connection& connection)
         : options_(options), transfer_(transfer), connection_(connection) {}
 
-    /// Mean time of one run in seconds, one way; 0 at the server, which does not measure.
+    /// Returns the mean one-way time of a run in seconds; 0 at the server, which does not measure.
     double run(std::uint32_t size, unsigned transfers) {
         double total = 0;
         for (std::uint32_t i = 0; i < options_.runs; ++i) {
@@ -106,7 +106,7 @@ class Benchmark {
         const bool client = options_.is_client();
         const bool writes = options_.operation == Operation::kWrite;
         ++round_;
-        // The first word of a run's data: no other run of this session has the same data.
+        // First word of a run's data, which differs in all runs of a session.
         const std::uint32_t first = round_ * 0x9E3779B1U;
         transfer_.clear_landing(size);
         if (client == writes) {
@@ -133,7 +133,7 @@ class Benchmark {
         if (client || writes) {
             transfer_.check_landing(size, first);
         }
-        // Wait until the peer has read the source: it is refilled next.
+        // Wait until the peer has read the source, which is refilled next.
         connection_.barrier();
         return client ? taken.count() : 0;
     }
@@ -186,7 +186,7 @@ void run_session(const Options& options) {
             }
         }
     } catch (const RunError& error) {
-        // The peer hears why, and does not wait.
+        // Send the reason to the peer, so that it does not wait.
         connection.refuse(error.what());
         throw;
     }

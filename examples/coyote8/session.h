@@ -9,11 +9,11 @@ namespace coyote8 {
 /// @throws RunError, qpx::Error, std::invalid_argument, std::runtime_error
 void run_session(const Options& options);
 
-/// What must be the same on both sides, in words; compared as text.
+/// Returns the options that must be equal on both sides, as text for comparison.
 std::string settings(const Options& options);
 
-/// "Size:       64; Average throughput:  12.3456 MB/s; Average latency:      7.5 us": the example's
-/// line.
+/// Formats a result like Coyote's example: "Size:       64; Average throughput:  12.3456 MB/s;
+/// Average latency:      7.5 us".
 /// @param throughput MiB/s, which the example calls MB/s
 std::string size_line(std::uint32_t size, double throughput, double latency_us);
 

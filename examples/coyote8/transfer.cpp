@@ -14,7 +14,7 @@ namespace coyote8 {
 namespace {
 
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-/// Empty polls after which the connection is looked at: a peer that is gone sends no completion.
+/// Empty polls between checks of the connection: a dead peer causes no completion.
 constexpr unsigned kPollsPerLook = 1U << 16U;
 
 void check_peer(const qpx::Connection& connection) {

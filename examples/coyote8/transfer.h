@@ -18,15 +18,15 @@ namespace coyote8 {
 using rdma_bench::Exit;
 using rdma_bench::RunError;
 
-/// One RC QP with a buffer of two halves: the source of outgoing data, and the target of incoming
-/// data. The example uses one buffer for both, so it cannot tell received data from data that was
-/// there before.
+/// An RC QP with a buffer of two halves: the source of outgoing data, and the landing half for
+/// incoming data. Coyote's example uses one buffer for both, so it cannot tell received data from
+/// data that was there before.
 class Transfer {
   public:
-    /// Most transfers of one run.
+    /// Largest number of transfers in a run.
     static constexpr unsigned kDepth = 64;
 
-    /// Everything that needs no peer. @throws RunError, std::runtime_error
+    /// Creates all that does not depend on the peer. @throws RunError, std::runtime_error
     explicit Transfer(const Options& options);
 
     /// Exchanges endpoints and brings the QP to RTS.
@@ -34,21 +34,21 @@ class Transfer {
     [[nodiscard]] const qpx::Endpoint& local() const { return local_.endpoint; }
     [[nodiscard]] const qpx::Endpoint& remote() const { return remote_; }
 
-    /// `count` READs of the peer's source into the own landing place.
+    /// Posts `count` READs of the peer's source into this side's landing half.
     void read(std::uint32_t size, unsigned count);
-    /// `count` WRITEs into the peer's landing place, of the own source or, to echo, of the own
-    /// landing place. The last tells the peer the number of the round.
+    /// Posts `count` WRITEs into the peer's landing half, from this side's source or, with `echo`,
+    /// its landing half. The last one carries the number of the round as immediate data.
     void write(std::uint32_t size, unsigned count, std::uint32_t round, bool echo);
-    /// What the peer's last WRITE of a round completes.
+    /// Posts the receive that the peer's last WRITE of a round completes.
     void post_receive();
-    /// Waits until the transfers posted last are done.
+    /// Waits until the last posted transfers are complete.
     void wait_sent(const qpx::Connection& connection);
-    /// Waits until the peer's last WRITE of the round is here.
+    /// Waits until the peer's last WRITE of the round has arrived.
     void wait_received(const qpx::Connection& connection, std::uint32_t round);
 
     void fill_source(std::uint32_t size, std::uint32_t first);
     void clear_landing(std::uint32_t size);
-    /// @throws RunError(kData) with the first byte that differs
+    /// @throws RunError(kData) with the first differing byte
     void check_landing(std::uint32_t size, std::uint32_t first) const;
 
   private:

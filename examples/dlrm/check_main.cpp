@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dlrm-check: takes batches as a trainer does and compares every tensor, bit for bit, with what the
-// CPU makes of the same records.
+// dlrm-check: receives batches like a trainer and compares every tensor, bit for bit, with the
+// CPU's preprocessing of the same records.
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
@@ -67,7 +67,7 @@ std::vector<dlrm::Record> records_of(const std::string& file) {
     throw std::runtime_error(step + ": " + dlrm_feed_error());
 }
 
-/// The words of a record that a tensor shows.
+/// Words of a record that a tensor contains.
 struct Part {
     dlrm_columns columns;
     std::size_t first, count;
@@ -76,7 +76,8 @@ constexpr Part kParts[] = {{DLRM_LABEL, dlrm::kLabel, 1},
                            {DLRM_DENSE, dlrm::kFirstDense, dlrm::kDenseColumns},
                            {DLRM_SPARSE, dlrm::kFirstSparse, dlrm::kSparseColumns}};
 
-/// Walks a tensor by its shape and strides; a GPU's in `copy`, the batch as it lies there.
+/// Compares a tensor, walking it by its shape and strides; for GPU memory in `copy`, a copy of the
+/// batch.
 void compare(dlrm_feed* feed, const dlrm_batch& batch, const Part& part,
              const std::vector<dlrm::Record>& records, dlrm::Span span,
              const std::vector<dlrm::Record>& copy) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kFields = 1 + kDenseColumns + kSparseColumns;
 constexpr std::size_t kShown = 40;
 
-/// A field for people: control characters and what is too long do not go to their terminal.
+/// Formats a field for display: control characters are replaced, long fields truncated.
 std::string shown(std::string_view field) {
     std::string out;
     for (const char c : field.substr(0, kShown))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Lines of Criteo's data sets, as records and back: a label, 13 integers and 26 hexadecimal words,
-// with a tabulator between two. A field may be empty, the label may not.
+// Conversion between lines of Criteo's data sets and records. A line has a label, 13 integers and
+// 26 hexadecimal words, separated by tabs. Fields may be empty, except the label.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace dlrm {
 
-/// Parses a line without its end. @return "" or why it is none: then `record` is not to be used
+/// Parses a line without its end. @return "", or the error; then `record` is invalid
 std::string parse_line(std::string_view line, Record& record);
 
-/// The line of a record, without its end. Empty fields are empty again.
+/// Formats a record as a line without its end. Fields that were empty are empty again.
 std::string format_line(const Record& record);
 
 }  // namespace dlrm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo-criteo: Criteo's click data to and from the card's records.
+// dingo-criteo: converts Criteo's click data to and from the card's records.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace {
 
 enum Status { kGood = 0, kFailed = 1, kUsage = 2 };
 
-/// Standard input, or a file. Throws when it cannot be opened.
+/// Standard input, or a file. The constructor throws if it cannot be opened.
 class Input {
   public:
     explicit Input(const std::string& name) : name_(name == "-" ? "standard input" : name) {
@@ -56,7 +56,7 @@ class Output {
         stream_->write(reinterpret_cast<const char*>(record.data()), sizeof record);
     }
     void write_line(const std::string& line) { *stream_ << line << '\n'; }
-    /// A full disk shows here at the latest.
+    /// Flushes and checks for errors, such as a full disk.
     void finish() {
         stream_->flush();
         if (!*stream_)
@@ -69,7 +69,7 @@ class Output {
     std::ostream* stream_ = &std::cout;
 };
 
-/// Calls use(record) for each; throws when the last one is not whole.
+/// Calls use(record) for each record; throws if the last one is truncated.
 template <typename Use>
 std::uint64_t for_each_record(Input& input, Use use) {
     Record record;

@@ -9,7 +9,7 @@ namespace dlrm {
 
 enum class Command { kToRecords, kToTsv, kGenerate, kPreprocess, kCompletion };
 
-/// The command line of dingo-criteo.
+/// Options of dingo-criteo.
 struct CriteoOptions {
     Command command = Command::kToRecords;
     std::string input = "-";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The structures of DLPack, version 0 (https://dmlc.github.io/dlpack), as far as a tensor in memory
- * needs them: what PyTorch, numpy and others take without a copy.
+ * The structures of DLPack, version 0 (https://dmlc.github.io/dlpack), that describe a tensor in
+ * memory. PyTorch, numpy and others import them without a copy.
  */
 #ifndef DLRM_DLPACK_H
 #define DLRM_DLPACK_H
@@ -32,7 +32,7 @@ struct dlpack_tensor {
     uint64_t byte_offset;
 };
 
-/* A consumer calls the deleter once, when it no longer uses the tensor. */
+/* The consumer calls the deleter once, when it no longer uses the tensor. */
 struct dlpack_managed {
     struct dlpack_tensor tensor;
     void* context;

@@ -18,8 +18,8 @@ namespace {
 using rdma_bench::Exit;
 using rdma_bench::RunError;
 
-constexpr unsigned kCredits = 16;            // that the send queue has room for
-constexpr unsigned kReceives = kHalves + 1;  // the end of the stream has one of its own
+constexpr unsigned kCredits = 16;            // depth of the send queue
+constexpr unsigned kReceives = kHalves + 1;  // one more for the end of the stream
 
 qpx::PeerOptions peer_options(const FeedOptions& options) {
     qpx::PeerOptions peer;
@@ -28,7 +28,7 @@ qpx::PeerOptions peer_options(const FeedOptions& options) {
     return peer;
 }
 
-/// What lands goes through the card's kernel.
+/// Sends received data through the card's kernel dlrm.
 void preprocess(ibv_qp* qp, std::uint32_t modulus) {
     dingodv_compute_params params{};
     params.param = modulus;
@@ -46,7 +46,7 @@ Feed::Feed(const FeedOptions& options)
       listener_(options.address, options.port, peer_options(options)),
       next_(options.first_batch),
       released_(options.first_batch) {
-    if (options_.modulus != 0)  // better now than when the first storage process comes
+    if (options_.modulus != 0)  // fails now, not when the first storage process connects
         Session(memory_->device(),
                 {1, 1, 0, [&](ibv_qp* qp) { preprocess(qp, options_.modulus); }});
 }
@@ -82,7 +82,7 @@ bool Feed::connect(Clock::time_point deadline) {
                 return false;
             if (error.code() == qpx::ErrorCode::Device || error.code() == qpx::ErrorCode::Argument)
                 throw;
-            // A storage process that gives up while it connects is not the end of the training.
+            // Training goes on if a storage process gives up while it connects.
             std::fprintf(stderr, "trainer: %s\n", error.what());
             connection_.reset();
         } catch (const RunError& error) {
@@ -117,7 +117,7 @@ std::optional<Feed::Next> Feed::receive(dlrm_batch& batch, Clock::time_point dea
     for (;;) {
         if (session_->poll_received(wc))
             return take(wc, batch);
-        // What came before the peer's end has been taken when it is noticed.
+        // The peer's end was detected before this poll, so nothing received before it is left.
         if (gone)
             throw LinkLost("the storage process went away");
         while (session_->poll_sent(wc)) {
@@ -147,7 +147,7 @@ Feed::Next Feed::next(dlrm_batch& batch) {
         } catch (const LinkLost& lost) {
             std::fprintf(stderr, "trainer: %s; batch %llu is next\n", lost.what(),
                          static_cast<unsigned long long>(next_));
-            // The QP goes before another storage process is told where it may write.
+            // Destroy the QP before another storage process learns where to write.
             session_.reset();
             connection_.reset();
         }
@@ -176,7 +176,7 @@ void Feed::send_credit() {
     ibv_wc wc{};
     while (session_->poll_sent(wc)) {
     }
-    session_->post_receive();  // before the batch that takes it can be sent
+    session_->post_receive();  // before the batch that consumes it can be sent
     ibv_send_wr wr{};
     wr.opcode = IBV_WR_SEND_WITH_IMM;
     wr.imm_data = htonl(static_cast<std::uint32_t>(released_));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Batches from a storage process, one after the other, over as many sessions as it takes.
+// Receives batches from a storage process, one at a time, reconnecting as often as necessary.
 #pragma once
 
 #include <chrono>
@@ -35,9 +35,9 @@ class Feed {
     [[nodiscard]] std::uint64_t sessions() const { return sessions_; }
     [[nodiscard]] const std::shared_ptr<FeedMemory>& memory() const { return memory_; }
     Next next(dlrm_batch& batch);
-    /// Whether the batch is here and was not released.
+    /// Returns true if the batch was received and not released yet.
     [[nodiscard]] bool holds(const dlrm_batch& batch) const;
-    /// True for the oldest batch that is not released yet.
+    /// Returns true for the oldest unreleased batch.
     [[nodiscard]] bool is_oldest(const dlrm_batch& batch) const {
         return batch.number == released_ && released_ < next_;
     }
@@ -46,7 +46,7 @@ class Feed {
   private:
     using Clock = std::chrono::steady_clock;
 
-    /// Until a storage process is connected; false: not before `deadline`.
+    /// Waits until a storage process is connected. Returns false if the deadline passed.
     bool connect(Clock::time_point deadline);
     /// Waits for a batch or the end of the data. @throws LinkLost
     std::optional<Next> receive(dlrm_batch& batch, Clock::time_point deadline);
@@ -58,7 +58,7 @@ class Feed {
     qpx::Listener listener_;
     std::optional<qpx::Connection> connection_;
     std::unique_ptr<Session> session_;
-    std::uint64_t next_;      ///< number of the batch that comes next
+    std::uint64_t next_;      ///< number of the next batch
     std::uint64_t released_;  ///< batches before this one may be overwritten
     std::uint64_t sessions_ = 0;
     bool ended_ = false;

@@ -36,7 +36,7 @@ int errno_of(const qpx::Error& error) {
     }
 }
 
-/// Runs `body`; exceptions become errnos.
+/// Runs `body` and converts exceptions to negative errno values.
 template <typename Body>
 int guarded(Body body) {
     try {

@@ -31,7 +31,7 @@ Columns columns_of(dlrm_columns columns) {
     throw std::invalid_argument("no such columns");
 }
 
-/// A tensor with what it needs to live.
+/// A tensor with the data that it refers to.
 struct View {
     dlpack_managed managed{};
     std::array<std::int64_t, 2> shape{};
@@ -79,7 +79,7 @@ dlpack_managed* FeedMemory::view(const std::shared_ptr<FeedMemory>& memory, cons
     view->memory = memory;
     view->count = &memory->views_.at(batch.half);
     dlpack_tensor& tensor = view->managed.tensor;
-    // Not in byte_offset: PyTorch before 2 does not look at that.
+    // Not by byte_offset, which PyTorch before 2 ignores.
     tensor.data = reinterpret_cast<void*>(batch.address + sizeof(std::uint32_t) * of.first);
     tensor.device = memory->where_;
     tensor.ndim = of.count == 0 ? 1 : 2;

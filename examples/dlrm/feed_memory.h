@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The trainer's two buffers, in host memory or on a GPU, and the tensors that look at them. The
-// only place that knows the kind of memory: it comes from rdma-bench.
+// The trainer's two buffers, in host memory or on a GPU, and the tensors that view them. Only this
+// file depends on the kind of memory, which rdma-bench provides.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace dlrm {
 
-/// Shared by the feed and by all tensors: memory goes when the last of them has.
+/// Shared by the feed and all tensors: the memory is freed with the last of them.
 class FeedMemory {
   public:
     /// @throws rdma_bench::RunError, std::exception of make_buffer()
@@ -32,7 +32,7 @@ class FeedMemory {
     void read(unsigned index, std::span<std::byte> to) const {
         buffer_->read(index * half_bytes_, to);
     }
-    /// Tensors that look at a half.
+    /// Number of tensors that view a half.
     [[nodiscard]] unsigned views(unsigned index) const { return views_.at(index); }
 
     static dlpack_managed* view(const std::shared_ptr<FeedMemory>& memory, const dlrm_batch& batch,
@@ -46,11 +46,11 @@ class FeedMemory {
     std::array<std::atomic<unsigned>, kHalves> views_{};
 };
 
-/// Bytes from one half to the other: whole pages.
+/// Distance of the halves in bytes, whole pages.
 std::uint64_t half_bytes(std::uint32_t records);
 
-/// "host" and the like are the CPU's; "cuda:1" and "hip" a GPU's.
-/// @throws std::invalid_argument: no tensor can be there
+/// Converts a kind of memory: "host" and similar are on the CPU, "cuda:1" and "hip" on a GPU.
+/// @throws std::invalid_argument if tensors are not possible there
 dlpack_device dlpack_device_of(const std::string& kind);
 
 }  // namespace dlrm

@@ -4,7 +4,7 @@
 namespace dlrm {
 namespace {
 
-/// Spreads an item of a column over 32 bits, as the hashed categories of real data are.
+/// Hashes an item of a column to 32 bits, like the categories of real data.
 std::uint32_t hashed(std::uint32_t column, std::uint32_t item) {
     std::uint64_t x = (std::uint64_t{column} << 32 | item) + 0x9e3779b97f4a7c15;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;  // splitmix64
@@ -23,7 +23,7 @@ Record Generator::next() {
             record[kEmptyDense] |= 1U << i;
             continue;
         }
-        // Mostly small, some up to 2^31 - 1, a few negative, as counts of real data are.
+        // Mostly small, some up to 2^31 - 1, a few negative, like counts in real data.
         const std::uint32_t value = static_cast<std::uint32_t>(random_() >> 33) >> below(31);
         record[kFirstDense + i] = below(50) == 0 ? ~(value & 3) : value;
     }

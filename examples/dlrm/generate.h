@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Synthetic clicks: the same ones for the same seed on every machine, with something to learn in
-// them.
+// Generator of synthetic clicks with a learnable signal, equal for the same seed on all machines.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ class Generator {
     Record next();
 
   private:
-    /// 0 to `end` - 1. Not a distribution of <random>: those differ from library to library.
+    /// Returns 0 to `end` - 1. Not a distribution of <random>: those differ between libraries.
     std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
 
     std::mt19937_64 random_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card's record of a click: 48 little-endian words. docs/dlrm.md has the picture.
+// The card's click record: 48 little-endian 32-bit words, shown in docs/dlrm.md.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr std::size_t kRecordBytes = 4 * kRecordWords;
 inline constexpr std::size_t kLabel = 0;
 inline constexpr std::size_t kFirstDense = 1;
 inline constexpr std::size_t kDenseColumns = 13;
-/// Padding, which the card leaves alone: bit n is set when column n was an empty field.
+/// Padding, which the card does not change: bit n is set if column n was an empty field.
 inline constexpr std::size_t kEmptyDense = 14;
 inline constexpr std::size_t kEmptySparse = 15;
 inline constexpr std::size_t kFirstSparse = 16;

@@ -6,7 +6,7 @@
 namespace dlrm {
 namespace {
 
-/// Place of the highest bit of a number that is not 0.
+/// Returns the position of the highest set bit of a number that is not 0.
 unsigned highest(std::uint64_t number) {
     unsigned place = 0;
     while (number >>= 1)
@@ -21,13 +21,14 @@ std::uint32_t log_bits(std::int32_t x) {
     if (y == 1)
         return 0;
     const unsigned n = highest(y);
-    // The 31 bits below the highest, moved up: segment of 7 bits, place in it of 24.
+    // The 31 bits below the highest, left-aligned: 7 bits select the segment, 24 the position in
+    // it.
     const std::uint64_t fraction = (std::uint64_t{y} << (31 - n)) - (std::uint64_t{1} << 31);
     const dingo_log_segment& s = dingo_log_segments[fraction >> 24];
     const std::uint64_t t = fraction & 0xffffff;
     const std::uint64_t rise = (s.c1 - (s.c2 * (t >> 8) >> 16)) * t >> 24;
     const std::uint64_t v = dingo_log_powers[n] + s.c0 + rise;  // units of 2^-30
-    // Half up to 24 significant bits. v has 29 to 35.
+    // Round half up to 24 significant bits. v has 29 to 35.
     const unsigned top = highest(v);
     std::uint64_t mantissa = ((v >> (top - 24)) + 1) >> 1;
     unsigned exponent = 127 + top - 30;

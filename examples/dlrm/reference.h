@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the compute kernel dlrm makes of records, on the CPU: written from its definition
+// CPU implementation of the compute kernel dlrm, written from its definition
 // (docs/reference/compute.md), not from the model, so that the two can be compared bit for bit.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace dlrm {
 
-/// ln(max(x, 0) + 1) as the bits of a single.
+/// Returns ln(max(x, 0) + 1) as the bits of a single-precision float.
 std::uint32_t log_bits(std::int32_t x);
 
 void preprocess(Record& record, std::uint32_t modulus);

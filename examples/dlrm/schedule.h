@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which records of a file are in which batch. The file is read round and round; sizes repeat.
+// Assignment of a file's records to batches. The file is read cyclically; the list of sizes
+// repeats.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 namespace dlrm {
 
 struct Span {
-    std::uint64_t first = 0;  ///< record; the span goes on at record 0 behind the last one
+    std::uint64_t first = 0;  ///< first record; the span wraps from the last record to 0
     std::uint32_t count = 0;
 };
 
@@ -29,7 +30,7 @@ class Schedule {
             largest_ = size > largest_ ? size : largest_;
         }
     }
-    /// Span of batch `number`, counted from 0.
+    /// Returns the span of batch `number`, counted from 0.
     [[nodiscard]] Span at(std::uint64_t number) const {
         const std::size_t i = number % sizes_.size();
         const std::uint64_t rounds = number / sizes_.size() % records_;
@@ -41,7 +42,7 @@ class Schedule {
     std::uint64_t records_;
     std::vector<std::uint32_t> sizes_;
     std::vector<std::uint64_t> begins_;
-    std::uint64_t round_ = 0;  ///< records of all sizes once
+    std::uint64_t round_ = 0;  ///< sum of all sizes
     std::uint32_t largest_ = 0;
 };
 

@@ -19,7 +19,7 @@ using rdma_bench::RunError;
 constexpr std::uint32_t kMagic = 0x4d524c44;  // "DLRM"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHelloBytes = 32;
-constexpr unsigned kSges = 2;  // a batch may go round the end of the file
+constexpr unsigned kSges = 2;  // a batch may wrap at the end of the file
 
 void put(std::vector<std::byte>& out, std::uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; ++i)
@@ -34,7 +34,7 @@ std::uint64_t get(std::span<const std::byte>& in, unsigned bytes) {
     return value;
 }
 
-/// How it shows that the peer's QP or card has gone.
+/// Returns true for statuses that indicate that the peer's QP or card is gone.
 bool is_link_loss(ibv_wc_status status) {
     return status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR ||
            status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RESP_TIMEOUT_ERR;
@@ -95,7 +95,7 @@ Hello Session::connect(qpx::Connection& connection, const rdma_bench::Device& de
     try {
         check(theirs);
     } catch (const std::exception& error) {
-        connection.refuse(error.what());  // the peer says it, too
+        connection.refuse(error.what());  // the peer reports it, too
         throw;
     }
     qpx::to_init(qp_.get(), local_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What storage and trainer tell each other, and the queue pair that each has for one session.
-// docs/dlrm.md says who sends what.
+// Messages between storage and trainer, and the queue pair of each side for one session.
+// docs/dlrm.md describes the protocol.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,24 +19,24 @@
 
 namespace dlrm {
 
-/// The session is over, and another one may follow: the peer went away.
+/// The peer is gone, so the session is over; another one may follow.
 struct LinkLost : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Batches that may be on their way or in use: one for each half of the trainer's memory.
+/// Largest number of batches in transit or in use: one for each half of the trainer's memory.
 inline constexpr unsigned kHalves = 2;
-/// Immediate data of the WRITE behind the last batch; of others it is the number of records.
+/// Immediate data of the WRITE after the last batch; for batches it is the number of records.
 inline constexpr std::uint32_t kEndOfStream = 0;
 
-/// What each side says in the endpoint's application bytes.
+/// Content of the endpoint's application bytes.
 struct Hello {
-    std::uint64_t next = 0;      ///< trainer: number of the batch that it wants first
-    std::uint64_t released = 0;  ///< trainer: batches before this one are out of its memory
-    std::uint32_t records = 0;   ///< trainer: room of a half; storage: its largest batch
+    std::uint64_t next = 0;      ///< trainer: number of the first batch to send
+    std::uint64_t released = 0;  ///< trainer: batches before this one are released
+    std::uint32_t records = 0;   ///< trainer: capacity of a half; storage: its largest batch
 };
 std::vector<std::byte> pack(const Hello& hello);
-/// @throws qpx::Error(Protocol) when the peer is another program or version
+/// @throws qpx::Error(Protocol) if the peer is another program or version
 Hello unpack(std::span<const std::byte> bytes);
 
 /// One RC QP with its CQs.
@@ -51,16 +51,16 @@ class Session {
     };
     Session(const rdma_bench::Device& device, const Request& request);
 
-    /// Exchanges endpoints, with `hello`; `check` throws to refuse the peer's. @throws qpx::Error,
-    /// rdma_bench::RunError, LinkLost
+    /// Exchanges endpoints with `hello` and returns the peer's; `check` throws to refuse it.
+    /// @throws qpx::Error, rdma_bench::RunError, LinkLost
     Hello connect(qpx::Connection& connection, const rdma_bench::Device& device, const Hello& hello,
                   std::vector<qpx::Region> regions, const std::function<void(const Hello&)>& check);
     [[nodiscard]] const qpx::Endpoint& remote() const { return remote_; }
 
     void post_receive();
     void post(ibv_send_wr& wr);
-    /// The next completion; false: there is none. A failed one is LinkLost, when that is how a
-    /// peer's end shows, or RunError.
+    /// Polls for a completion; returns false if there is none. @throws for a failed one: LinkLost
+    /// if its status indicates that the peer is gone, else RunError
     bool poll_sent(ibv_wc& wc) { return poll(send_cq_->cq.get(), wc); }
     bool poll_received(ibv_wc& wc) { return poll(recv_cq_->cq.get(), wc); }
 
@@ -74,11 +74,11 @@ class Session {
     qpx::Endpoint remote_;
 };
 
-/// Waiting for something that is polled: at once at first, then with pauses, and a look at the peer
-/// now and then.
+/// Backoff of a polling loop: no pause at first, then short ones, with occasional checks of the
+/// peer.
 class Wait {
   public:
-    /// Called when nothing was found. True: it is time to look whether the peer lives.
+    /// Called after an empty poll. Returns true if the peer should be checked.
     bool pause();
 
   private:

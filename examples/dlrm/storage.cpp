@@ -22,7 +22,7 @@ namespace {
 using rdma_bench::Exit;
 using rdma_bench::RunError;
 
-constexpr unsigned kSends = kHalves + 2;  // two batches, the end, and one to spare
+constexpr unsigned kSends = kHalves + 2;  // two batches, the end, and one spare
 constexpr unsigned kCredits = kHalves + 2;
 
 std::vector<std::byte> contents(const std::string& file) {
@@ -100,7 +100,7 @@ void Storage::serve(qpx::Connection& connection) {
     released_ = static_cast<std::uint32_t>(trainer.released);
     Wait pause;
     for (std::uint64_t number = trainer.next; number < options_.batches; ++number) {
-        // The buffer of this batch has the one before the last in it until that is released.
+        // The buffer of this batch is in use until the batch before the previous one is released.
         while (static_cast<std::uint32_t>(number) - released_ >= kHalves)
             wait(session, connection, pause);
         if (options_.die_at >= 0 && number == static_cast<std::uint64_t>(options_.die_at))
@@ -140,7 +140,7 @@ void Storage::post(Session& session, std::uint64_t number) {
 }
 
 void Storage::die(Session& session, std::uint64_t number) {
-    // Half of the batch is in the trainer's memory, and nobody has said so.
+    // Write half of the batch to the trainer's memory, without notification.
     const Span span = schedule_.at(number);
     const qpx::Region& region = session.remote().regions[0];
     ibv_sge piece{buffer_->address(),

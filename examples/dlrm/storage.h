@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The storage process: writes batches of records into a trainer's two buffers. It remembers nothing
-// that the trainer does not tell it, so it can be restarted at any time.
+// The storage process: writes batches of records into a trainer's two buffers. All its state comes
+// from the trainer, so it can be restarted at any time.
 #pragma once
 
 #include <chrono>
@@ -25,32 +25,32 @@ struct StorageOptions {
     std::string security = "none";
     std::vector<std::uint32_t> sizes = {4096};
     std::uint64_t batches = 0;
-    std::uint32_t modulus = 0;  ///< not 0: the card preprocesses what it sends
+    std::uint32_t modulus = 0;  ///< not 0: the card preprocesses on send
     std::chrono::seconds retry{10};
-    std::int64_t die_at = -1;  ///< for tests: killed in the middle of this batch
+    std::int64_t die_at = -1;  ///< for tests: dies in the middle of this batch
 };
 
 class Storage {
   public:
     explicit Storage(const StorageOptions& options);
-    /// Until the trainer has all batches. @throws LinkLost when it does not come back in time
+    /// Runs until the trainer has all batches. @throws LinkLost if it does not return in time
     void run();
 
   private:
-    /// One session, until all is sent or the trainer goes away.
+    /// Serves one session, until all is sent or the trainer is gone.
     void serve(qpx::Connection& connection);
     void post(Session& session, std::uint64_t number);
     [[noreturn]] void die(Session& session, std::uint64_t number);
-    /// Looks at both CQs and now and then at the peer.
+    /// Polls both CQs, and checks the peer at times.
     void wait(Session& session, const qpx::Connection& connection, Wait& wait);
 
     StorageOptions options_;
     rdma_bench::Device device_;
     std::unique_ptr<rdma_bench::Buffer> buffer_;
     Schedule schedule_;
-    std::uint64_t sent_ = 0;  ///< of this session: posted and completed
+    std::uint64_t sent_ = 0;  ///< WRITEs posted in this session
     std::uint64_t completed_ = 0;
-    std::uint32_t released_ = 0;  ///< low bits of the number that the trainer told last
+    std::uint32_t released_ = 0;  ///< low 32 bits of the last credit from the trainer
     std::uint64_t bytes_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Where the kernel runs, and what memory its buffers are.
+// Device on which the kernel runs, and the memory of its buffers.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@ class Device {
   public:
     virtual ~Device() = default;
     [[nodiscard]] virtual dingo_gda_kind kind() const = 0;
-    /// Zeroed, as long as this lives. Throws std::runtime_error.
+    /// Allocates zeroed memory, freed by the destructor. Throws on failure.
     virtual void* alloc(std::size_t bytes) = 0;
-    /// Runs the kernel, and brings back what it has written into `transfer`. Throws std::runtime_error.
+    /// Runs the kernel and copies its results back to `transfer`. Throws std::runtime_error.
     virtual void run(Transfer& transfer) = 0;
 };
 
-/// "host": a thread of the processor. Throws std::runtime_error for what is not known.
+/// "host": a thread of the CPU.
 std::unique_ptr<Device> host_device();
-/// "cuda": memory of the GPU; "pinned": host memory that the GPU reaches. nullptr: built without nvcc.
+/// "cuda": GPU memory; "pinned": host memory mapped for the GPU. Returns nullptr if built without
+/// nvcc.
 std::unique_ptr<Device> cuda_device(bool pinned);
 
 }  // namespace gpu_interchange

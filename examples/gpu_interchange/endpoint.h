@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The host's side, by the names of the MORI example: contexts, endpoints, memory regions.
+// Host side, with the names of the MORI example: contexts, endpoints, memory regions.
 #pragma once
 
 #include <infiniband/dingodv.h>
@@ -17,7 +17,8 @@ namespace gpu_interchange {
 
 using examples::Owned;
 
-/// All calls throw std::runtime_error: step, what errno says, and what libdingo-gda says.
+/// Throws std::runtime_error with the step and the texts of errno and libdingo-gda; so do all
+/// calls.
 [[noreturn]] void fail(const std::string& step, int error);
 
 struct RdmaEndpointHandle {
@@ -37,13 +38,13 @@ struct RdmaEndpoint {
     Owned<dingo_gda_queue, dingo_gda_destroy> queue;
 };
 
-/// A port that is up.
+/// An active port.
 struct ActiveDevicePort {
     ibv_device* device;
     std::uint8_t port;
 };
 
-/// Devices of the machine that a GPU can post to: Dingo cards.
+/// Devices of this machine to which a GPU can post: Dingo cards.
 class RdmaContext {
   public:
     RdmaContext();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Data goes from one GPU buffer to another, posted by the GPU: the steps of MORI's example
+// Transfers data from one GPU buffer to another, posted by the GPU: the steps of MORI's example
 // simple_gpu_interchange, on Dingo cards.
 #include <cstdio>
 #include <cstdlib>

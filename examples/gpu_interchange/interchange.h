@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The kernel: fills the buffer, sends it, waits, and looks at what has come.
+// The kernel: fills the buffer, sends it, waits for completion, and checks the received data.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ struct Transfer {
     std::uint32_t recv_key;
     std::uint32_t bytes;
     std::uint8_t value;
-    std::uint32_t wrong;  ///< bytes; all of them where the transfer failed
-    std::int32_t status;  ///< of the transfer
+    std::uint32_t wrong;  ///< number of wrong bytes; all if the transfer failed
+    std::int32_t status;  ///< status of the transfer
 };
 
-/// `barrier` waits for all threads of the block.
+/// Runs the kernel; `barrier` synchronizes all threads of the block.
 template <typename Barrier>
 DGDA_FN void interchange(Transfer& t, std::uint32_t thread, std::uint32_t threads,
                          const Barrier& barrier) {

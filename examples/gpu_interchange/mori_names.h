@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// MORI's names for what dingo_gda.h does, so that kernels written for them port line by line. A
-// Dingo card has no doorbell records: those calls do nothing, and the doorbell alone says how far
-// the queue is filled.
+// Functions of dingo_gda.h under MORI's names, so that kernels written for MORI port line by line.
+// A Dingo card has no doorbell records: those calls do nothing, and the doorbell alone announces
+// work.
 #pragma once
 
 #include "dingo_gda.h"
@@ -11,7 +11,7 @@ namespace mori_names {
 
 enum class ProviderType { kDingo };
 
-/// A queue as the kernel gets it. The send queue and the completion queue are one object here.
+/// A queue, as passed to the kernel. Send queue and completion queue are the same object here.
 struct WorkQueueHandle {
     dingo_gda_qp* qp;
 };
@@ -19,7 +19,7 @@ struct CompletionQueueHandle {
     dingo_gda_qp* qp;
 };
 
-/// Returns what the doorbell gets.
+/// Returns the value for RingDoorbell().
 template <ProviderType P>
 DGDA_FN std::uint64_t PostWrite(WorkQueueHandle& wq, std::uint32_t /*qpn*/, std::uint64_t laddr,
                                 std::uint32_t lkey, std::uint64_t raddr, std::uint32_t rkey,
@@ -35,14 +35,13 @@ DGDA_FN void RingDoorbell(WorkQueueHandle& wq, std::uint64_t /*doorbell*/) {
     dingo_gda_ring(wq.qp);
 }
 
-/// Waits until all that was posted is done. Returns 0, a status of enum ibv_wc_status, or
-/// DINGO_GDA_GONE.
+/// Waits until all posted requests are done. Returns 0, an enum ibv_wc_status, or DINGO_GDA_GONE.
 template <ProviderType P>
 DGDA_FN int PollCq(CompletionQueueHandle& cq) {
     return dingo_gda_quiet(cq.qp);
 }
 
-/// The poller tells the card of taken entries, once per quarter of the queue.
+/// No-op: polling reports consumed entries to the card, once per quarter of the queue.
 template <ProviderType P>
 DGDA_FN void UpdateCqDbrRecord(CompletionQueueHandle& /*cq*/) {}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the kernels must compute, written down once more and without their tricks.
+// Simple reference implementations of the compute kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace local_transfer {
 
-/// Small, large and negative words, others for each seed.
+/// Fills memory with small, large and negative words that depend on the seed.
 void fill(std::span<std::byte> bytes, std::uint32_t seed);
 
-/// Returns "" when `out` is what the kernel makes of `in`, else the first difference. Accepts
-/// everything for a kernel that this program does not know.
+/// Returns "" if `out` is the kernel's result for `in`, else the first difference. Accepts any data
+/// for an unknown kernel.
 std::string first_error(const std::string& kernel, std::uint32_t param,
                         std::span<const std::byte> in, std::span<const std::byte> out);
 

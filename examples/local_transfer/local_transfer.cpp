@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Moves data from host memory through a compute kernel of the card and back, checks it and tells
-// how fast.
+// Moves data from host memory through a compute kernel of the card and back, checks it and prints
+// the throughput and latency.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -85,7 +85,7 @@ void list(const std::vector<dingodv_kernel>& kernels) {
     }
 }
 
-/// nullptr: the host's memory.
+/// Returns nullptr for host memory.
 std::unique_ptr<rdma_bench::Gpu> open_memory(const std::string& kind) {
     constexpr std::string_view kGpu = "cuda";
     if (kind == "host")
@@ -99,7 +99,7 @@ std::unique_ptr<rdma_bench::Gpu> open_memory(const std::string& kind) {
     return rdma_bench::open_cuda(number);
 }
 
-/// Microseconds that `times` transfers of `bytes` take.
+/// Returns the time of `times` transfers of `bytes` in microseconds.
 double timed(Transfer& transfer, std::size_t bytes, unsigned times) {
     const auto start = std::chrono::steady_clock::now();
     transfer.run(bytes, times);
@@ -125,7 +125,7 @@ void measure(Transfer& transfer, const Options& options, std::uint32_t bytes) {
                                          error);
         }
     }
-    // bytes per microsecond are MB/s
+    // bytes/us = MB/s
     std::printf("Size: %u; Average throughput: %.2f MB/s; Average latency: %.2f us\n", bytes,
                 1.0 * bytes * Transfer::kDepth * options.runs / many, one / options.runs);
     std::fflush(stdout);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Host memory to the card, through a compute kernel, and back: a queue pair that is connected to
+// Moves host memory to the card, through a compute kernel, and back, by a queue pair connected to
 // itself.
 #pragma once
 
@@ -21,18 +21,19 @@ namespace local_transfer {
 using examples::Context;
 using examples::Deleter;
 
-/// The device of this name, or the first one. Throws std::runtime_error.
+/// Opens the device of this name; "": the first Dingo card. Throws std::runtime_error.
 Context open_device(const std::string& name);
 
-/// The card's compute kernels. Throws std::runtime_error: there is no compute slot.
+/// Returns the card's compute kernels. Throws std::runtime_error if it has no compute slot.
 std::vector<dingodv_kernel> kernels_of(ibv_context* context);
 
 class Transfer {
   public:
-    static constexpr unsigned kDepth = 32;  ///< transfers outstanding
+    static constexpr unsigned kDepth = 32;  ///< outstanding transfers
 
-    /// Buffers of `bytes` each, of `gpu` if there is one. All calls throw std::runtime_error with
-    /// the step that failed. `receive`: the kernel is where the data lands, not where it is sent.
+    /// Creates buffers of `bytes` each, on `gpu` if given. `receive`: applies the kernel to
+    /// received data, not to sent data. All calls throw std::runtime_error with the step that
+    /// failed.
     Transfer(ibv_context* context, std::uint32_t kernel, std::uint32_t param, bool receive,
              std::size_t bytes, std::unique_ptr<rdma_bench::Gpu> gpu = nullptr);
     ~Transfer();
@@ -51,7 +52,7 @@ class Transfer {
     void connect(ibv_context* context);
 
     std::unique_ptr<rdma_bench::Gpu> gpu_;
-    std::uint64_t source_at_ = 0, target_at_ = 0;  ///< what the card moves
+    std::uint64_t source_at_ = 0, target_at_ = 0;  ///< addresses used by the card
     std::vector<std::byte> source_, target_;
     std::unique_ptr<ibv_pd, Deleter<ibv_dealloc_pd>> pd_;
     std::unique_ptr<ibv_cq, Deleter<ibv_destroy_cq>> cq_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Card memory by plain verbs: what both programs need.
+// Card memory by plain verbs: code shared by both programs.
 #pragma once
 
 #include <infiniband/dingodv.h>
@@ -23,7 +23,7 @@ using examples::Context;
 using examples::Deleter;
 using examples::fail;
 
-/// ibv_free_dm() is a function of each file that has the header.
+/// Wrapper, because ibv_free_dm() is a static function in each file that includes verbs.h.
 struct FreeMemory {
     void operator()(ibv_dm* memory) const { ibv_free_dm(memory); }
 };
@@ -34,25 +34,25 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The Dingo card of this name; "": the n-th one.
+/// Opens the Dingo card of this name; "": the n-th one.
 Context open_card(const std::string& name, unsigned n);
 
-/// Memory of the card behind `context`. Throws std::runtime_error that says what to do.
+/// Allocates memory of the card. Throws std::runtime_error that says what to do.
 Memory allocate(ibv_context* context, std::size_t bytes);
 
-/// Copy bytes into the card's memory, and out of it, with the CPU.
+/// Copy bytes to and from the card's memory by the CPU.
 void put(ibv_dm* memory, std::span<const std::byte> bytes);
 void fetch(ibv_dm* memory, std::span<std::byte> bytes);
 
-/// Bytes that depend on their place and on `seed`.
+/// Generates bytes that depend on their offset and on `seed`.
 void fill(std::span<std::byte> bytes, std::uint64_t seed);
-/// FNV-1a, 64 bits.
+/// Returns the 64-bit FNV-1a hash.
 std::uint64_t checksum(std::span<const std::byte> bytes);
 
-/// Of --size: a number of bytes, a multiple of 4096.
+/// Parses --size: a number of bytes, a multiple of 4096.
 CLI::Validator whole_pages();
 
-/// Runs a program's main part: exit status 0, 1 it failed, 2 wrong usage.
+/// Runs a program's main part. Returns the exit status: 0, 1 failed, 2 wrong usage.
 int run(const char* program, void (*body)(int, char**), int argc, char** argv);
 
 }  // namespace p2p

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From the memory of one card into that of another: the second card's memory is exported as a
-// descriptor and registered on the first, which writes into it over PCIe.
+// Copies the memory of one card into that of another: the second card's memory is exported as a
+// DMABuf and registered on the first, which writes into it over PCIe.
 #include <unistd.h>
 
 #include <array>
@@ -43,7 +43,7 @@ Options parse(int argc, char** argv) {
     return o;
 }
 
-/// A queue pair of the card that is connected to itself: its WRITEs stay in the card.
+/// A queue pair connected to itself, so its WRITEs stay within the card.
 class Copier {
   public:
     explicit Copier(ibv_context* context)
@@ -121,7 +121,7 @@ class Copier {
     std::unique_ptr<ibv_qp, Deleter<ibv_destroy_qp>> qp_;
 };
 
-/// Registers the other card's memory here, by its descriptor.
+/// Exports the other card's memory as a DMABuf and registers it on this card.
 Region import(Copier& copier, ibv_dm* memory, std::size_t bytes) {
     const int fd = dingodv_export_dm(memory);
     if (fd < 0 && errno == EOPNOTSUPP)

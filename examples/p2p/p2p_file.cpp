@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A file on an NVMe disk into card memory, and card memory into a file: the disk moves the data to
-// and from the card, and host memory has none of it.
+// Reads a file on an NVMe disk into card memory, and writes card memory to a file: the disk
+// transfers the data directly to and from the card, not through host memory.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -65,7 +65,7 @@ struct File {
 };
 
 [[noreturn]] void explain(const std::string& file, int error) {
-    // The kernel finds no page there that a disk could be told of.
+    // The kernel finds no pages there that can be pinned for the disk's DMA.
     if (error == EFAULT)
         throw std::runtime_error(
             file + ": the memory of this card cannot be pinned: 'dingo p2p query' says why");

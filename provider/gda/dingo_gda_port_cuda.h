@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dingo_gda_port.h for CUDA, compute capability 7.0 or later: the memory model of the PTX ISA, chapter 8. */
+/* dingo_gda_port.h for CUDA, compute capability 7.0 or later (memory model: PTX ISA, chapter 8). */
 #ifndef DINGO_GDA_PORT_CUDA_H
 #define DINGO_GDA_PORT_CUDA_H
 

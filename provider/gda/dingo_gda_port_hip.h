@@ -98,7 +98,7 @@ DGDA_FN unsigned int dgda_lane(void)
 	return __lane_id();
 }
 
-/* HIP of ROCm 5 has no match_any: one key after the other is chosen, and the lanes that have it leave. */
+/* ROCm 5 has no match_any: the loop picks the first lane's key; the lanes with that key return. */
 DGDA_FN dgda_lanes dgda_together(const void *key)
 {
 	const uint64_t mine = (uint64_t)key;
@@ -118,7 +118,7 @@ DGDA_FN uint64_t dgda_from_lane(dgda_lanes lanes, uint64_t v, unsigned int lane)
 	return (uint64_t)__shfl((unsigned long long)v, (int)lane);
 }
 
-/* Lanes of a wavefront run in step: only the compiler has to keep the order. */
+/* Lanes of a wavefront run in lockstep: only the compiler could change the order. */
 DGDA_FN void dgda_join(dgda_lanes lanes)
 {
 	(void)lanes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dingo_gda_port.h for threads of a processor: each is a warp of its own. For tests and machines without a GPU; GCC
- * and Clang.
+ * dingo_gda_port.h for threads of the CPU: each is a warp of one lane. For tests and machines
+ * without a GPU; GCC and Clang.
  */
 #ifndef DINGO_GDA_PORT_HOST_H
 #define DINGO_GDA_PORT_HOST_H

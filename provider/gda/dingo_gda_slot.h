@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Single steps, for programs that keep the counters of a queue themselves and know many NICs: MORI, rocSHMEM. They
- * number the WQEs (32 bits, which wrap), see to it that no slot is written before it is done and that the doorbell
- * never goes back. dingo_gda.h does all that itself: a queue is used by one of the two. docs/mori.md.
+ * Low-level operations for programs that support many NICs and keep the counters of a queue
+ * themselves: MORI, rocSHMEM. They number the WQEs (32 bits, wrapping) and must not overwrite a
+ * slot before its WQE is done, nor move the doorbell backwards. dingo_gda.h does all that itself; a
+ * queue is used through one of the two only. docs/mori.md.
  *
- * A slot is a block of 64 bytes and holds one WQE. Addresses, sizes and doorbell words: dingo_gda_describe().
+ * A slot is a block of 64 bytes and holds one WQE. Addresses, sizes and doorbell words:
+ * dingo_gda_describe().
  */
 #ifndef DINGO_GDA_SLOT_H
 #define DINGO_GDA_SLOT_H
@@ -13,9 +15,9 @@
 #include "dingo_gda_queue.h"
 
 #define DINGO_GDA_SLOT_INLINE DGDA_INLINE_FIRST	/* bytes of inline data in a slot */
-#define DINGO_GDA_SLOT_NOTHING (-1)		/* dingo_gda_slot_poll(): the completion is not there */
+#define DINGO_GDA_SLOT_NOTHING (-1)		/* dingo_gda_slot_poll(): no completion yet */
 
-/* Where WQE `number` is in a ring of `slots`, a power of two. */
+/* Returns the address of WQE `number` in a ring of `slots`, a power of two. */
 DGDA_FN uint64_t *dingo_gda_slot(void *sq, uint32_t slots, uint32_t number)
 {
 	return (uint64_t *)sq + (uint64_t)(number & (slots - 1)) * DGDA_BLOCK_WORDS;
@@ -26,8 +28,8 @@ DGDA_FN uint64_t dgda_slot_signaled(bool signaled)
 	return signaled ? (uint64_t)DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK << 8 : 0;
 }
 
-/* `opcode`: DINGO_WR_WRITE, DINGO_WR_READ; DINGO_WR_SEND, without raddr and rkey. Not signaled: a later WQE's
- * completion stands for it, too; only its failure has one of its own.
+/* Writes a WQE; `opcode`: DINGO_WR_WRITE, DINGO_WR_READ, or DINGO_WR_SEND, without raddr and rkey.
+ * An unsignaled WQE has a completion of its own only if it fails; a later completion covers it.
  */
 DGDA_FN void dingo_gda_slot_transfer(uint64_t *slot, uint32_t opcode, bool signaled, uint64_t laddr, uint32_t lkey,
 				     uint64_t raddr, uint32_t rkey, uint32_t bytes)
@@ -35,7 +37,9 @@ DGDA_FN void dingo_gda_slot_transfer(uint64_t *slot, uint32_t opcode, bool signa
 	dgda_write(slot, opcode | dgda_slot_signaled(signaled), raddr, rkey, laddr, dgda_key_length(lkey, bytes), 0, 0);
 }
 
-/* `opcode`: DINGO_WR_FETCH_ADD or DINGO_WR_CMP_SWAP, of 8 bytes; what they were comes to laddr. */
+/* Writes a WQE; `opcode`: DINGO_WR_FETCH_ADD or DINGO_WR_CMP_SWAP of 8 bytes, whose former value is
+ * stored at laddr.
+ */
 DGDA_FN void dingo_gda_slot_atomic(uint64_t *slot, uint32_t opcode, bool signaled, uint64_t laddr, uint32_t lkey,
 				   uint64_t raddr, uint32_t rkey, uint64_t swap_or_add, uint64_t compare)
 {
@@ -43,15 +47,15 @@ DGDA_FN void dingo_gda_slot_atomic(uint64_t *slot, uint32_t opcode, bool signale
 		   dgda_key_length(lkey, 8));
 }
 
-/* For what cannot be posted: its completion says LOC_QP_OP_ERR, and the QP fails. A slot that was taken is not left
- * as it was, since the card would do again what it held.
+/* Writes an invalid WQE in place of one that cannot be posted: it completes with LOC_QP_OP_ERR, and
+ * the QP fails. A reserved slot must not keep its old WQE, which the card would execute again.
  */
 DGDA_FN void dingo_gda_slot_wrong(uint64_t *slot)
 {
 	dgda_write(slot, 0xff | dgda_slot_signaled(true), 0, 0, 0, 0, 0, 0);
 }
 
-/* A WRITE of 1 to DINGO_GDA_SLOT_INLINE bytes that are copied into the slot; others make it wrong. */
+/* Writes a WRITE of 1 to DINGO_GDA_SLOT_INLINE inline bytes; with any other size an invalid WQE. */
 DGDA_FN void dingo_gda_slot_write_inline(uint64_t *slot, bool signaled, const void *data, uint32_t bytes,
 					 uint64_t raddr, uint32_t rkey)
 {
@@ -68,21 +72,24 @@ DGDA_FN void dingo_gda_slot_write_inline(uint64_t *slot, bool signaled, const vo
 	dgda_store_pair(slot + 6, dgda_word(from, bytes, 16), dgda_word(from, bytes, 24));
 }
 
-/* What the doorbell gets when all WQEs before `number` are written. */
+/* Returns the doorbell value for all WQEs before `number`. */
 DGDA_FN uint64_t dingo_gda_slot_doorbell(uint32_t number, uint32_t doorbell_word)
 {
 	return (uint64_t)number << 32 | doorbell_word;
 }
 
-/* Rings after all that this thread has stored or acquired. Send queue: starts the WQEs. CQ: gives its entries back. */
+/* Rings a doorbell, ordered after all that this thread has stored or acquired. Send queue: starts
+ * the WQEs. CQ: returns the entries to the card.
+ */
 DGDA_FN void dingo_gda_slot_ring(void *doorbell, uint64_t value)
 {
 	dgda_store_release_system((uint64_t *)doorbell, value);
 }
 
 /*
- * Looks at entry `number` of a CQ with `entries`, a power of two.
- * Returns 0 or a status of enum ibv_wc_status, and the number of the WQE that it stands for; or DINGO_GDA_SLOT_NOTHING.
+ * Reads entry `number` of a CQ with `entries`, a power of two.
+ * Returns its enum ibv_wc_status (0: success) and stores the number of its WQE in *wqe; or returns
+ * DINGO_GDA_SLOT_NOTHING.
  */
 DGDA_FN int dingo_gda_slot_poll(const void *cq, uint32_t entries, uint32_t number, uint32_t *wqe)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memory as a kind of device sees it. All return 0 or an errno value, and dingo_gda_fail() has said why. */
+/* Access to memory by each kind of device. Functions return 0, or an errno value after recording
+ * the reason by dingo_gda_fail().
+ */
 #ifndef DINGO_GDA_MEMORY_H
 #define DINGO_GDA_MEMORY_H
 
@@ -10,12 +12,12 @@
 struct dingo_gda_memory {
 	const char *name;
 	int (*open)(int ordinal);
-	/* Shows memory of this process, whole pages, to the device. */
+	/* Maps memory of this process, whole pages, for the device; hide() undoes it. */
 	int (*show)(void *at, size_t bytes, bool read_only);
 	void (*hide)(void *at);
-	/* Finds the device's address of memory that it was shown. */
+	/* Stores the device address of memory mapped by show(). */
 	int (*address)(void *at, void **device);
-	/* Memory of the device's own. */
+	/* Allocates, frees, writes and reads device memory. */
 	int (*alloc)(size_t bytes, void **device);
 	void (*free)(void *device);
 	int (*put)(void *device, const void *from, size_t bytes);
@@ -26,7 +28,9 @@ extern const struct dingo_gda_memory dingo_gda_host_memory;
 extern const struct dingo_gda_memory dingo_gda_cuda_memory;
 extern const struct dingo_gda_memory dingo_gda_hip_memory;
 
-/* shown.c: pages are shown once, however many QPs use them: doorbells of many are in one page. */
+/* shown.c: reference counts around show() and hide(): doorbells of many QPs lie in one page, which
+ * can be mapped only once.
+ */
 int dingo_gda_show(const struct dingo_gda_memory *memory, void *at, size_t bytes, bool read_only, void **device);
 void dingo_gda_hide(const struct dingo_gda_memory *memory, void *at);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* CUDA's driver, loaded when a device is opened; there is nothing to link with. */
+/* Memory access for CUDA devices. The driver's library is loaded when a device is opened. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-/* cuda.h: values and prototypes that this file uses */
+/* values and prototypes from cuda.h */
 enum {
 	CUDA_HOST_REGISTER_PORTABLE = 1,
 	CUDA_HOST_REGISTER_DEVICE_MAP = 2,
@@ -92,7 +92,7 @@ static int cuda_open(int ordinal)
 	err = cu.device_get(&device, ordinal);
 	if (err)
 		return refused(err, "cuDeviceGet");
-	/* kept until the process ends, as the runtime API does */
+	/* never released, as in the runtime API */
 	err = cu.primary_retain(&context, device);
 	if (!err)
 		err = cu.set_current(context);

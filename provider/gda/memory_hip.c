@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* HIP's runtime, loaded when a device is opened; there is nothing to link with. No AMD GPU has run it. */
+/* Memory access for HIP devices. The runtime's library is loaded when a device is opened. Not
+ * tested on an AMD GPU.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
 #include "memory.h"
 
-/* hip_runtime_api.h: values and prototypes that this file uses */
+/* values and prototypes from hip_runtime_api.h */
 enum {
 	HIP_HOST_REGISTER_PORTABLE = 1,
 	HIP_HOST_REGISTER_MAPPED = 2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Threads of this process as the device. */
+/* Memory access if the device is this process: its threads post and poll. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* QPs for a device: made with dingodv, shown to the device, described in its memory. */
+/* QPs for a device: creates them by dingodv calls, maps them for the device, and describes them in
+ * device memory.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,7 @@
 #include "dingo_hw.h"
 #include "memory.h"
 
-/* Lanes of the widest wavefront: their posts together must fit the ring. */
+/* Lanes of the widest wavefront. The ring must hold what they post together. */
 #define MOST_LANES 64
 
 struct dingo_gda {
@@ -21,14 +23,14 @@ struct dingo_gda {
 struct dingo_gda_queue {
 	const struct dingo_gda_memory *memory;
 	struct ibv_cq *cq;
-	struct ibv_cq *recv_cq;			/* its own, or NULL */
+	struct ibv_cq *recv_cq;			/* NULL: the caller's is used */
 	struct ibv_qp *qp;
 	struct dingodv_cq dv_cq;
 	struct dingodv_qp dv_qp;
-	void *shown[5];				/* of this process; as many as show_all() reached */
+	void *shown[5];				/* addresses mapped by show_all() */
 	unsigned int num_shown;
-	struct dingo_gda_qp at_first;		/* what the device gets */
-	void *device;				/* struct dingo_gda_qp, then the sizes */
+	struct dingo_gda_qp at_first;		/* initial content of the device's object */
+	void *device;				/* struct dingo_gda_qp, then sizes[] */
 };
 
 struct dingo_gda *dingo_gda_open(enum dingo_gda_kind kind, int ordinal)
@@ -84,13 +86,14 @@ static int show_all(struct dingo_gda_queue *q)
 		err = show(q, q->dv_qp.sq_doorbell, sizeof(uint64_t), false, &d->sq_doorbell);
 	if (!err)
 		err = show(q, q->dv_cq.doorbell, sizeof(uint64_t), false, &d->cq_doorbell);
-	/* without it a kernel waits for ever for a card that has died: no reason not to work */
+	/* optional: without it a kernel does not notice that the card has died, and waits forever
+	 */
 	if (!err && show(q, (void *)q->dv_cq.status, sizeof(uint32_t), true, &d->status))
 		d->status = NULL;
 	return err;
 }
 
-/* The device's memory as it is at first. */
+/* Writes the initial content of the device's object. */
 static int put_first(struct dingo_gda_queue *q)
 {
 	const size_t sizes = q->dv_qp.sq_blocks * sizeof(*q->at_first.sizes);
@@ -126,7 +129,7 @@ static int describe(struct dingo_gda_queue *q)
 	return put_first(q);
 }
 
-/* Send WRs so that a ring has room for what the lanes of a warp post together, each the largest. */
+/* Returns max_send_wr, raised so that the ring holds the largest posts of all lanes of a warp. */
 static uint32_t enough_wrs(const struct dingo_gda_qp_attr *attr)
 {
 	return attr->max_send_wr < MOST_LANES ? MOST_LANES : attr->max_send_wr;
@@ -159,7 +162,7 @@ static int make_qp(struct dingo_gda_queue *q, const struct dingo_gda_qp_attr *at
 	return dingodv_init_obj(&obj, DINGODV_OBJ_QP | DINGODV_OBJ_CQ);
 }
 
-/* Blocks of a ring that make_qp() gets, or more: the CQ has an entry for each. */
+/* Upper bound for the blocks of the ring made by make_qp(): the CQ has an entry for each. */
 static uint32_t most_blocks(const struct dingo_gda_qp_attr *attr)
 {
 	const uint32_t inline_blocks = (32 + attr->max_inline + DINGO_SQ_BLOCK - 1) / DINGO_SQ_BLOCK;
@@ -259,7 +262,9 @@ void dingo_gda_describe(const struct dingo_gda_queue *q, struct dingo_gda_qp *ou
 	*out = q->at_first;
 }
 
-/* Entries of the QP's former life are passed over: none comes after the reset. */
+/* Returns the index after the last CQ entry. Skips entries from before the reset; no more are
+ * written.
+ */
 static uint64_t end_of_cq(const struct dingo_gda_queue *q, uint64_t consumer)
 {
 	const struct dingo_cqe *entries = q->dv_cq.entries;

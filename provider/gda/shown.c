@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Pages that a device was shown. A driver refuses to take a page twice, so users of one are counted. */
+/* Reference counts of pages mapped for a device: its driver refuses to map a page twice. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ struct shown {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct shown *all;
 
-/* The pages that `at` is in, or NULL. */
+/* Returns the link to the mapping that contains `at`, or NULL. */
 static struct shown **find(const struct dingo_gda_memory *memory, const void *at)
 {
 	struct shown **p = &all;

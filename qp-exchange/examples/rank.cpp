@@ -74,7 +74,7 @@ Owned<ibv_context> open_device(const std::string& name) {
     return context;
 }
 
-// What rank `from` writes into its slot at rank `to`.
+// Fills in the data that rank `from` writes into its slot at rank `to`.
 void fill(std::byte* slot, uint32_t from, uint32_t to, uint32_t round) {
     for (size_t i = 0; i < slot_bytes; ++i) {
         slot[i] = static_cast<std::byte>(from * 131 + to * 31 + round * 7 + i);
@@ -124,7 +124,7 @@ class Mesh {
         group.barrier();  // every QP can receive now
     }
 
-    /// Writes to all and checks what all have written. @return slots that were wrong
+    /// Writes to all ranks and checks what they have written. @return number of wrong slots
     uint32_t round(uint32_t number) {
         const uint32_t me = group_.rank();
         for (const qpx::RankEndpoint& remote : remotes_) {
@@ -195,7 +195,7 @@ class Mesh {
     std::vector<qpx::RankEndpoint> remotes_;
 };
 
-// The exchange alone, with endpoints that name their maker and their receiver.
+// Exchange without RDMA: endpoints that encode their sender and receiver.
 uint32_t exchange_only(qpx::Group& group) {
     const uint32_t me = group.rank();
     std::vector<qpx::RankEndpoint> mine;

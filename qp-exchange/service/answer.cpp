@@ -26,7 +26,7 @@ std::vector<ClientId> Registry::take_ready() {
     return ready;
 }
 
-// A client may always have this much unread, also when all together have too much.
+// Unread bytes that a client may always have, even if all clients together exceed total_output.
 constexpr size_t small_output = 64 << 10;
 
 void Registry::mark_overflow(Client& client) {
@@ -41,7 +41,7 @@ void Registry::send(Client& client, const Message& message) {
     mark_ready(client);
 }
 
-// A value as it lies in the store.
+// Sends a value that is shared with the store.
 void Registry::send_value(Client& client, uint32_t request, const std::shared_ptr<Shared>& value) {
     client.outbox.push({.type = Type::Value, .request = request, .options = exists},
                        bytes_in(value));
@@ -49,7 +49,7 @@ void Registry::send_value(Client& client, uint32_t request, const std::shared_pt
     mark_ready(client);
 }
 
-// A part of an answer that any number of clients get.
+// Makes a part of an answer that several clients receive.
 std::shared_ptr<const Bytes> Registry::share(Bytes part) {
     const auto shared = std::make_shared<Shared>(std::move(part));
     shared->count_as_output(outputs_);
@@ -107,7 +107,7 @@ void Registry::output(ClientId id, Bytes& out, size_t wanted) {
     while (client.delivery && out.size() < wanted) {
         next_delivery_frame(client, out);
     }
-    // Events that were held back while the client did not read.
+    // Events that were withheld while the client did not read.
     if (client.job && !client.job->events_listed && !client.delivery && out.size() < wanted) {
         send_events(client);
         client.outbox.pull(out, wanted);

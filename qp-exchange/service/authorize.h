@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which identity may join which job: lines "IDENTITY JOB", both with * and ? as in file names.
+// Rules for which identity may join which job: lines "IDENTITY JOB", both patterns with * and ?.
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,11 +8,12 @@
 
 namespace qpx::service {
 
-/// Parses rules; '#' begins a comment. An identity that no line names may not join any job. The
-/// status needs a line whose job is "*". @throws Error(Argument) with the line's number
+/// Parses rules; '#' begins a comment. An identity without a matching line may not join any job. A
+/// request for the status needs a line whose job is "*". @throws Error(Argument) with the line
+/// number
 Authorize parse_rules(std::string_view text);
 
-/// Rules from a file. @throws Error(Argument)
+/// Reads rules from a file. @throws Error(Argument)
 Authorize read_rules(const std::string& path);
 
 }  // namespace qpx::service

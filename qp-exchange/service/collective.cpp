@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Barrier and gathering: complete when all members have entered.
+// Barriers and gatherings, which complete when all members have entered.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace qpx::service {
 namespace {
 
 constexpr size_t streamed_part = 64 << 10;
-constexpr size_t overhead = 160;  // of a collective, or of an entry, in its tables
+constexpr size_t overhead = 160;  // bytes of a collective, or of an entry, in tables
 
 bool is_ready(const Job& job) {
     return job.size == 0 || job.ever == job.size;
@@ -75,7 +75,7 @@ void Registry::gather(Client& client, const Message& m) {
     }
 }
 
-/// Accounts for a change in its number of entries, which was `before`.
+/// Updates entered_by after the number of entries has changed from `before`.
 void Registry::count_entries(Job& job, Collectives::iterator at, size_t before) {
     if (const auto old = job.entered_by.find(before); old != job.entered_by.end()) {
         old->second.erase(&*at);
@@ -88,7 +88,7 @@ void Registry::count_entries(Job& job, Collectives::iterator at, size_t before) 
     }
 }
 
-/// A member has gone: collectives that waited only for it are complete, or all of them break.
+/// Called when a member has gone: completes collectives that waited only for it, or breaks all.
 void Registry::evaluate_collectives(Job& job) {
     std::vector<std::string> labels;
     if (is_broken(job)) {
@@ -108,7 +108,7 @@ void Registry::evaluate_collectives(Job& job) {
     }
 }
 
-/// @param why_broken empty: it is complete
+/// @param why_broken empty: the collective is complete
 void Registry::end_collective(Job& job, const std::string& label, const std::string& why_broken) {
     const auto found = job.collectives.find(label);
     const bool broken = !why_broken.empty();
@@ -124,7 +124,7 @@ void Registry::end_collective(Job& job, const std::string& label, const std::str
     }
     job.collectives.erase(found);
     std::sort(ranks.begin(), ranks.end());
-    // Packed once, sent to all.
+    // Pack once for all members.
     std::vector<std::shared_ptr<const Bytes>> parts;
     if (!broken && !done.barrier) {
         Bytes part;

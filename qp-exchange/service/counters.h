@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the service counts; the list makes the members, the Prometheus names and the JSON names.
+// Counters of the service. The list generates the members and their names in Prometheus and JSON.
 #pragma once
 #include <cstdint>
 

@@ -35,7 +35,7 @@ void Registry::tick(Time now) {
     for (const std::string& name : jobs_with_events_) {
         const auto found = jobs_.find(name);
         if (found == jobs_.end() || !found->second->events_listed) {
-            continue;  // the job has ended, perhaps another one began under its name
+            continue;  // the job has ended; another one may have begun under its name
         }
         Job& job = *found->second;
         if (job.events_due > now) {
@@ -50,8 +50,8 @@ void Registry::tick(Time now) {
     jobs_with_events_ = std::move(later);
 }
 
-// output() takes them from the log as each member reads: no copy for everybody lies in memory. What
-// all have seen leaves the log at the next round.
+// Announces new events to the members. output() copies them from the log as each member reads, so
+// there is one copy in memory. Events that all have seen are removed at the next round.
 void Registry::flush_events(Job& job) {
     uint64_t oldest = job.events_end();
     for (const auto& seat : job.seats) {
@@ -65,7 +65,7 @@ void Registry::flush_events(Job& job) {
         oldest = std::min(oldest, client.events_seen);
     }
     if (job.events_end() - oldest > limits_.event_log) {
-        // Members that do not read lose the events that were due before this round.
+        // Members that do not read lose the events from before this round.
         oldest = std::max(oldest, job.events_told);
     }
     job.events_told = job.events_end();

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// All to all: each member names its peers, with one item for each, and gets one item from each of
-// them. Pairs match in order, so members may be one exchange apart, and a newcomer may exchange
-// with any member. A pair is used up when the exchange of one side is complete with it, even if the
-// other side then gives up: the rest of a pair never meets another item.
+// SPDX-License-Identifier: BSD-2-Clause All-to-all exchange: each member names its peers, with one
+// item for each, and receives one item from each. Pairs match in order, so members may be one
+// exchange apart, and a newcomer may exchange with any member. A pair is consumed when the exchange
+// of one side completes with it, even if the other side then gives up: the other half is never
+// matched with another item.
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t largest_part = 256 << 10;
 
-// Checks all of a part before anything of it counts.
+// Checks all items of a part before any of them is accepted.
 void check_items(const Job& job, const RankSet& wanted, View items, size_t max_item) {
     RankSet now;
     Items each(items);
@@ -58,7 +58,7 @@ std::string digest_of(View bytes) {
 void Registry::exchange(Client& client, const Message& m) {
     Job& job = job_of(client);
     if (client.abandoned_exchange == m.request) {
-        return;  // FAILED was said at an earlier part
+        return;  // FAILED was sent for an earlier part
     }
     if (client.delivery || (client.exchanging && client.exchanging->all_sent)) {
         client.abandoned_exchange = m.request;
@@ -148,8 +148,8 @@ void Registry::deliver_if_complete(Client& client) {
     auto delivery = std::make_unique<Delivery>();
     delivery->request = ex->request;
     RankSet taken;
-    // Deliver the first item of each peer. A second item is for the next exchange, and so is an
-    // item from a new member that took the rank of the one that was named.
+    // Deliver the first item of each peer. Keep a second one for the next exchange, and also an
+    // item of a new member that has taken the rank of the named one.
     std::vector<Parcel>& inbox = client.job->seat(client.rank)->inbox;
     std::vector<Parcel> later;
     delivery->parcels.reserve(inbox.size());
@@ -170,7 +170,7 @@ void Registry::deliver_if_complete(Client& client) {
     ex->wanted.for_each([&](uint32_t rank) {
         if (!taken.has(rank)) {
             delivery->gone.push_back(rank);
-            // A peer that gave up and asks again must not find this side's half.
+            // A peer that gave up and retries must not find this side's item.
             std::erase_if(client.job->seat(rank)->inbox, [&](const Parcel& parcel) {
                 return parcel.contribution->exchange == ex->number;
             });
@@ -183,7 +183,7 @@ void Registry::deliver_if_complete(Client& client) {
     mark_ready(client);
 }
 
-// The client's exchange is complete with this parcel. Its sender's may still wait for others.
+// Called when the client's exchange completes with this parcel, while its sender's may still wait.
 void Registry::note_half(Client& client, const Parcel& taken) {
     const Contribution& contribution = *taken.contribution;
     const Job& job = *client.job;
@@ -195,8 +195,8 @@ void Registry::note_half(Client& client, const Parcel& taken) {
     }
 }
 
-// The client's exchange ends without an answer. Its peers keep what they have of it. What they sent
-// for it leaves the inbox, as it belongs to these pairs.
+// Called when the client's exchange ends without an answer. Peers keep the items that they have
+// received. The items that they sent for it leave the inbox, as they belong to these pairs.
 void Registry::give_up_halves(Client& client) {
     Seat& own = *client.job->seat(client.rank);
     auto& halves = client.exchanging->half_done;
@@ -204,7 +204,7 @@ void Registry::give_up_halves(Client& client) {
         const auto half = halves.find(parcel.contribution->from);
         if (half == halves.end() || parcel.contribution->withdrawn() ||
             half->second.theirs.contribution) {
-            return false;  // the first of each peer is the one of the pair
+            return false;  // only the first item of each peer belongs to the pair
         }
         half->second.theirs = std::move(parcel);
         return true;
@@ -223,7 +223,7 @@ void Registry::give_up_halves(Client& client) {
                        client.exchanging->sent.end());
 }
 
-// A member that gave up and asks again with the same item resumes the half-done pair, unless the
+// Resumes the half-done pair of a member that gave up and retries with the same item, unless the
 // peer has begun another pair.
 bool Registry::resume_half(Client& client, uint32_t rank, View item) {
     Seat& own = *client.job->seat(client.rank);
@@ -245,7 +245,7 @@ bool Registry::resume_half(Client& client, uint32_t rank, View item) {
     return true;
 }
 
-// No item comes from this rank any more: exchanges that wait for it complete without it.
+// Completes exchanges that wait for a rank that is gone.
 void Registry::peer_gone(Job& job, uint32_t rank) {
     const std::vector<ClientId> waiting(job.exchanging.begin(), job.exchanging.end());
     for (ClientId id : waiting) {

@@ -29,7 +29,7 @@ net::Fd listen_unix(const std::string& path) {
     std::memcpy(address.sun_path, path.c_str(), path.size());
     const auto* generic = reinterpret_cast<const sockaddr*>(&address);
     net::Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    // Left behind by a run that was killed: no process listens there.
+    // Remove a socket file left by a killed process: no process listens there.
     struct stat status {};
     if (lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
         const net::Fd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

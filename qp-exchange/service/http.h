@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One HTTP request for metrics or status: read, answered, closed.
+// HTTP connection for one request of metrics or status.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace qpx::service {
 
-/// Listens at "host:port" or "unix:PATH"; an abandoned socket file is replaced.
+/// Listens at "host:port" or "unix:PATH"; replaces a socket file that no process listens on.
 /// @throws Error Argument, Resolve, Refused
 net::Fd listen_http(const std::string& where);
 
@@ -18,7 +18,7 @@ class HttpLink {
     HttpLink(net::Fd fd, Registry& registry, Time since)
         : registry_(registry), fd_(std::move(fd)), since_(since) {}
 
-    /// The descriptor is ready. @return false: done, to be closed
+    /// Reads or writes; called when the descriptor is ready. @return false if done: close it
     bool step();
     bool wants_write() const { return !answer_.empty(); }
     int fd() const { return fd_.get(); }
@@ -35,7 +35,7 @@ class HttpLink {
     size_t sent_ = 0;
 };
 
-/// The registry in Prometheus' text format.
+/// Returns the registry's counters in the text format of Prometheus.
 std::string metrics_text(Registry& registry);
 
 }  // namespace qpx::service

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the registry remembers of jobs and clients. Internal to the registry's files.
+// State of jobs and clients in the registry. Internal to the registry's files.
 #pragma once
 #include <map>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace qpx::service {
 
-/// Bytes of one job, counted in the service's total, too.
+/// Byte counter of one job, which is also part of the service's total.
 class Tally {
   public:
     explicit Tally(size_t& total) : total_(total) {}
@@ -39,8 +39,8 @@ class Tally {
     size_t& total_;
 };
 
-/// Bytes that the store and any number of outboxes have together. The store counts its values
-/// itself; what is in outboxes only counts as output.
+/// Bytes shared by the store and any number of outboxes. The store counts its values itself; bytes
+/// that only outboxes hold are counted as output.
 class Shared {
   public:
     explicit Shared(Bytes value) : bytes(std::move(value)) {}
@@ -65,7 +65,7 @@ inline std::shared_ptr<const Bytes> bytes_in(const std::shared_ptr<Shared>& shar
     return {shared, &shared->bytes};
 }
 
-/// Bytes on their way, counted for their sender and its job.
+/// Bytes in transit, counted for their sender and its job.
 struct SentBytes {
     SentBytes(View items, size_t& sender_total, Tally& job_total)
         : bytes(items.begin(), items.end()), sender_bytes(sender_total), job_bytes(job_total) {
@@ -84,11 +84,11 @@ struct SentBytes {
     Tally& job_bytes;
 };
 
-/// Endpoints that one client sent in one frame; freed when the last receiver has its own.
+/// Endpoints that one client sent in one frame; freed when the last receiver has its part.
 struct Contribution {
-    /// The sender has given up: receivers that have not taken their part do not get it any more.
+    /// The sender has given up: receivers that have not taken their part do not get it.
     void withdraw() { sent.reset(); }
-    /// The sender has gone: no one can connect to these endpoints any more.
+    /// The sender is gone: its endpoints cannot be connected to any more.
     void kill() {
         withdraw();
         dead = true;
@@ -96,43 +96,43 @@ struct Contribution {
     bool withdrawn() const { return sent == nullptr; }
 
     uint32_t from = 0;
-    uint32_t incarnation = 0;  ///< of the sender
-    uint64_t exchange = 0;     ///< Exchanging::number of the sender's
-    bool dead = false;         ///< a part that was taken and not read is dropped, too
+    uint32_t incarnation = 0;  ///< that of the sender
+    uint64_t exchange = 0;     ///< Exchanging::number of the sender
+    bool dead = false;         ///< parts that were taken but not delivered are dropped, too
     std::shared_ptr<const SentBytes> sent{};  ///< null: withdrawn
 };
 
-/// One endpoint on its way.
+/// One endpoint in transit.
 struct Parcel {
     std::shared_ptr<Contribution> contribution;
     uint32_t offset = 0;
     uint32_t length = 0;
-    std::shared_ptr<const SentBytes> held{};  ///< set when it was taken
+    std::shared_ptr<const SentBytes> held{};  ///< set when the receiver has taken it
 
     void hold() { held = contribution->sent; }
     View bytes() const { return View(held->bytes).subspan(offset, length); }
 };
 
-/// A half-done pair: the peer's exchange is complete with this side's item, and this side's
+/// A half-done pair: the peer's exchange has completed with this side's item, while this side's
 /// exchange still waits for others.
 struct HalfPair {
-    Parcel mine{};             ///< while the exchange lasts
-    std::string digest{};      ///< of `mine`, when it was given up
-    Parcel theirs{};           ///< when it was given up
-    uint32_t incarnation = 0;  ///< the peer's
+    Parcel mine{};             ///< set while the exchange lasts
+    std::string digest{};      ///< digest of `mine`, set when the exchange was given up
+    Parcel theirs{};           ///< set when the exchange was given up
+    uint32_t incarnation = 0;  ///< that of the peer
 };
 
-/// A client's exchange that is not complete.
+/// A client's incomplete exchange.
 struct Exchanging {
-    uint64_t number = 0;  ///< of all exchanges of the service
+    uint64_t number = 0;  ///< unique among all exchanges of the service
     uint32_t request = 0;
-    bool all_sent = false;  ///< the last part has come
-    uint32_t missing = 0;   ///< wanted and not here
+    bool all_sent = false;  ///< the last part was received
+    uint32_t missing = 0;   ///< number of ranks in `wanted` but not in `here`
     RankSet wanted;
-    RankSet here;  ///< an item has come, or none can come
+    RankSet here;  ///< ranks whose item was received, or cannot come any more
     std::vector<std::weak_ptr<Contribution>> sent;
     std::unordered_map<uint32_t, HalfPair> half_done;  ///< key: the peer's rank
-    /// For whom the items are: incarnations of ranks, where it is not the first.
+    /// Incarnations of the receivers, for ranks where it is not the first.
     std::unordered_map<uint32_t, uint32_t> meant;
 
     bool means(uint32_t rank, uint32_t incarnation) const {
@@ -141,7 +141,7 @@ struct Exchanging {
     }
 };
 
-/// A completed exchange that goes to its client frame by frame, as fast as it reads.
+/// A completed exchange that is sent to its client frame by frame, as fast as the client reads.
 struct Delivery {
     uint32_t request = 0;
     std::vector<Parcel> parcels;
@@ -149,16 +149,16 @@ struct Delivery {
     std::vector<uint32_t> gone;
 };
 
-/// A GET or WAIT for keys that are not there.
+/// A GET or WAIT for keys that do not exist yet.
 struct KeyWait {
     ClientId client = 0;
     uint32_t request = 0;
     bool get = false;
     std::set<std::string> missing;  ///< each listed in Job::key_waits
-    size_t bytes = 0;               ///< what it costs
+    size_t bytes = 0;               ///< memory charged
 };
 
-/// A barrier or gathering that some have entered.
+/// A barrier or gathering that some members have entered.
 struct Collective {
     struct Entry {
         uint32_t request = 0;
@@ -167,7 +167,7 @@ struct Collective {
     bool barrier = false;
     RankSet entered;
     std::unordered_map<uint32_t, Entry> entries;  ///< key: rank
-    size_t bytes = 0;                             ///< what it costs, values and all
+    size_t bytes = 0;                             ///< memory charged, including values
 };
 using Collectives = std::map<std::string, Collective, std::less<>>;  // key: label
 
@@ -178,11 +178,11 @@ struct Seat {
     SeatState state = SeatState::Empty;
     ClientId client = 0;
     uint32_t incarnation = 0;
-    size_t sent_bytes = 0;  ///< in contributions that are not delivered
+    size_t sent_bytes = 0;  ///< bytes in undelivered contributions
     std::string name;
     std::vector<Parcel> inbox;
-    /// Half-done pairs of exchanges that this member gave up. The next exchange resumes one by
-    /// sending the same item; another item begins a new pair.
+    /// Half-done pairs of exchanges that this member gave up, by the peer's rank. The next exchange
+    /// resumes one by sending the same item; another item begins a new pair.
     std::unordered_map<uint32_t, HalfPair> given_up;
 };
 
@@ -200,7 +200,7 @@ struct Client {
     uint32_t rank = any_rank;
     uint64_t events_seen = 0;
     size_t wait_bytes = 0;
-    size_t begun_bytes = 0;  ///< of a message that is not complete
+    size_t begun_bytes = 0;  ///< received bytes of an incomplete message
     Job* job = nullptr;
     Time jobless_since;
     Registry::Peer peer;
@@ -209,22 +209,22 @@ struct Client {
     /// key: number of the request
     std::unordered_map<uint32_t, Collectives::iterator> collectives;
     std::unique_ptr<Exchanging> exchanging;
-    std::vector<std::weak_ptr<Contribution>> sent;  ///< in completed exchanges
+    std::vector<std::weak_ptr<Contribution>> sent;  ///< contributions to completed exchanges
     uint32_t abandoned_exchange = 0;                ///< request whose further parts are ignored
     std::unique_ptr<Delivery> delivery;
 };
 
 struct Job {
     std::string name;
-    uint32_t size = 0;  ///< 0: open, ranks are given as members come
+    uint32_t size = 0;  ///< 0: open, ranks are assigned as members join
     bool shrink = false;
     std::vector<std::unique_ptr<Seat>> seats;  ///< by rank; null: never taken
-    uint32_t free_hint = 0;                    ///< no rank below can be given
+    uint32_t free_hint = 0;                    ///< no lower rank is free
     uint32_t here = 0, failed = 0;
-    uint32_t ever = 0;  ///< ranks that were taken at least once
+    uint32_t ever = 0;  ///< number of ranks that were taken at least once
     RankSet here_ranks, failed_ranks, ever_ranks;
-    std::unordered_set<ClientId> exchanging;  ///< members with an exchange that is not complete
-    // Names given by clients. Not hashed: names that collide would make it quadratic.
+    std::unordered_set<ClientId> exchanging;  ///< members with an incomplete exchange
+    // Keyed by strings from clients. Not hashed: crafted collisions would make look-ups linear.
     std::map<std::string, uint32_t> names;
 
     std::map<std::string, std::shared_ptr<Shared>> store;
@@ -233,19 +233,18 @@ struct Job {
     Tally wait_bytes;
 
     Collectives collectives;
-    /// Collectives by the number of members that have entered them.
+    /// Collectives by the number of members that have entered.
     std::unordered_map<size_t, std::unordered_set<Collectives::value_type*>> entered_by;
     Tally exchange_bytes;
     Tally seat_bytes;
 
-    /// The last answer to MEMBERS, as long as a client has not read it, and the end of the events
-    /// when it was made.
+    /// The last answer to MEMBERS while some client has not read it, and events_end() at that time.
     std::vector<std::weak_ptr<const Bytes>> member_list;
     uint64_t member_list_at = 0;
 
     Bytes events;              ///< packed records
     uint64_t events_told = 0;  ///< end of the log at the last round
-    uint64_t events_from = 0;  ///< number of the log's first byte since the job began
+    uint64_t events_from = 0;  ///< offset of the log's first byte since the job began
     bool events_listed = false;
     Time events_due{}, events_sent{};
 
@@ -257,7 +256,7 @@ struct Job {
           outputs_(outputs) {}
     Job(const Job&) = delete;
     Job& operator=(const Job&) = delete;
-    /// Contributions refer to seats and to this job.
+    /// Clears the parcels first: contributions refer to seats and to this job.
     ~Job() {
         for (auto& [key, value] : store) {
             forget(value);
@@ -282,7 +281,7 @@ struct Job {
         return *seats[rank];
     }
     uint64_t events_end() const { return events_from + events.size(); }
-    /// A value that leaves the store.
+    /// Accounts for a value that is removed from the store.
     void forget(const std::shared_ptr<Shared>& value) {
         if (value.use_count() > 1) {
             value->count_as_output(outputs_);
@@ -293,13 +292,13 @@ struct Job {
     size_t& outputs_;
 };
 
-/// What one request did wrong: becomes FAILED. Any other Error closes the connection.
+/// An error of a single request, answered by FAILED. Any other Error closes the connection.
 class RequestError : public Error {
   public:
     using Error::Error;
 };
 
-/// "3, 5 to 9" and how many more when there are many.
+/// Formats ranks: "3, 5 to 9", and "and N more" if there are many runs.
 std::string rank_list(const RankSet& ranks);
 
 }  // namespace qpx::service

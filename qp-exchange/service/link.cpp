@@ -6,7 +6,7 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t read_per_step = 128 << 10;  // then other clients have their turn
+constexpr size_t read_per_step = 128 << 10;  // then other clients are served
 constexpr size_t write_per_pull = 256 << 10;
 
 std::string with_port(const std::string& host, uint16_t port) {
@@ -42,7 +42,7 @@ void Link::refuse(wire::Reason reason, const std::string& text, Time now) {
         handshake_->refuse(reason, text);
     } else if (frames_) {
         try {
-            // In the middle of another frame a refusal would be read as part of it.
+            // If a frame is half sent, a refusal would be read as part of it.
             if (frames_->unsent() == 0) {
                 // The registry has numbered all frames before this one.
                 wire::encode(frames_->out(), wire::Refusal{reason, text},
@@ -85,7 +85,7 @@ Link::State Link::failed(const Error& error, Time now) {
     count(error);
     if (error.code() == ErrorCode::PeerGone || handshake_) {
         registry_.counters().refused_handshake += handshake_ ? 1 : 0;
-        close(error.what(), now);  // the handshake has said why
+        close(error.what(), now);  // the handshake has sent the reason
     } else {
         refuse(error.detail() != 0 ? static_cast<wire::Reason>(error.detail())
                                    : wire::reason_of(error.code()),
@@ -131,13 +131,13 @@ Link::State Link::shake(Time now) {
     return read_frames(now) ? receive(now) : State::Closed;
 }
 
-// Each frame may be the one after which longer ones are allowed.
+// The limit may grow after each frame (JOIN).
 std::optional<wire::FrameView> Link::next_frame() {
     frames_->set_max_frame(registry_.longest_message(*client_));
     return frames_->next();
 }
 
-// @return false: the client has said good-bye
+// @return false if the client has ended the connection
 bool Link::read_frames(Time now) {
     while (const auto frame = next_frame()) {
         const wire::Type type = frame->header.type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One client's connection: handshake, then frames to and from the registry. Never blocks.
+// A client's connection: handshake, then frames between socket and registry. Never blocks.
 #pragma once
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@ namespace qpx::service {
 
 class Link {
   public:
-    /// What became of a step.
+    /// Result of a step.
     enum class State { Open, Closed };
 
     Link(std::unique_ptr<net::Stream> stream, const wire::Hello& hello, Registry& registry);
@@ -20,26 +20,26 @@ class Link {
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
 
-    /// The descriptor is ready.
+    /// Handles a ready descriptor.
     State step(Time now);
-    /// Sends what the registry has for this client as far as the socket takes it.
+    /// Sends the registry's output for this client until the socket is full.
     State flush(Time now);
-    /// Says why and ends; as far as the socket takes it.
+    /// Sends a REFUSE with the reason, unless the socket is full, and closes.
     void refuse(wire::Reason reason, const std::string& text, Time now);
-    /// Ends with the member lost for this reason.
+    /// Closes; a member that has not left counts as failed for this reason.
     void close(std::string_view reason, Time now);
 
     bool handshaking() const { return handshake_ != nullptr; }
     bool wants_write() const { return wants_write_; }
-    /// Bytes lie in TLS's buffer, so that the descriptor will not tell.
+    /// Returns true if bytes are in TLS's buffer, for which the descriptor does not become ready.
     bool wants_step() const { return wants_step_; }
-    /// When the message began that is not complete.
+    /// Start time of an incomplete message.
     std::optional<Time> stalled_since() const { return partial_since_; }
     std::optional<ClientId> client() const { return client_; }
     int fd() const { return fd_; }
     const std::string& address() const { return address_; }
     const std::string& host() const { return host_; }
-    /// Why it ended, for the log; empty for an orderly end.
+    /// Reason of the end, for the log; empty if orderly.
     const std::string& end() const { return end_; }
 
   private:

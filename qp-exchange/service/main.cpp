@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// qpxd: options, signals, log. The service itself is Server.
+// qpxd: options, signals, log. Server implements the service.
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -32,7 +32,7 @@ void on_signal(int) {
     running->stop();
 }
 
-// Thousands of members need as many descriptors.
+// Each member needs a descriptor.
 void raise_descriptors() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -54,7 +54,7 @@ spdlog::level::level_enum level_of(qpx::service::LogLevel level) {
     }
 }
 
-// 0 takes any free port; the log says which.
+// 0: any free port, which is logged.
 uint16_t port_number(const std::string& digits) {
     const unsigned long number = digits.size() > 5 ? 65536 : std::stoul(digits);
     if (number > 65535) {

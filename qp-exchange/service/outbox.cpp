@@ -48,7 +48,7 @@ void Outbox::pull(Bytes& out, size_t wanted) {
         piece = {};
     }
     if (first_ == pieces_.size()) {
-        std::vector<Piece>().swap(pieces_);  // gives the memory back
+        std::vector<Piece>().swap(pieces_);  // frees the memory
         first_ = 0;
     }
 }

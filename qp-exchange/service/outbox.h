@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames that wait for a client's socket. Empty it owns no memory.
+// Queue of frames that wait for a client's socket. Owns no memory while empty.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,29 +10,29 @@ namespace qpx::service {
 
 class Outbox {
   public:
-    /// @param total bytes of all outboxes, without what they share
+    /// @param total byte counter of all outboxes, without shared bytes
     Outbox(uint32_t first_sequence, size_t& total) : total_(total), sequence_(first_sequence) {}
     Outbox(const Outbox&) = delete;
     Outbox& operator=(const Outbox&) = delete;
     ~Outbox() { total_ -= own_ + unsent_; }
 
     void push(const Message& message);
-    /// A frame that ends in bytes which other clients get, too: items, or a value.
+    /// Queues a frame that ends in bytes shared with other clients: items, or a value.
     void push(const Message& message, std::shared_ptr<const Bytes> tail);
 
     /// Moves frames into `out` until it holds `wanted` bytes.
     void pull(Bytes& out, size_t wanted);
 
     bool empty() const { return pieces_.empty(); }
-    /// Bytes that wait.
+    /// Bytes in the queue.
     size_t size() const { return size_; }
-    /// Bytes that were pulled and are not sent.
+    /// Sets the number of bytes that were pulled but not sent.
     void set_unsent(size_t bytes) {
         total_ += bytes - unsent_;
         unsent_ = bytes;
     }
 
-    /// Number of the next frame, for one that goes to the client without lying here.
+    /// Takes the sequence number for a frame that bypasses the queue.
     uint32_t take_sequence() { return sequence_++; }
 
   private:
@@ -46,7 +46,7 @@ class Outbox {
     std::vector<Piece> pieces_;
     size_t first_ = 0;
     size_t size_ = 0;
-    size_t own_ = 0;  ///< of size_, what no other client has
+    size_t own_ = 0;  ///< part of size_ that is not shared
     size_t unsent_ = 0;
     size_t& total_;
     uint32_t sequence_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A set of ranks, one bit each.
+// A set of ranks as a bit map.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ class RankSet {
     bool has(uint32_t rank) const {
         return rank / 64 < words_.size() && (words_[rank / 64] >> (rank % 64) & 1) != 0;
     }
-    /// False when it was in already.
+    /// Returns false if the rank was in the set.
     bool add(uint32_t rank) {
         if (rank / 64 >= words_.size()) {
             words_.resize(rank / 64 + 1);
@@ -32,7 +32,7 @@ class RankSet {
         }
     }
 
-    /// The ranks below `end`.
+    /// Returns the set of all ranks below `end`.
     static RankSet below(uint32_t end) {
         RankSet all;
         all.words_.assign(end / 64, ~uint64_t{0});
@@ -60,11 +60,11 @@ class RankSet {
         }
         return n;
     }
-    /// Bytes of memory behind it.
+    /// Bytes of allocated memory.
     size_t bytes() const { return words_.size() * sizeof(uint64_t); }
-    /// No rank at or above this one is in it.
+    /// Upper bound: no rank at or above it is in the set.
     uint32_t end() const { return static_cast<uint32_t>(words_.size() * 64); }
-    /// The first rank from here on that is in it, or is not; end(): none.
+    /// Returns the first rank >= `rank` that is in the set (`in`) or not in it; end() if none.
     uint32_t next(uint32_t rank, bool in) const {
         while (rank < end()) {
             const uint64_t word = (in ? words_[rank / 64] : ~words_[rank / 64]) >> (rank % 64);

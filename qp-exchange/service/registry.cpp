@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Connections, jobs, ranks, names.
+// Connections, jobs, ranks and names.
 #include "service/registry.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace qpx::service {
 
 std::string rank_list(const RankSet& ranks) {
-    constexpr size_t most = 8;  // runs that are named
+    constexpr size_t most = 8;  // runs that are listed
     std::string text;
     size_t runs = 0;
     uint32_t named = 0;
@@ -34,7 +34,7 @@ Registry::Registry(const ServiceLimits& limits, Authorize authorize)
     : limits_(limits), authorize_(std::move(authorize)) {}
 
 Registry::~Registry() {
-    // Exchanges refer to their jobs.
+    // First: exchanges refer to their jobs.
     clients_.clear();
 }
 
@@ -116,7 +116,7 @@ void Registry::handle(ClientId id, const Message& m, Time now) {
                     ++counters_.refused_auth;
                     throw RequestError(ErrorCode::Auth, "this peer may not ask for the status");
                 }
-                // The JSON can be long: parts as with gatherings.
+                // The JSON can be long: it is sent in parts, like gatherings.
                 const std::string text = status_json();
                 const View view = view_of(text);
                 check_output(view.size());
@@ -282,7 +282,7 @@ void Registry::leave(Client& client, const Message& m, Time now) {
     send(client, {.type = Type::Done, .request = m.request});
 }
 
-// The client's rank becomes free, whatever it waited for is forgotten, the others are told.
+// Frees the client's rank, drops what it waits for, and informs the other members.
 void Registry::vacate(Client& client, EventKind how, std::string_view reason, Time now) {
     Job& job = *client.job;
     Seat& seat = *job.seat(client.rank);
@@ -333,7 +333,7 @@ void Registry::members(Client& client, const Message& m) {
                member_list(job));
 }
 
-// All requests before the next join or leave share one copy.
+// Returns the packed members. Requests share one copy until the next join or leave.
 std::vector<std::shared_ptr<const Bytes>> Registry::member_list(Job& job) {
     std::vector<std::shared_ptr<const Bytes>> parts;
     if (job.member_list_at == job.events_end()) {
@@ -374,7 +374,7 @@ std::vector<std::shared_ptr<const Bytes>> Registry::member_list(Job& job) {
     return parts;
 }
 
-// Answers the cancelled request's number, what was missing, and nothing else about it any more.
+// Answers with what the cancelled request was missing. No other answer to that request follows.
 void Registry::cancel(Client& client, const Message& m) {
     const Job& job = job_of(client);
     ++counters_.cancels;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Jobs, their members and what passes between them (docs/reference/qpxd.md). A state machine: no
-// sockets, no clock of its own, one thread.
+// SPDX-License-Identifier: BSD-2-Clause Jobs, their members and the messages between them
+// (docs/reference/qpxd.md). A state machine without sockets and without a clock, for a single
+// thread.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -27,11 +27,11 @@ struct Seat;
 class Shared;
 using Collectives = std::map<std::string, Collective, std::less<>>;
 
-/// One connection. Numbers are used again after close().
+/// Number of a connection. Reused after close().
 using ClientId = uint32_t;
 using Time = std::chrono::steady_clock::time_point;
 
-/// May this peer join this job? @param identity as TLS proved it, empty without security
+/// Returns true if the peer may join the job. @param identity as authenticated by TLS, else empty
 using Authorize = std::function<bool(std::string_view identity, std::string_view job)>;
 
 class Registry {
@@ -41,41 +41,42 @@ class Registry {
 
     struct Peer {
         std::string address;          ///< for status and reasons
-        std::string identity;         ///< proved by TLS
-        uint32_t max_frame = 65536;   ///< payload bytes that it takes
-        uint32_t first_sequence = 0;  ///< of the first frame sent to it
+        std::string identity;         ///< authenticated by TLS
+        uint32_t max_frame = 65536;   ///< payload bytes that the peer accepts
+        uint32_t first_sequence = 0;  ///< sequence number of the first frame sent to the peer
     };
     ClientId open(Peer peer, Time now = {});
-    /// Since when a client has been in no job; nothing while it is in one.
+    /// Returns the time since which a client has been in no job; nullopt while it is in one.
     std::optional<Time> jobless_since(ClientId client) const;
 
-    /// One message of a client. @throws Error when the client must be refused and closed: Protocol,
-    /// or Timeout when it does not read its answers. What a request alone does wrong is answered.
+    /// Handles one message of a client. Errors of the request itself are answered by FAILED.
+    /// @throws Error if the client must be refused and closed: Protocol, or Timeout if it does not
+    /// read its answers
     void handle(ClientId client, const Message& message, Time now);
 
-    /// The connection is gone. A member that had not left has failed, with this reason.
+    /// Removes a closed connection. A member that had not left has failed, with this reason.
     void close(ClientId client, std::string_view reason, Time now);
 
-    /// Moves frames for a client into `out` until it holds `wanted` bytes or nothing is left.
+    /// Moves frames for a client into `out` until `out` holds `wanted` bytes or none are left.
     void output(ClientId client, Bytes& out, size_t wanted);
     bool has_output(ClientId client) const;
 
-    /// Bytes that output() gave and that are not sent yet; they still count against the
-    /// limits.
+    /// Sets the number of bytes from output() that are not sent yet; they count against the limits.
     void set_unsent(ClientId client, size_t bytes);
-    /// Bytes received of an incomplete message; they count in --total. @throws Error(Limit) when it
-    /// is long and there is no room
+    /// Sets the bytes received of an incomplete message; they count against --total.
+    /// @throws Error(Limit) if the message is long and the total is used up
     void set_begun(ClientId client, size_t bytes);
-    /// The longest message that the client may send now: before JOIN, what that needs.
+    /// Returns the length of the longest message that the client may send now; before JOIN that of
+    /// a JOIN.
     uint32_t longest_message(ClientId client) const;
 
-    /// Number of a frame that goes to the client behind all others.
+    /// Takes the sequence number for a frame sent after all queued ones.
     uint32_t next_sequence(ClientId client);
 
-    /// Clients that have got output since the last call. A client may have gone since.
+    /// Returns clients with new output since the last call. Some may be closed already.
     std::vector<ClientId> take_ready();
 
-    /// Sends the events that are due. To be called after each batch of messages and at next_tick().
+    /// Sends the events that are due. Call it after each batch of messages and at next_tick().
     void tick(Time now);
     std::optional<Time> next_tick() const { return next_tick_; }
 
@@ -87,14 +88,14 @@ class Registry {
     uint32_t clients() const { return clients_open_; }
     uint32_t jobs() const { return static_cast<uint32_t>(jobs_.size()); }
     uint32_t members() const { return members_; }
-    /// Bytes that all jobs hold: values, endpoints on their way, ranks.
+    /// Bytes held by all jobs: values, endpoints in transit, ranks.
     size_t bytes() const { return bytes_; }
-    /// Answers that clients have not read; what several get counts once.
+    /// Bytes of unread answers; shared bytes count once.
     size_t unread_bytes() const { return outputs_; }
 
-    /// Joined and left members are told this much later, many at a time.
+    /// Delay of events for joined and left members, which are sent in batches.
     static constexpr std::chrono::milliseconds event_delay{20};
-    /// Between two rounds of events of a job, for each member: telling everybody has its price.
+    /// Pause between two rounds of events of a job, per member, as each round costs that much.
     static constexpr std::chrono::microseconds event_pause{50};
 
   private:
@@ -110,7 +111,7 @@ class Registry {
     Client& at(ClientId id) const { return *clients_[id]; }
     Job& job_of(const Client& client) const;
 
-    // answer.cpp: what goes to a client
+    // answer.cpp: messages to a client
     void send(Client& client, const Message& message);
     void mark_overflow(Client& client);
     void send_value(Client& client, uint32_t request, const std::shared_ptr<Shared>& value);
@@ -164,13 +165,13 @@ class Registry {
     ServiceLimits limits_;
     Authorize authorize_;
     Counters counters_;
-    size_t outputs_ = 0;  ///< of all clients; outlives them and the jobs
+    size_t outputs_ = 0;  ///< bytes of all clients' output; must outlive clients and jobs
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<ClientId> free_;
     std::vector<ClientId> ready_;
     std::vector<std::string> jobs_with_events_;
     std::optional<Time> next_tick_;
-    size_t bytes_ = 0;  ///< of all jobs; outlives them
+    size_t bytes_ = 0;  ///< bytes of all jobs; must outlive them
     std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
     uint32_t clients_open_ = 0;
     uint32_t members_ = 0;

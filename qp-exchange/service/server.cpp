@@ -29,9 +29,9 @@ namespace {
 constexpr int accept_at_a_time = 64;
 constexpr size_t most_http = 32;
 constexpr std::chrono::seconds http_timeout{5};
-constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
+constexpr std::chrono::milliseconds accept_pause{100};  // after running out of descriptors
 
-// What epoll gives back: kind in the upper half, number in the lower.
+// Data of epoll events: kind in the upper 32 bits, number in the lower.
 enum class Kind : uint32_t { Listener, Stop, HttpListener, Link, Http };
 uint64_t token(Kind kind, uint32_t number) {
     return uint64_t{static_cast<uint32_t>(kind)} << 32 | number;
@@ -69,7 +69,7 @@ class Server::Impl {
     void run();
     void stop() noexcept {
         const uint64_t one = 1;
-        // Cannot fail but when it is set already.
+        // Fails only if the counter is full, that is, set already.
         [[maybe_unused]] const ssize_t count = write(stop_.get(), &one, sizeof one);
     }
     uint16_t port() const { return net::port_of(net::local_address(listener_.get())); }
@@ -81,7 +81,7 @@ class Server::Impl {
 
   private:
     using Clock = std::chrono::steady_clock;
-    /// A link looked at again at this time; it may be another one by then.
+    /// Time to check a link; `serial` tells whether the slot still has the same link.
     struct Timer {
         Time at;
         uint32_t link;
@@ -204,7 +204,7 @@ void Server::Impl::dispatch(uint64_t data) {
             accept_http();
             break;
         case Kind::Link:
-            // It may have ended earlier in this batch.
+            // The link may have ended earlier in this batch.
             if (slots_[number].link) {
                 step(number);
             }
@@ -266,7 +266,7 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    // The same for a host that dies while an answer is on its way.
+    // The same for a host that dies while an answer is unacknowledged.
     net::set_option(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
     std::string why_old;
     const auto tls = tls_.current(&why_old);
@@ -276,7 +276,7 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     if (tls) {
         stream = net::make_tls_stream(tls, std::move(stream));
     }
-    // Each conversation has its own numbers, or it could be played back.
+    // Each conversation has its own sequence numbers, against replay.
     hello_.nonce = peer::make_hello(0, 0, {}).nonce;
     uint32_t number = 0;
     if (free_.empty()) {
@@ -295,7 +295,8 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     step(number);
 }
 
-// The last eighth of the places is for addresses that hold less than half of all.
+// Returns false if a client with `held` connections from its network must not get one of the last
+// eighth of the places: these are for networks that hold less than half of all.
 bool Server::Impl::is_fair(uint32_t held) const {
     const uint32_t most = options_.limits.max_clients;
     return most - links_ > most / 8 || held < most / 2;
@@ -329,7 +330,7 @@ void Server::Impl::flush_ready() {
     for (ClientId client : registry_.take_ready()) {
         const uint32_t number = slot_of_client_[client];
         Link* link = slots_[number].link.get();
-        // A client whose socket is full is served when the socket is writable.
+        // A client whose socket is full is served once it is writable.
         if (link && link->client() == client && !link->wants_write()) {
             after(number, link->flush(now_));
         }
@@ -422,7 +423,7 @@ void Server::Impl::expire() {
     }
 }
 
-// A connection that has joined no job is closed after a while.
+// Closes connections that have been in no job for join_timeout.
 void Server::Impl::expire_idle() {
     while (!idle_.empty() && idle_.front().at <= now_) {
         const Timer timer = idle_.front();

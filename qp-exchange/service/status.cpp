@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The registry's state for people and their tools.
+// The registry's state as JSON.
 #include <nlohmann/json.hpp>
 
 #include "service/job.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Keys and values of a job. Numbers are kept as decimal text, as other stores do.
+// Keys and values of a job. Numbers are stored as decimal text, as in other key-value stores.
 #include <algorithm>
 #include <charconv>
 
@@ -9,8 +9,8 @@
 namespace qpx::service {
 namespace {
 
-constexpr size_t wait_overhead = 160;  // bytes that a waited-for key takes in two tables
-constexpr size_t beside_names = 1024;  // fields of JOIN and those of later versions
+constexpr size_t wait_overhead = 160;  // bytes of a waited-for key in two tables
+constexpr size_t beside_names = 1024;  // bytes of other fields of JOIN, also in later versions
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Registry::check_total(size_t more) const {
 }
 
 void Registry::set_begun(ClientId id, size_t bytes) {
-    constexpr size_t small = 64 << 10;  // requests up to this are served also when all is full
+    constexpr size_t small = 64 << 10;  // up to this served even if the total is used up
     Client& client = at(id);
     bytes_ = bytes_ - client.begun_bytes + bytes;
     client.begun_bytes = bytes;
@@ -157,7 +157,7 @@ void Registry::start_wait(Client& client, const Message& m, std::set<std::string
     client.key_waits.push_back(std::move(wait));
 }
 
-// It is in no list of a key any more.
+// Ends a wait that is in no key's list any more.
 void Registry::end_wait(Client& client, const std::shared_ptr<KeyWait>& wait) {
     client.wait_bytes -= wait->bytes;
     client.job->wait_bytes -= wait->bytes;

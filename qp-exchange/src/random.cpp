@@ -9,7 +9,7 @@ namespace qpx {
 
 std::uint32_t random_u32() {
     std::uint32_t value = 0;
-    // Up to 256 bytes come whole and without EINTR (getrandom(2)).
+    // Up to 256 bytes are returned in full and without EINTR (getrandom(2)).
     if (getrandom(&value, sizeof(value), 0) != static_cast<ssize_t>(sizeof(value))) {
         throw Error(ErrorCode::Unsupported, "the kernel gives no random numbers");
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Unpredictable numbers.
+// Cryptographically random numbers.
 #pragma once
 #include <cstdint>
 
 namespace qpx {
 
-/// 32 bits from the kernel. @throws Error(Unsupported) without getrandom()
+/// Returns 32 bits from the kernel. @throws Error(Unsupported) without getrandom()
 std::uint32_t random_u32();
 
 }  // namespace qpx

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t min_key = 16, max_key = 64, max_key_file = 1 << 20;
 
-/// Text that is overwritten wherever it has been.
+/// Text whose memory is always overwritten before it is freed.
 struct Secret {
     std::string value{};
 
@@ -56,13 +56,13 @@ PskKey parse_line(std::string_view line, const std::string& where) {
         throw Error(ErrorCode::Argument, where + ": expected identity:key");
     }
     PskKey key = {std::string(line.substr(0, colon)), {}};
-    key.key.reserve(max_key);  // growing would leave copies behind
+    key.key.reserve(max_key);  // reallocation would leave copies in memory
     const std::string_view digits = line.substr(colon + 1);
     for (std::size_t i = 0; i < digits.size(); i += 2) {
         const int high = wire::hex_digit(digits[i]),
                   low = i + 1 < digits.size() ? wire::hex_digit(digits[i + 1]) : -1;
         if (high < 0 || low < 0) {
-            // The line is a secret: it is not shown.
+            // The line is secret: it must not appear in the error.
             throw Error(ErrorCode::Argument,
                         where + ": the key is no even number of hexadecimal digits");
         }
@@ -94,7 +94,7 @@ std::vector<PskKey> read_psk_file(const std::string& path) {
         return Error(ErrorCode::Argument,
                      "key file " + path + ": " + std::system_category().message(errno));
     };
-    // The very file that was opened: a look at the path could meet another one.
+    // fstat() the open file: the path could have been replaced.
     struct stat status {};
     if (file.get() < 0 || fstat(file.get(), &status) != 0) {
         throw failed();

@@ -33,7 +33,7 @@ std::string decoded(std::string_view text) {
     return out;
 }
 
-/// What stands before the first SEPARATOR; TEXT keeps what stands behind.
+/// Returns the part before the first `separator` and leaves the part after it in `text`.
 std::string_view take(std::string_view& text, char separator) {
     const std::size_t at = text.find(separator);
     const std::string_view first = text.substr(0, at);

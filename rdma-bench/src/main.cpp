@@ -15,7 +15,7 @@
 namespace rdma_bench {
 namespace {
 
-/// Tells several sinks. What one throws at done() does not keep the others from theirs.
+/// Forwards to several sinks. An exception of one in done() does not skip the others.
 class Sinks final : public Sink {
   public:
     void add(std::unique_ptr<Sink> sink) { sinks_.push_back(std::move(sink)); }

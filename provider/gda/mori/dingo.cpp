@@ -16,10 +16,10 @@ namespace mori {
 namespace application {
 namespace {
 
-// A slot holds one inline WQE, so the driver's ring has as many slots as WQEs.
+// Inline bytes that fit into one slot, so that each WQE takes one slot.
 constexpr uint32_t kInline = 32;
-// MORI's kernels for collective use may tell the card of completions only after 100 and a wavefront
-// more. The CQ has twice as many entries as the ring slots, and must have room for those, too.
+// MORI's collective kernels may report consumed entries only after 100 and a wavefront more. The
+// CQ, with twice as many entries as the ring has slots, must have room for those, too.
 constexpr uint32_t kLeastDepth = 256;
 
 template <typename T>
@@ -28,7 +28,7 @@ bool Load(void* library, const char* name, T& to) {
     return to != nullptr;
 }
 
-/// libdingo says which devices are Dingo cards; libdingo-gda has it loaded.
+/// From libdingo, a dependency of libdingo-gda.
 decltype(&dingodv_is_supported) is_supported;
 
 bool LoadAll(DingoGda& api) {
@@ -102,7 +102,7 @@ void DingoDeviceContext::Destroy(const Queue& queue) noexcept {
         MORI_APP_WARN("Dingo: ibv_destroy_qp: {}", strerror(error));
 }
 
-/// Where results of atomics come to that nobody wants.
+/// Adds the buffer for results of atomics that the caller does not want.
 void DingoDeviceContext::AddAtomicBuffer(const RdmaEndpointConfig& config, Queue& queue,
                                          RdmaEndpoint& endpoint) {
     uint32_t slots = 1;

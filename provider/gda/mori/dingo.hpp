@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// MORI's provider for Dingo cards, the host's side: hooks.py puts this file into a checkout of
-// MORI. docs/mori.md.
+// Host side of MORI's provider for Dingo cards; hooks.py copies this file into a checkout of MORI.
+// docs/mori.md.
 #pragma once
 
 #include <infiniband/dingo_gda_host.h>
@@ -15,7 +15,7 @@
 namespace mori {
 namespace application {
 
-/// libdingo-gda, loaded when it is needed.
+/// Functions of libdingo-gda, which is loaded at the first use.
 struct DingoGda {
     decltype(&dingo_gda_open) open = nullptr;
     decltype(&dingo_gda_close) close = nullptr;
@@ -25,7 +25,7 @@ struct DingoGda {
     decltype(&dingo_gda_describe) describe = nullptr;
     decltype(&dingo_gda_error) error = nullptr;
 
-    /// nullptr: not on this machine, or too old.
+    /// Returns nullptr if the library is missing or too old.
     static const DingoGda* Get();
 };
 
@@ -34,7 +34,7 @@ class DingoDeviceContext : public RdmaDeviceContext {
     DingoDeviceContext(RdmaDevice* device, ibv_pd* pd, const DingoGda& gda);
     ~DingoDeviceContext() override;
 
-    /// Aborts where it cannot, as MORI's other providers do, and says why in MORI's log.
+    /// Logs the reason and aborts on failure, like MORI's other providers.
     RdmaEndpoint CreateRdmaEndpoint(const RdmaEndpointConfig& config) override;
     void ConnectEndpoint(const RdmaEndpointHandle& local, const RdmaEndpointHandle& remote,
                          uint32_t qpId = 0) override;
@@ -56,8 +56,8 @@ class DingoDeviceContext : public RdmaDeviceContext {
 
 class DingoDevice : public RdmaDevice {
   public:
-    /// nullptr where the device is no Dingo card, which share their vendor's number with other
-    /// devices, or without libdingo-gda.
+    /// Returns nullptr if the device is not a Dingo card (other devices have the same vendor id) or
+    /// libdingo-gda is missing.
     static RdmaDevice* Make(ibv_device* device);
 
     RdmaDeviceContext* CreateRdmaDeviceContext() override;

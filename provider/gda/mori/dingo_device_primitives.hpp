@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// MORI's device functions for Dingo cards: hooks.py puts this file into a checkout of MORI. A WQE
+// MORI's device functions for Dingo cards; hooks.py copies this file into a checkout of MORI. A WQE
 // is one slot and has one number, as for MORI's other NICs; there are no doorbell records.
 // docs/mori.md.
 //
-// Not here: PostRecv (receives of a Dingo QP are posted by the host).
+// PostRecv is missing: the host posts the receives of a Dingo QP.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -20,7 +20,7 @@ inline __device__ uint64_t* DingoSlot(const WorkQueueHandle& wq, uint32_t number
     return dingo_gda_slot(wq.sqAddr, wq.sqWqeNum, number);
 }
 
-/// What RingDoorbell() gets when `number` is the last WQE.
+/// Returns the value for RingDoorbell() if `number` is the last WQE.
 inline __device__ uint64_t DingoDoorbell(const WorkQueueHandle& wq, uint32_t number) {
     return dingo_gda_slot_doorbell(number + 1, static_cast<uint32_t>(wq.sq_dbval));
 }
@@ -115,8 +115,8 @@ inline __device__ uint64_t PostWriteInline<ProviderType::DINGO>(WorkQueueHandle&
 
 /* ----------------------------------------- atomics ----------------------------------------- */
 
-/// RoCE has fetch and add, and compare and swap, of 8 bytes at an aligned address. What it lacks
-/// (AND, SET ...) fails by its completion.
+/// RoCE has FETCH_ADD and CMP_SWAP of 8 aligned bytes. Other operations (AND, SET ...) complete
+/// with an error.
 inline __device__ uint64_t DingoPostAtomic(WorkQueueHandle& wq, uint32_t number, bool signaled,
                                            uintptr_t laddr, uint64_t lkey, uintptr_t raddr,
                                            uint64_t rkey, uint64_t value, uint64_t compare,
@@ -178,7 +178,7 @@ inline __device__ uint64_t PostAtomic<ProviderType::DINGO>(WorkQueueHandle& wq, 
                            DingoOperand(value, bytes), DingoOperand(compare, bytes), operation);
 }
 
-// Signed operands keep their sign in 8 bytes, so that adding -1 subtracts.
+// Signed operands are sign-extended to 8 bytes, so that adding -1 subtracts.
 #define DINGO_POST_ATOMIC(TYPE)                                                              \
     template <>                                                                              \
     inline __device__ uint64_t PostAtomic<ProviderType::DINGO, TYPE>(                        \
@@ -227,7 +227,7 @@ inline __device__ void UpdateDbrAndRingDbSend<ProviderType::DINGO>(void*, uint32
 
 /* ------------------------------------- completion queue ------------------------------------- */
 
-/// Returns the status, or -1 where the completion is not there.
+/// Returns the status, or -1 if there is no completion yet.
 template <>
 inline __device__ int PollCqOnce<ProviderType::DINGO>(void* cq, uint32_t entries, uint32_t number,
                                                       uint32_t* wqe) {
@@ -235,7 +235,8 @@ inline __device__ int PollCqOnce<ProviderType::DINGO>(void* cq, uint32_t entries
     return dingo_gda_slot_poll(cq, entries, number, wqe != nullptr ? wqe : &ignored);
 }
 
-/// Waits. *wqe: the number of the WQE whose completion it is. The caller counts.
+/// Waits for completion *number and stores the number of its WQE in *wqe. The caller advances
+/// *number.
 template <>
 inline __device__ int PollCq<ProviderType::DINGO>(void* cq, uint32_t entries, uint32_t* number,
                                                   uint32_t* wqe) {
@@ -246,7 +247,7 @@ inline __device__ int PollCq<ProviderType::DINGO>(void* cq, uint32_t entries, ui
     return status;
 }
 
-/// Waits for the next completion that no other thread has.
+/// Claims the next completion and waits for it.
 template <>
 inline __device__ int PollCq<ProviderType::DINGO>(void* cq, uint32_t entries, uint32_t* number) {
     uint32_t mine = atomicAdd(number, 1U);
@@ -271,8 +272,8 @@ inline __device__ int PollCqAndUpdateDbr<ProviderType::DINGO>(CompletionQueueHan
     return status;
 }
 
-/// Takes what is there, for who has cq.pollCqLock. Failures count as done, so that nobody waits for
-/// ever: all later WQEs are flushed.
+/// Consumes the present completions; the caller holds cq.pollCqLock. A failed WQE counts as done,
+/// so that no thread waits forever: all later WQEs are flushed.
 inline __device__ void DingoTake(WorkQueueHandle& wq, CompletionQueueHandle& cq) {
     uint32_t wqe = 0;
     uint32_t taken = cq.cq_consumer;
@@ -289,8 +290,8 @@ inline __device__ void DingoTake(WorkQueueHandle& wq, CompletionQueueHandle& cq)
     if (taken == before)
         return;
     cq.cq_consumer = taken;
-    // Before others may post more: the CQ has no room for what was taken and not told, and for a
-    // whole ring. Not each time, as it costs a fence of the system.
+    // Reports before other threads may post more: the CQ has no room for a whole ring in addition
+    // to unreported entries. Not after each poll, as that costs a fence of system scope.
     if (taken - cq.cq_dbpos >= cq.cqeNum / 4) {
         UpdateCqDbrRecord<ProviderType::DINGO>(cq, taken);
         cq.cq_dbpos = taken;
@@ -298,8 +299,8 @@ inline __device__ void DingoTake(WorkQueueHandle& wq, CompletionQueueHandle& cq)
     dgda_store_device32(&wq.doneIdx, wqe + 1);
 }
 
-/// The quiet of MORI's shmem: until all that was rung is done or, ToLive, all that anybody has
-/// reserved so far.
+/// MORI's shmem quiet: waits until all rung WQEs are done or, with ToLive, all WQEs that any thread
+/// has reserved so far.
 template <bool ToLive>
 inline __device__ void DingoQuiet(WorkQueueHandle& wq, CompletionQueueHandle& cq) {
     if (!IsFirstActiveLane())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What one side must know of the other's queue pair. Plain data: no verbs, no sockets.
+// Description of a queue pair for its peer. Plain data: no verbs, no sockets.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,27 +19,27 @@ std::string to_string(QpType type);
 
 /// Memory that the other side may use.
 struct Region {
-    std::uint64_t address = 0;  ///< as the other side puts it in wr.rdma.remote_addr
+    std::uint64_t address = 0;  ///< for wr.rdma.remote_addr of the other side
     std::uint64_t length = 0;   ///< bytes
     std::uint32_t rkey = 0;
-    std::string tag{};  ///< what it is for, in the application's words; up to 255 bytes of text
+    std::string tag{};  ///< purpose, chosen by the application; up to 255 bytes of text
 
     bool operator==(const Region&) const = default;
 };
 
-/// An address that a port has. Both sides tell theirs and choose a pair by one rule (agree()).
+/// A GID of the port. Both sides send theirs and choose the same pair (agree()).
 struct GidCandidate {
     /// The numbers are those on the wire.
     enum class Type : std::uint8_t { InfiniBand = 1, RoceV1 = 2, RoceV2 = 3 };
     enum class Wish : std::uint8_t {
         None = 0,
         Chosen = 1,     ///< Endpoint::gid
-        Connected = 2,  ///< Endpoint::gid, and the two sides are connected over this very address
+        Connected = 2,  ///< Endpoint::gid, over whose address the two sides are connected
     };
     std::array<std::uint8_t, 16> gid{};
     Type type = Type::RoceV2;
     Wish wish = Wish::None;
-    std::uint8_t prefix = 0;  ///< bits that name its network; 0: not known
+    std::uint8_t prefix = 0;  ///< prefix length of its network in bits; 0: unknown
 
     bool operator==(const GidCandidate&) const = default;
 };
@@ -50,37 +50,36 @@ struct Endpoint {
     std::uint8_t port = 1;               ///< 1-based
     std::array<std::uint8_t, 16> gid{};  ///< network order; all zero on InfiniBand without GRH
     std::uint32_t qpn = 0;               ///< 24 bits
-    std::uint32_t psn = 0;               ///< 24 bits: first PSN that this side sends
-    std::uint32_t qkey = 0;              ///< UD: what senders put in wr.ud.remote_qkey
+    std::uint32_t psn = 0;               ///< 24 bits: first PSN sent by this side
+    std::uint32_t qkey = 0;              ///< UD: for wr.ud.remote_qkey of senders
     std::uint32_t srqn = 0;              ///< 24 bits, 0: none
     QpType type = QpType::RC;
     std::uint32_t mtu = 1024;             ///< bytes: 256, 512, 1024, 2048 or 4096
     std::uint16_t lid = 0;                ///< 0 on Ethernet
-    std::uint8_t max_rd_atomic = 0;       ///< READs and atomics this side may have outstanding
-    std::uint8_t max_dest_rd_atomic = 0;  ///< READs and atomics this side answers at a time
+    std::uint8_t max_rd_atomic = 0;       ///< READs and atomics outstanding as requester
+    std::uint8_t max_dest_rd_atomic = 0;  ///< READs and atomics outstanding as responder
     std::vector<Region> regions{};
-    std::vector<std::byte> application{};    ///< the application's own, not looked at
-    std::vector<GidCandidate> candidates{};  ///< up to 64; empty: `gid` and no other
+    std::vector<std::byte> application{};    ///< opaque data of the application
+    std::vector<GidCandidate> candidates{};  ///< up to 64; empty: only `gid`
 
     bool operator==(const Endpoint&) const = default;
 };
 
-/// Address of a GID as people write it: dotted quad for an IPv4-mapped one, else IPv6.
+/// Formats a GID as an address: dotted quad if IPv4-mapped, else IPv6.
 std::string gid_text(const std::array<std::uint8_t, 16>& gid);
 
-/// An endpoint as bytes, to be carried by whatever a program has: MPI, a key-value store, a file.
-/// The form is that of docs/reference/qp-exchange-protocol.md, the same on all hosts and readable
-/// by later versions.
+/// Serializes an endpoint, for transport by MPI, a key-value store or a file. The format is that of
+/// docs/reference/qp-exchange-protocol.md, the same on all hosts and readable by later versions.
 /// @throws Error(Argument) why_invalid()
 std::vector<std::byte> pack(const Endpoint& endpoint);
-/// @throws Error Protocol: bytes that are no endpoint; Limit
+/// The inverse of pack(). @throws Error Protocol: not an endpoint; Limit
 Endpoint unpack(std::span<const std::byte> bytes);
 
-/// Nothing when the values can be those of a QP, else what is wrong ("MTU 1000 is none of 256, 512,
+/// Returns "" if the values are valid for a QP, else what is wrong ("MTU 1000 is none of 256, 512,
 /// ...").
 std::string why_invalid(const Endpoint& endpoint);
 
-/// Nothing when the two can be connected, else why not ("mine is RC, the peer's UD").
+/// Returns "" if the two can be connected, else why not ("mine is RC, the peer's UD").
 std::string why_incompatible(const Endpoint& mine, const Endpoint& peer);
 
 }  // namespace qpx

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The C interface of groups; qpx/group.h describes the calls. Errors are those of qpx.h. Timeouts
- * are milliseconds: 0 is the group's, negative is for ever.
+ * are in milliseconds: 0 selects that of the group, negative none.
  */
 #ifndef QPX_QPX_GROUP_H
 #define QPX_QPX_GROUP_H
@@ -16,18 +16,18 @@ typedef struct qpx_group qpx_group;
 
 #define QPX_ANY_RANK 0xffffffffu
 
-/* How to join; begin with QPX_GROUP_OPTIONS_INIT. qpx.h says what `struct_size` is for. */
+/* Options of qpx_group_join(); begin with QPX_GROUP_OPTIONS_INIT. qpx.h describes `struct_size`. */
 struct qpx_group_options {
     size_t struct_size;   /* sizeof(struct qpx_group_options), or 0 */
-    uint32_t rank;        /* QPX_ANY_RANK: any that is free */
-    uint32_t size;        /* 0: the job's, or an open group */
-    int timeout_ms;       /* of each call; 0: 30 s; negative: for ever */
+    uint32_t rank;        /* QPX_ANY_RANK: any free rank */
+    uint32_t size;        /* 0: that of the job, or an open group */
+    int timeout_ms;       /* of each call; 0: 30 s; negative: none */
     int family;           /* AF_INET or AF_INET6 only; 0: both */
     int shrink;           /* not 0: go on without members that fail */
-    const char* job;      /* when the URL names none */
+    const char* job;      /* used if the URL has none */
     const char* name;     /* NULL: none */
     const char* security; /* as in struct qpx_options */
-    int stop_on_signal;   /* not 0: a signal that meets a waiting call ends it: QPX_ECANCELLED */
+    int stop_on_signal;   /* not 0: a signal ends a waiting call with QPX_ECANCELLED */
 };
 #define QPX_GROUP_OPTIONS_INIT \
     { sizeof(struct qpx_group_options), QPX_ANY_RANK, 0, 0, 0, 0, NULL, NULL, NULL, 0 }
@@ -46,10 +46,10 @@ struct qpx_rank_endpoint {
 enum qpx_member_state { QPX_HERE = 0, QPX_HAS_LEFT = 1, QPX_HAS_FAILED = 2 };
 struct qpx_group_member {
     uint32_t rank;
-    uint32_t incarnation; /* 1 for the first that had this rank */
+    uint32_t incarnation; /* 1 for the first member with this rank */
     uint32_t state;       /* enum qpx_member_state */
     char name[256];
-    char address[64]; /* as the service sees it, for people; may be empty */
+    char address[64]; /* as the service sees it, for display; may be empty */
 };
 
 enum qpx_event_kind { QPX_JOINED = 1, QPX_LEFT = 2, QPX_FAILED = 3, QPX_EVENTS_LOST = 4 };
@@ -61,19 +61,19 @@ struct qpx_group_event {
 };
 
 /*
- * Reads rank and size that a launcher (mpirun, srun, torchrun) gave this process: RANK and
- * WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_PROCID and SLURM_NTASKS, PALS_*.
- * Returns 1 when they are there, 0 when not, -QPX_EARGUMENT when one is not a number.
+ * Reads rank and size from the environment variables of a launcher (mpirun, srun, torchrun): RANK
+ * and WORLD_SIZE, OMPI_COMM_WORLD_*, PMI_*, SLURM_PROCID and SLURM_NTASKS, PALS_*.
+ * Returns 1 if they are set, 0 if not, -QPX_EARGUMENT if one is not a number.
  */
 QPX_API int qpx_rank_from_environment(uint32_t* rank, uint32_t* size);
 
 /*
  * Joins a group. With tcp:// rank 0 serves the group.
  * @url: qpxd://host:port/job, tcp://host:port/job, pmix:
- * @options: NULL for the defaults; the URL's query goes before them.
- * @group: the result, for qpx_group_free().
+ * @options: NULL for the defaults; the URL's query overrides them.
+ * @group: the result, to be freed by qpx_group_free().
  * Returns 0, -QPX_EARGUMENT, -QPX_ERESOLVE, -QPX_EREFUSED, -QPX_ETIMEOUT, -QPX_EAUTH,
- * -QPX_EUNSUPPORTED when this build lacks the back end.
+ * -QPX_EUNSUPPORTED if this build lacks the back end.
  */
 QPX_API int qpx_group_join(const char* url, const struct qpx_group_options* options,
                            qpx_group** group);
@@ -85,8 +85,8 @@ QPX_API uint32_t qpx_group_size(const qpx_group* group);
 /* Returns 1 with TLS, else 0. */
 QPX_API int qpx_group_secure(const qpx_group* group);
 
-/* Returns a descriptor for poll(), readable when qpx_group_poll_event() may have an event; -1 when
- * the back end has none. Do not read it. */
+/* Returns a descriptor for poll(), readable if qpx_group_poll_event() may have an event; -1 if the
+ * back end has none. Do not read it. */
 QPX_API int qpx_group_fd(const qpx_group* group);
 
 /*
@@ -96,15 +96,15 @@ QPX_API int qpx_group_fd(const qpx_group* group);
  */
 QPX_API int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length);
 
-/* As qpx_group_put(), unless the key exists. Returns 1 when it was set, 0 when it was there. */
+/* Like qpx_group_put(), unless the key exists. Returns 1 if it was set, 0 if it existed. */
 QPX_API int qpx_group_put_once(qpx_group* group, const char* key, const void* value, size_t length);
 
-/* As qpx_group_get(), without waiting. Returns 1 with the value, 0 when the key is not set. */
+/* Like qpx_group_get() without waiting. Returns 1 with the value, 0 if the key is not set. */
 QPX_API int qpx_group_try_get(qpx_group* group, const char* key, void** value, size_t* length);
 
 /*
  * Waits until the key is set and reads it.
- * @timeout_ms: milliseconds, here and below; 0: that of the group; negative: for ever.
+ * @timeout_ms: milliseconds, here and below; 0: that of the group; negative: none.
  * @value: the result, *@length bytes, to be freed by free(); NULL for an empty one.
  * Returns 0, -QPX_ETIMEOUT.
  */
@@ -114,43 +114,43 @@ QPX_API int qpx_group_get(qpx_group* group, const char* key, int timeout_ms, voi
 /* Waits until all @count keys are set. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_wait(qpx_group* group, const char* const* keys, size_t count, int timeout_ms);
 
-/* Adds @delta to a number, which is 0 at first and kept as decimal text. @sum: the new value. */
+/* Adds @delta to a number, initially 0 and stored as decimal text. @sum: the new value. */
 QPX_API int qpx_group_add(qpx_group* group, const char* key, int64_t delta, int64_t* sum);
 
-/* Removes a key. Returns 1 when it was there, 0 when not. */
+/* Removes a key. Returns 1 if it existed, else 0. */
 QPX_API int qpx_group_erase(qpx_group* group, const char* key);
 
 /* Waits until all members have called it. Returns 0, -QPX_ETIMEOUT with the missing ranks in
- * qpx_last_error(), -QPX_EPEERGONE when a member has failed. */
+ * qpx_last_error(), -QPX_EPEERGONE if a member has failed. */
 QPX_API int qpx_group_barrier(qpx_group* group, int timeout_ms);
 
 /*
- * Each member gives @length bytes and gets those of all.
+ * Gathers the bytes of all members at all members.
  * @timeout_ms: as for qpx_group_get().
  * @all: an array of *@count items, indexed by rank, to be freed by one free().
- * Returns as qpx_group_barrier().
+ * Returns what qpx_group_barrier() returns.
  */
 QPX_API int qpx_group_all_gather(qpx_group* group, const void* mine, size_t length, int timeout_ms,
                                  struct qpx_rank_bytes** all, size_t* count);
 
 /*
- * Gives each named peer its bytes and gets the bytes that it has for this member. Each named peer
- * must name this member, too.
+ * Sends bytes to each named peer and receives its bytes for this member. Each named peer must name
+ * this member, too.
  * @mine: @count items, one for each peer.
  * @theirs: an array of *@their_count by rank, to be freed by one free().
- * Returns 0, -QPX_ETIMEOUT, -QPX_EPEERGONE when a peer has left, failed or given up.
+ * Returns 0, -QPX_ETIMEOUT, -QPX_EPEERGONE if a peer has left, failed or given up.
  */
 QPX_API int qpx_group_exchange_bytes(qpx_group* group, const struct qpx_rank_bytes* mine,
                                      size_t count, int timeout_ms, struct qpx_rank_bytes** theirs,
                                      size_t* their_count);
 
-/* The same with endpoints. @theirs: to be freed by qpx_rank_endpoints_free(). */
+/* Like qpx_group_exchange_bytes(), with endpoints. @theirs: freed by qpx_rank_endpoints_free(). */
 QPX_API int qpx_group_exchange(qpx_group* group, const struct qpx_rank_endpoint* mine, size_t count,
                                int timeout_ms, struct qpx_rank_endpoint** theirs,
                                size_t* their_count);
 
 /*
- * The same, but a peer that is gone is no error.
+ * Like qpx_group_exchange(), but without an error for peers that are gone.
  * @gone: ranks of peers that have left, failed or given up, *@gone_count of them, to be freed by
  * free(); their endpoints are missing in *@theirs.
  */
@@ -158,28 +158,27 @@ QPX_API int qpx_group_exchange_some(qpx_group* group, const struct qpx_rank_endp
                                     size_t count, int timeout_ms, struct qpx_rank_endpoint** theirs,
                                     size_t* their_count, uint32_t** gone, size_t* gone_count);
 
-/* Frees the endpoints of an exchange. @count: as it was given with them. NULL is ignored. */
+/* Frees the endpoints of an exchange. @count: as returned with them. NULL is ignored. */
 QPX_API void qpx_rank_endpoints_free(struct qpx_rank_endpoint* endpoints, size_t count);
 
-/* Lists all members that ever joined, by rank. @members: *@count of them, to be freed by free(). */
+/* Lists all members that ever joined, by rank. @members: *@count items, to be freed by free(). */
 QPX_API int qpx_group_members(qpx_group* group, struct qpx_group_member** members, size_t* count);
 
 /* Waits for the member with this name. @rank: its rank. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_find(qpx_group* group, const char* name, int timeout_ms, uint32_t* rank);
 
-/* Ends the call that waits, or the next that would wait, with QPX_ECANCELLED; the group can be used
- * on. May be called from any thread and any signal handler. Returns 0, or -QPX_EUNSUPPORTED for
- * pmix: */
+/* Ends the waiting call, or the next one that would wait, with QPX_ECANCELLED; the group stays
+ * usable. Thread-safe and async-signal-safe. Returns 0, or -QPX_EUNSUPPORTED for pmix: */
 QPX_API int qpx_group_cancel(qpx_group* group);
 
-/* Takes the next event, without waiting. Returns 1 with *@event, 0 when there is none. */
+/* Takes the next event without waiting. Returns 1 with *@event, 0 if there is none. */
 QPX_API int qpx_group_poll_event(qpx_group* group, struct qpx_group_event* event);
 
-/* Leaves the group, after the other members have got what this one sent. Rank 0 of a tcp:// group
- * serves until the others have left. Returns 0, -QPX_ETIMEOUT. */
+/* Leaves the group after the other members have received what this one sent. Rank 0 of a tcp://
+ * group serves until the others have left. Returns 0, -QPX_ETIMEOUT. */
 QPX_API int qpx_group_leave(qpx_group* group);
 
-/* Frees, and leaves if that has not been done; NULL is ignored. */
+/* Frees the group, and leaves it unless that was done; NULL is ignored. */
 QPX_API void qpx_group_free(qpx_group* group);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// TLS 1.3 or nothing. With either mode nothing of qpx but a refusal's text goes in clear.
+// Options of TLS 1.3. With TLS only the text of a refusal may be sent in clear.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,45 +9,44 @@
 #pragma GCC visibility push(default)
 namespace qpx {
 
-/// A secret that both sides know, under a name.
+/// A pre-shared key with its identity.
 struct PskKey {
     std::string identity{};
-    std::vector<std::byte> key{};  ///< 16 to 64 bytes; overwritten at the end
+    std::vector<std::byte> key{};  ///< 16 to 64 bytes; overwritten by the destructor
     ~PskKey();
 };
 
 struct Security {
     enum class Mode {
         None,          ///< no TLS: rkeys and addresses are readable on the network
-        Certificates,  ///< both sides show a certificate that `ca` signed
+        Certificates,  ///< both sides present a certificate signed by `ca`
         Psk,           ///< both sides know a key
     };
     Mode mode = Mode::None;
 
-    // Certificates: PEM files. A listener and qpxd read them again when they have changed.
-    std::string certificate{};  ///< with the chain behind it
+    // Certificates: PEM files. A listener and qpxd reload them when they change.
+    std::string certificate{};  ///< followed by its chain
     std::string key{};
     std::string ca{};
     /// Accepted identities of the other side: common names or subject alternative names (DNS, IP,
-    /// URI), "*" for one DNS label. Empty: a client wants the name it connects to, a server accepts
-    /// every identity that the CA signed.
+    /// URI), "*" for one DNS label. Empty: a client requires the name that it connects to, a server
+    /// accepts every identity signed by the CA.
     std::vector<std::string> allowed_peers{};
 
-    // Psk: a client shows the first, a server takes all. allowed_peers narrows to these identities.
+    // Psk: a client uses the first key, a server accepts all. allowed_peers restricts identities.
     std::vector<PskKey> psk{};
-    /// Where the keys came from: a listener and qpxd read it again when it has changed. Empty:
-    /// nowhere.
+    /// File of the keys, which a listener and qpxd reload when it changes. Empty: none.
     std::string psk_file{};
 
     bool on() const noexcept { return mode != Mode::None; }
 };
 
-/// "none", "psk:FILE" or "tls:CERT,KEY,CA[,ALLOWED...]". @throws Error(Argument): files that are
-/// absent or wrong
+/// Parses "none", "psk:FILE" or "tls:CERT,KEY,CA[,ALLOWED...]".
+/// @throws Error(Argument): missing or invalid files
 Security parse_security(std::string_view text);
 
-/// Lines "identity:hexadecimal key", '#' comments. @throws Error(Argument), also when others can
-/// read the file
+/// Reads lines "identity:hexadecimal key"; '#' begins a comment. @throws Error(Argument), also if
+/// others have read permission
 std::vector<PskKey> read_psk_file(const std::string& path);
 
 }  // namespace qpx

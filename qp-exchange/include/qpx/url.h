@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a meeting place is written: tcp://host:port, qpxd://host:port/job, pmix:, cm://host:port.
+// URLs of peers and groups: tcp://host:port, qpxd://host:port/job, pmix:, cm://host:port.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@ namespace qpx {
 
 struct Url {
     std::string scheme{};    ///< lower case
-    std::string user{};      ///< decoded; before '@'
+    std::string user{};      ///< decoded
     std::string password{};  ///< decoded
     std::string host{};      ///< without the brackets of an IPv6 address; may be empty
     std::uint16_t port = 0;  ///< 0: not given
@@ -19,13 +19,13 @@ struct Url {
     std::map<std::string, std::string> query{};  ///< decoded
 };
 
-/// Throws Error(Argument) that shows the offending place.
+/// @throws Error(Argument) that shows the invalid part
 Url parse_url(std::string_view text);
 
-/// Without the password, so that it can be printed.
+/// Formats a URL without the password, for display.
 std::string to_string(const Url& url);
 
-/// "host", "host:port", "[v6]:port" or a bare IPv6 address. @throws Error(Argument)
+/// Parses "host", "host:port", "[v6]:port" or a bare IPv6 address. @throws Error(Argument)
 Url parse_host_port(std::string_view text, std::uint16_t default_port);
 
 }  // namespace qpx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What answers for a back end that is not in this build.
+// Stubs for back ends that are not in this build.
 #include "backend/cm/cm.h"
 #include "qpx/error.h"
 

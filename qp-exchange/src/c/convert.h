@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Between the C structures and the C++ ones.
+// Conversion between the structures of the C and C++ interfaces.
 #pragma once
 #include <cstddef>
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace qpx::c {
 
-/// @throws Error(Argument): text without an end, a count without a pointer;
+/// @throws Error(Argument): text without NUL, a count without a pointer;
 /// Error(Unsupported): reserved members in use
 Endpoint from_c(const qpx_endpoint& endpoint);
-/// Memory of the C library; freed by qpx_endpoints_free(). @throws std::bad_alloc
+/// Allocates the result, to be freed by qpx_endpoints_free(). @throws std::bad_alloc
 qpx_endpoint* to_c(std::span<const Endpoint> endpoints);
-/// Without regions, application bytes and the candidates' indices.
+/// Fills `out` except regions, application bytes and the candidates' indices.
 void fill(qpx_endpoint& out, const Endpoint& endpoint);
 
 }  // namespace qpx::c

@@ -45,7 +45,7 @@ void* allocate(size_t bytes) {
     return memory;
 }
 
-// The list and all bytes behind it in one piece.
+// Allocates the list and all bytes in one piece.
 qpx_rank_bytes* to_c(const std::vector<qpx::RankBytes>& items) {
     size_t bytes = items.size() * sizeof(qpx_rank_bytes);
     for (const qpx::RankBytes& item : items) {
@@ -313,7 +313,7 @@ qpx_rank_endpoint* to_c(const std::vector<qpx::RankEndpoint>& got) {
     for (size_t i = 0; i < got.size(); ++i) {
         list[i] = {got[i].rank, converted[i]};
     }
-    // What an endpoint points to has moved into the list.
+    // The list has taken over the memory that the endpoints point to.
     std::free(converted);
     return list;
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Around every call of the C interface: exceptions become codes, and a text for the thread.
+// SPDX-License-Identifier: BSD-2-Clause Wrappers of all calls of the C interface: convert
+// exceptions to codes and the thread's last error.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 
 namespace qpx::c {
 
-/// Keeps the text for qpx_last_error(), and the detail. @return -code
+/// Stores text and detail for qpx_last_error() and qpx_last_detail(). @return -code
 int failed(int code, const char* text, int detail = 0) noexcept;
 int failed(const Error& error) noexcept;
 
@@ -29,9 +29,9 @@ int guarded(Call call) noexcept {
     }
 }
 
-/// A structure of options as this library knows it: what the program's is too short for is `rest`.
-/// @param first size of the structure in version 0.1. @throws Error(Unsupported) when a longer one
-/// asks for what this library does not know
+/// Converts a structure of options to this library's version; members that the program's version
+/// lacks are taken from `rest`. @param first size of the structure in version 0.1
+/// @throws Error(Unsupported) if a longer one uses members that this library does not know
 template <class Options>
 Options sized(const Options& given, std::size_t first, Options rest = {}) {
     const std::size_t size = given.struct_size != 0 ? given.struct_size : first;
@@ -52,7 +52,7 @@ Options sized(const Options& given, std::size_t first, Options rest = {}) {
     return rest;
 }
 
-/// @throws Error(Unsupported) when room for later members is in use
+/// @throws Error(Unsupported) if reserved members are not 0
 inline void want_unused(const void* room, std::size_t size, const char* what) {
     const auto* bytes = static_cast<const unsigned char*>(room);
     if (std::any_of(bytes, bytes + size, [](unsigned char byte) { return byte != 0; })) {
@@ -63,7 +63,7 @@ inline void want_unused(const void* room, std::size_t size, const char* what) {
     }
 }
 
-/// Memory that the program frees by free(). @throws std::bad_alloc
+/// Copies bytes to memory that the program frees by free(). @throws std::bad_alloc
 inline void* copy_out(const void* from, std::size_t size) {
     void* memory = std::malloc(std::max<std::size_t>(size, 1));
     if (memory == nullptr) {
@@ -75,7 +75,7 @@ inline void* copy_out(const void* from, std::size_t size) {
     return memory;
 }
 
-/// A call that answers 1 or 0. @return that, or -code
+/// Like guarded(), for a call that returns a bool. @return 1, 0, or -code
 template <class Call>
 int guarded_bool(Call call) noexcept {
     bool result = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The C interface: exceptions become codes, and a text for the thread.
+// The C interface, except groups and verbs.
 #include "qpx/qpx.h"
 
 #include <cstdlib>
@@ -81,7 +81,7 @@ qpx::PeerOptions options_of(const qpx_options* given) {
     return out;
 }
 
-/// *message is NULL for an empty one.
+/// Returns a message; *message is NULL if it is empty.
 void give(const std::vector<std::byte>& got, void** message, size_t* length) {
     *message = got.empty() ? nullptr : qpx::c::copy_out(got.data(), got.size());
     *length = got.size();
@@ -170,7 +170,7 @@ int qpx_listen(const char* url, const qpx_options* options, qpx_listener** liste
     return guarded([&] {
         want(url, "url");
         want(listener, "listener");
-        // ":0" is a port only here: clients must give one.
+        // Port 0 is valid only here; the URL parser accepts none for clients.
         std::string text = url;
         if (text.ends_with(":0")) {
             text.resize(text.size() - 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// C interface to questions about the device.
+// The C interface of qpx/verbs.h.
 #include "qpx/verbs.h"
 
 #include <algorithm>
@@ -83,7 +83,7 @@ qpx::GidType type_of(qpx::GidCandidate::Type type) {
                                                      : qpx::GidType::InfiniBand;
 }
 
-/// @throws Error(Argument): the peer was told something else than `gid_index` stands for
+/// @throws Error(Argument) if `gid_index` differs from the GID that the peer was sent
 qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
     qpx::Local mine;
     mine.endpoint = from_c(local);
@@ -112,7 +112,7 @@ qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
 
 using Context = std::unique_ptr<ibv_context, int (*)(ibv_context*)>;
 
-/// @throws Error(Argument) with the devices that there are, Error(Device)
+/// @throws Error Argument with the names of existing devices; Device
 Context open_device(const std::string& name) {
     int count = 0;
     const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> list(ibv_get_device_list(&count),
@@ -136,7 +136,7 @@ Context open_device(const std::string& name) {
                                          (there.empty() ? std::string("none") : there));
 }
 
-/// With what the C structure has besides: the candidates' indices.
+/// Fills in the C structure, including the candidates' indices.
 void give(const qpx::Local& described, qpx_endpoint* local, int* chosen_gid_index) {
     qpx::c::fill(*local, described.endpoint);
     for (uint32_t i = 0; i < local->candidate_count; ++i) {

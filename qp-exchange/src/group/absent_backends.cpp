@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What answers for group back ends that are not in this build.
+// Stubs for group back ends that are not in this build.
 #include "backend/pmix/pmix_group.h"
 
 namespace qpx::backend {

@@ -38,7 +38,7 @@ Channel::Channel(const Url& url, const Security& security, int family,
             greet(url, security, family, deadline);
             return;
         } catch (const Error& error) {
-            // Detail 0: a closed port, not a refusal. The server may come up later.
+            // Detail 0: a closed port, not a refusal. The server may start later.
             if (!retry || error.code() != ErrorCode::Refused || error.detail() != 0 ||
                 deadline.passed()) {
                 throw;
@@ -94,7 +94,7 @@ void Channel::queue(const Message& message) {
     encode(message, frames_.take_sequence(), frames_.out());
 }
 
-// Moves bytes both ways; waits when none can be moved. @return false: the deadline passed
+// Sends and receives bytes; waits if none can be moved. @return false if the deadline passed
 bool Channel::pump(net::Deadline deadline) {
     std::optional<Error> write_error;
     try {
@@ -138,7 +138,7 @@ int Channel::fd() {
     return readiness_->fd();
 }
 
-// Called after each call: fd() shows whether there is more to read.
+// Updates the readiness of fd(); called after each call.
 void Channel::update() noexcept {
     if (readiness_) {
         readiness_->set(!ended_.empty() || !events_.empty() || frames_.has_something());
@@ -240,14 +240,14 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
             }
             if (on_answer(*message)) {
                 if (cancelled && cancelled->detail() == 0) {
-                    interrupt_.cancel();  // the answer was faster: the next call ends
+                    interrupt_.cancel();  // the answer came first: cancel the next call
                 }
                 return;
             }
         } else if (message && cancel != 0 && message->request == cancel) {
             timed_out(std::string(message->text));
         } else if (!message && !in_time && cancel == 0) {
-            // The service names what is missing; an answer that is on its way still counts.
+            // The service says what is missing. An answer that is already in transit still counts.
             cancel = ++last_request_;
             queue({.type = Type::Cancel, .request = cancel, .rank = request});
             deadline = net::Deadline::in(cancel_time);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests and answers over one connection to the service; events are set aside.
+// Requests and answers over one connection to the service; received events are queued.
 #pragma once
 #include <deque>
 #include <functional>
@@ -18,31 +18,31 @@ namespace qpx::service {
 
 class Channel {
   public:
-    /// Connects and greets. @param retry a closed port is tried again until the deadline
+    /// Connects and completes the handshake. @param retry retries a closed port until the deadline
     Channel(const Url& url, const Security& security, int family, std::chrono::milliseconds timeout,
             bool retry, bool stop_on_signal = false);
     ~Channel();
 
-    /// Sends a request and hands its answers to `on_answer` until that returns true.
-    /// @param what for the text of a timeout, which says what the service knows to be missing
+    /// Sends a request and passes its answers to `on_answer` until that returns true.
+    /// @param what for the text of a timeout, which includes what the service reports as missing
     using OnAnswer = std::function<bool(const Message&)>;
     void call(Message request, std::chrono::milliseconds timeout, const char* what,
               const OnAnswer& on_answer);
-    /// The same with a list of items, in as many parts as the service's frame limit needs.
+    /// Like call(), with a list of items, in as many parts as the service's frame limit requires.
     void call_with_items(Message request, View items, std::chrono::milliseconds timeout,
                          const char* what, const OnAnswer& on_answer);
 
     std::optional<GroupEvent> next_event();
-    /// Waits until something came or the time is over.
+    /// Waits until bytes were received or the time has passed.
     void wait_readable(std::chrono::milliseconds time);
-    /// Sends a last request without waiting for anything.
+    /// Sends a last request without waiting for an answer.
     void send_last(Message request) noexcept;
 
     const net::Stream& stream() const { return frames_.stream(); }
-    /// Readable when next_event() has something to do.
+    /// Readable if next_event() must be called.
     int fd();
     void cancel() noexcept { interrupt_.cancel(); }
-    /// A call's own waiting, which cancel() ends.
+    /// Sleeps; ended by cancel().
     void pause(std::chrono::milliseconds time) { net::Deadline::in(time, &interrupt_).pause(time); }
 
   private:
@@ -60,14 +60,14 @@ class Channel {
 
     net::Interrupt interrupt_;
     peer::FrameStream frames_;
-    std::unique_ptr<net::Readiness> readiness_;  ///< from the first fd() on
+    std::unique_ptr<net::Readiness> readiness_;  ///< created by the first fd()
     uint32_t last_request_ = 0;
     std::string ended_;
     std::deque<GroupEvent> events_;
     std::string who_;
 };
 
-/// Status of a qpxd as JSON text.
+/// Returns the status of a qpxd as JSON text.
 std::string fetch_status(const Url& url, const Security& security);
 
 inline constexpr uint16_t default_port = 18516;

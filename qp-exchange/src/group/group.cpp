@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all kinds of groups share: the way in by URL, endpoints as bytes.
+// Parts common to all kinds of groups: joining by URL, exchange of endpoints as bytes.
 #include "qpx/group.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ uint32_t number(const std::string& name, const std::string& text) {
     return value;
 }
 
-// The URL's query goes before the program's options.
+// Returns the options overridden by the URL's query.
 GroupOptions with_query(const Url& url, GroupOptions options) {
     for (const auto& [name, value] : url.query) {
         if (name == "rank") {

@@ -35,7 +35,7 @@ constexpr uint32_t bit(Tag tag) {
     return 1u << tag;
 }
 
-// What each type cannot do without.
+// Returns the required fields of each type.
 uint32_t needed(Type type) {
     switch (type) {
         case Type::Join:
@@ -77,7 +77,7 @@ uint32_t needed(Type type) {
                                          " is not one of the rendezvous service");
 }
 
-// Numbers of error codes on the wire; position is the number.
+// Error codes on the wire: the number is the index.
 constexpr std::array wire_codes = {
     ErrorCode::Argument, ErrorCode::Resolve, ErrorCode::Refused,     ErrorCode::Timeout,
     ErrorCode::Protocol, ErrorCode::Version, ErrorCode::Auth,        ErrorCode::Limit,
@@ -238,7 +238,7 @@ void encode_before_bytes(const Message& message, uint32_t sequence, size_t bytes
     const size_t field = out.size();
     writer.bytes(last, {});
     writer.finish(sequence);
-    // The lengths are those of the frame and the field when the items have followed.
+    // The lengths of the frame and its last field include the items that follow.
     wire::Header header = wire::decode_header(
         std::span<const std::byte, wire::header_size>(out.data() + start, wire::header_size),
         UINT32_MAX);

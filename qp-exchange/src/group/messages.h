@@ -16,7 +16,7 @@ namespace qpx::service {
 using Bytes = std::vector<std::byte>;
 using View = std::span<const std::byte>;
 
-/// Message types; 0x40 to 0x5f ask, 0x60 to 0x7f answer or tell.
+/// Message types; 0x40 to 0x5f are requests, 0x60 to 0x7f answers and notifications.
 enum class Type : uint8_t {
     Join = 0x40,
     Leave = 0x41,
@@ -45,21 +45,20 @@ enum class Type : uint8_t {
 /// Bits of the field `options`.
 enum Option : uint32_t {
     last_part = 1,     ///< EXCHANGE, EXCHANGED, GATHERED, MEMBER_LIST: no part follows
-    no_wait = 2,       ///< GET: answer at once, also when the key does not exist
-    once = 4,          ///< PUT: refuse when the key exists
-    barrier = 8,       ///< GATHER: nothing is gathered
-    shrink = 16,       ///< JOIN: members that fail are left out, the others' collectives go on
-    events_lost = 32,  ///< EVENTS: some before these were dropped, ask for the members
-    exists = 64,       ///< VALUE, DONE: the key was there
+    no_wait = 2,       ///< GET: answer at once, even if the key does not exist
+    once = 4,          ///< PUT: fail if the key exists
+    barrier = 8,       ///< GATHER: a barrier, nothing is gathered
+    shrink = 16,       ///< JOIN: collectives go on without members that fail
+    events_lost = 32,  ///< EVENTS: earlier events were dropped, ask for the members
+    exists = 64,       ///< VALUE, DONE: the key existed
 };
 
 inline constexpr uint32_t any_rank = 0xffffffff;
 
-/// What a member or the service says; which members count depends on the type. All views point into
-/// the payload that was decoded.
+/// A decoded message; the type determines which fields are used. Views point into the payload.
 struct Message {
     Type type{};
-    uint32_t request = 0;  ///< numbered by the asking side, strictly rising; 0 in EVENTS
+    uint32_t request = 0;  ///< numbered by the requester, strictly increasing; 0 in EVENTS
     uint32_t rank = any_rank;
     uint32_t size = 0;
     uint32_t options = 0;
@@ -68,30 +67,30 @@ struct Message {
     ErrorCode code{};
     std::string_view job{}, name{}, text{};
     std::vector<std::string_view> keys{};
-    View value{};    ///< of a key, of a contribution
+    View value{};    ///< value of a key, or contribution
     View items{};    ///< packed: u32 rank, u32 length, bytes
-    View ranks{};    ///< packed u32: peers that have gone
+    View ranks{};    ///< packed u32: peers that are gone
     View records{};  ///< packed events or members
 
     std::string_view key() const { return keys.front(); }
 };
 
-/// Decodes the payload of a frame. A message that lacks a field its type needs, has one twice or in
-/// a wrong size, throws Error(Protocol).
+/// Decodes the payload of a frame. @throws Error(Protocol) if a required field is missing, or a
+/// field is duplicate or has the wrong size
 Message decode(uint8_t type, View payload);
 
-/// Appends one whole frame to `out`. @param sequence of the frame in its direction
+/// Appends one whole frame to `out`. @param sequence sequence number in its direction
 void encode(const Message& message, uint32_t sequence, Bytes& out);
 
-/// Appends a frame but for its last `bytes` bytes: those of the field `items`, of VALUE and
-/// MEMBER_LIST those of the fields `value` and `records`, which the caller sends behind it. They
-/// may be shared between many frames.
+/// Appends a frame without its last `bytes` bytes, which the caller sends after it and may share
+/// between many frames: those of field `items`, or of `value` in VALUE and `records` in
+/// MEMBER_LIST.
 void encode_before_bytes(const Message& message, uint32_t sequence, size_t bytes, Bytes& out);
 
-/// Bytes that a frame has beside its items, at most.
+/// Most bytes that a frame has besides its items.
 inline constexpr size_t frame_overhead = 128;
 
-/// Packed items: one after the other u32 rank, u32 length, bytes.
+/// Appends a packed item: u32 rank, u32 length, bytes.
 void append_item(Bytes& items, uint32_t rank, View bytes);
 inline constexpr size_t item_overhead = 8;
 
@@ -99,7 +98,7 @@ inline constexpr size_t item_overhead = 8;
 class Items {
   public:
     explicit Items(View packed) : rest_(packed) {}
-    /// False at the end; throws Error(Protocol) when the packing is broken.
+    /// Advances. Returns false at the end. @throws Error(Protocol) malformed items
     bool next();
     uint32_t rank() const { return rank_; }
     View bytes() const { return bytes_; }
@@ -121,7 +120,7 @@ struct Record {
 };
 void append_record(Bytes& records, const Record& record);
 
-/// Reads packed records front to back; throws Error(Protocol) when the packing is broken.
+/// Unpacks records. @throws Error(Protocol) malformed records
 std::vector<Record> read_records(View packed);
 
 /// Packed u32 values.

@@ -17,7 +17,7 @@ HostedService::HostedService(const Url& url, const GroupOptions& options) {
     server.family = options.family;
     server.security = options.security;
     server_ = std::make_unique<Server>(std::move(server));
-    // The application's signals are for its own threads.
+    // The service's thread must not receive the application's signals.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -25,7 +25,7 @@ HostedService::HostedService(const Url& url, const GroupOptions& options) {
         try {
             server_->run();
         } catch (const Error&) {
-            // Its members, this process among them, see their connections end.
+            // All members, including this process, see their connections end.
             return;
         }
     });

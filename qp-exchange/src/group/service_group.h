@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A group at a qpxd, or at rank 0, which then runs the same service in a thread.
+// A group at a qpxd, or at rank 0, which runs the same service in a thread.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,10 +12,10 @@ namespace qpx::service {
 
 class Server;
 
-/// qpxd and tcp. @throws as Group::join
+/// Joins a group at qpxd:// or tcp://. @throws as Group::join
 std::unique_ptr<Group> join_service(const Url& url, const GroupOptions& options);
 
-/// The service in this process.
+/// The service, run in a thread of this process.
 class HostedService {
   public:
     HostedService(const Url& url, const GroupOptions& options);
@@ -73,7 +73,7 @@ class ServiceGroup final : public Group {
 
     Url url_;
     Milliseconds timeout_;
-    std::unique_ptr<HostedService> hosted_;  ///< ends after the channel
+    std::unique_ptr<HostedService> hosted_;  ///< destroyed after the channel
     mutable Channel channel_;
     uint32_t rank_ = 0, size_ = 0;
     bool left_ = false;

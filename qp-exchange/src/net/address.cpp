@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names to addresses, and addresses to text.
+// Name resolution and formatting of addresses.
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -113,7 +113,7 @@ std::string network_of(const std::string& address) {
 }
 
 std::uint16_t port_of(const Address& address) {
-    // sin_port and sin6_port lie at the same place.
+    // sin_port and sin6_port have the same offset.
     return ntohs(reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_port);
 }
 

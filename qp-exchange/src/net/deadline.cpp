@@ -29,7 +29,7 @@ Interrupt::Interrupt(bool on_signal)
 }
 
 void Interrupt::cancel() noexcept {
-    const int before = errno;  // a signal handler must leave it as it was
+    const int before = errno;  // a signal handler must preserve it
     [[maybe_unused]] const int result = eventfd_write(fd_.get(), 1);
     errno = before;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How long a call may wait, and what may end it before.
+// Deadlines of calls, and their cancellation.
 #pragma once
 #include <poll.h>
 
@@ -12,18 +12,18 @@ namespace qpx::net {
 
 using Clock = std::chrono::steady_clock;
 
-/// Ends a call that waits, from another thread or a signal handler.
+/// Cancels a waiting call from another thread or a signal handler.
 class Interrupt {
   public:
-    /// @param on_signal a wait that any signal handler interrupts ends, too. @throws Error(Limit)
+    /// @param on_signal a wait interrupted by any signal handler ends, too. @throws Error(Limit)
     explicit Interrupt(bool on_signal = false);
 
-    /// The call that waits now, else the next that would. Safe in signal handlers.
+    /// Cancels the waiting call, else the next one that would wait. Async-signal-safe.
     void cancel() noexcept;
-    /// Ready for reading after cancel().
+    /// Readable after cancel().
     int fd() const { return fd_.get(); }
     bool on_signal() const { return on_signal_; }
-    /// @throws Error(Cancelled) once for each cancel() since the last call
+    /// @throws Error(Cancelled) if cancel() was called since the last check
     void check();
 
   private:
@@ -31,7 +31,7 @@ class Interrupt {
     bool on_signal_;
 };
 
-/// A moment until which something may last.
+/// A point in time at which a call times out, with an optional interrupt.
 class Deadline {
   public:
     static Deadline never() { return Deadline(Clock::time_point::max()); }
@@ -44,16 +44,16 @@ class Deadline {
         : at_(at), interrupt_(interrupt) {}
 
     Clock::time_point at() const { return at_; }
-    /// Another moment, the same interrupt.
+    /// Returns a deadline with another time and the same interrupt.
     Deadline moved_to(Clock::time_point at) const { return Deadline(at, interrupt_); }
     bool passed() const { return at_ != Clock::time_point::max() && Clock::now() >= at_; }
-    /// What poll() wants: milliseconds rounded up, -1 for never.
+    /// Timeout for poll(): milliseconds rounded up, -1 for never.
     int poll_ms() const;
 
-    /// Until one of the descriptors is ready. @return false: the deadline passed.
-    /// @throws Error Cancelled; PeerGone when poll() fails
+    /// Waits until one of the descriptors is ready. @return false if the deadline passed
+    /// @throws Error Cancelled; PeerGone if poll() fails
     bool wait(std::span<pollfd> descriptors) const;
-    /// Lets a part of the time pass.
+    /// Sleeps for `time`, at most until the deadline.
     void pause(std::chrono::milliseconds time) const;
 
   private:

@@ -4,7 +4,7 @@
 
 namespace qpx::net {
 
-/// A descriptor that closes itself.
+/// Owner of a file descriptor.
 class Fd {
   public:
     explicit Fd(int fd = -1) : fd_(fd) {}

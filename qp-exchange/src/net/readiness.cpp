@@ -62,7 +62,7 @@ void Readiness::wake_at(std::optional<Clock::time_point> at) {
     at_ = at;
     itimerspec when{};
     if (at) {
-        // CLOCK_MONOTONIC is steady_clock's; zero would disarm.
+        // steady_clock uses CLOCK_MONOTONIC; 0 would disarm the timer.
         const auto ns =
             std::max<std::int64_t>(1, std::chrono::nanoseconds(at->time_since_epoch()).count());
         when.it_value = {ns / 1'000'000'000, ns % 1'000'000'000};

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// One descriptor that is readable when a call of an event loop would find something, whatever that
-// call waits for: sockets, bytes that were read already, moments.
+// SPDX-License-Identifier: BSD-2-Clause One descriptor for event loops that combines all that a
+// call may wait for: sockets, bytes that were already read, and points in time.
 #pragma once
 #include <chrono>
 #include <optional>
@@ -16,14 +15,14 @@ class Readiness {
 
     int fd() const { return epoll_.get(); }
     void watch(int fd, bool readable, bool writable);
-    /// Call before a watched descriptor is handed on; not needed before closing it.
+    /// Must be called before a watched descriptor is passed on; not needed before closing it.
     void forget(int fd);
-    /// There is work that no descriptor shows.
+    /// Makes the descriptor readable (or not) for work that no watched descriptor shows.
     void set(bool ready);
-    /// Readable from this moment on; none: never by time.
+    /// Makes the descriptor readable from this time on; nullopt: no timer.
     void wake_at(std::optional<Clock::time_point> at);
 
-    /// How often to look at sources without a descriptor to wait on.
+    /// Polling interval for sources without a descriptor to wait on.
     static constexpr std::chrono::milliseconds tick{4};
 
   private:

@@ -19,7 +19,7 @@ bool same(const Address& a, const Address& b) {
     return a.length == b.length && std::memcmp(&a.storage, &b.storage, a.length) == 0;
 }
 
-/// An equal share of the time that is left for each of `parts` attempts.
+/// Returns the deadline of the next of `parts` attempts, which share the remaining time equally.
 Deadline share(Deadline deadline, std::size_t parts) {
     if (deadline.at() == Clock::time_point::max()) {
         return deadline;
@@ -50,8 +50,7 @@ int try_connect(int fd, const Address& address, Deadline deadline) {
     int error = 0;
     socklen_t length = sizeof(error);
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    // A connection to a closed port of the ephemeral range may connect to itself: there is no
-    // listener.
+    // A socket may connect to itself if the port is closed and in the ephemeral range.
     if (error == 0 && same(local_address(fd), peer_address(fd))) {
         return ECONNREFUSED;
     }
@@ -102,7 +101,7 @@ Fd try_listen(const Address& address, int backlog, bool dual, int& error) {
         error = errno;
         return fd;
     }
-    // A restart binds although connections of the run before are in TIME_WAIT.
+    // Allows a restart while connections of the previous run are in TIME_WAIT.
     set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
     if (address.storage.ss_family == AF_INET6) {
         set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, dual ? 0 : 1);
@@ -136,7 +135,7 @@ Fd listen_tcp(const std::string& address, std::uint16_t port, int family, int ba
     std::vector<Address> candidates = resolve(address, port, family, true);
     const bool any = address.empty();
     if (any) {
-        // The IPv6 wildcard takes IPv4, too.
+        // IPv6 first: its wildcard address also accepts IPv4.
         std::stable_sort(
             candidates.begin(), candidates.end(), [](const Address& a, const Address& b) {
                 return a.storage.ss_family == AF_INET6 && b.storage.ss_family != AF_INET6;

@@ -38,9 +38,9 @@ namespace {
 class TcpStream final : public Stream {
   public:
     explicit TcpStream(int fd) : fd_(fd) {
-        // Messages are small and wait for an answer.
+        // Messages are small, and the sender waits for an answer.
         set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-        // A peer whose host died is noticed within two minutes.
+        // Detects the death of the peer's host within two minutes.
         set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
         set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 30);
         set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 15);

@@ -27,8 +27,8 @@ std::string openssl_errors() {
 
 namespace {
 
-/// The hash of an external key is SHA-256 (RFC 8446 4.2.11), so only its cipher suites can be
-/// taken.
+/// An external PSK uses SHA-256 (RFC 8446 4.2.11), so only cipher suites with that hash are
+/// possible.
 constexpr std::array<unsigned char, 2> psk_suite = {0x13, 0x01};
 constexpr const char* psk_suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 
@@ -38,7 +38,7 @@ constexpr const char* psk_suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305
         std::string(what) + " " + (path.empty() ? "is not given" : path + ": " + openssl_errors()));
 }
 
-/// A key with a pass phrase must not stop a service at its terminal.
+/// Fails instead of prompting: a key with a pass phrase must not block a service.
 int no_pass_phrase(char*, int, int, void*) {
     return -1;
 }
@@ -83,8 +83,8 @@ int find_session(SSL* ssl, const unsigned char* identity, std::size_t length,
         peer.identity = key->identity;
         *session = session_of(ssl, *key);
     }
-    // An unknown identity is no error here: the handshake goes on without a key and fails, as it
-    // does with a wrong key.
+    // Not an error for an unknown identity: the handshake continues without a key and fails later,
+    // as with a wrong key.
     return 1;
 }
 
@@ -93,7 +93,7 @@ void add_text(std::vector<std::string>& names, const ASN1_STRING* value) {
     const int length = ASN1_STRING_to_UTF8(&text, value);
     if (length > 0) {
         std::string name(reinterpret_cast<const char*>(text), static_cast<std::size_t>(length));
-        // A NUL inside is an old trick to look like another name.
+        // An embedded NUL could make the name look like another.
         if (name.find('\0') == std::string::npos) {
             names.push_back(std::move(name));
         }
@@ -163,7 +163,7 @@ Tls::Tls(const Security& security, Role role)
     SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                             SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-    // No session outlives its connection: what is recorded cannot be resumed or replayed.
+    // No session tickets: a recorded session cannot be resumed or replayed.
     SSL_CTX_set_num_tickets(c, 0);
     SSL_CTX_set_max_early_data(c, 0);
     SSL_CTX_set_default_passwd_cb(c, no_pass_phrase);
@@ -209,8 +209,8 @@ void Tls::use_psk() {
     } else {
         SSL_CTX_set_psk_find_session_callback(context(), find_session);
     }
-    // In PSK mode a server that shows a certificate does not know the key; it fails, as there is no
-    // CA.
+    // In PSK mode a server that presents a certificate does not know the key: verification fails,
+    // as there is no CA.
     SSL_CTX_set_verify(context(), role_ == Role::Client ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                        nullptr);
 }
@@ -232,8 +232,8 @@ bool Tls::allows(const std::vector<std::string>& names) const {
 }
 
 TlsFiles::TlsFiles(const Security& security) : security_(security) {
-    // Taken before the files are read, so that changes meanwhile are noticed. When the key file was
-    // read is not known here, so it is read again for the first client.
+    // Taken before the files are read, so that concurrent changes are detected. It is unknown when
+    // the PSK file was read, so that is read again for the first client.
     stamp_ = security_.psk_file.empty() ? stamp() : std::string();
     tls_ = make_tls(security_, Role::Server);
 }
@@ -274,7 +274,7 @@ std::shared_ptr<const Tls> TlsFiles::current(std::string* why) {
         }
         tls_ = make_tls(security_, Role::Server);
     } catch (const Error& error) {
-        // During a renewal, key and certificate may not match. They are read again when they
+        // During a renewal key and certificate may not match. They are read again at the next
         // change.
         if (why != nullptr) {
             *why = std::string("the changed security files are not used: ") + error.what();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Keys and rules of one side for OpenSSL.
+// OpenSSL context with the keys and rules of one side.
 #pragma once
 #include <openssl/ssl.h>
 
@@ -25,9 +25,9 @@ class Tls {
     SSL_CTX* context() const { return context_.get(); }
     const Security& security() const { return security_; }
     Role role() const { return role_; }
-    /// Key of an identity, null when there is none.
+    /// Returns the key of an identity, or null.
     const PskKey* find(std::string_view identity) const;
-    /// Whether allowed_peers has one of the names; an empty list allows all.
+    /// Returns true if allowed_peers has one of the names or is empty.
     bool allows(const std::vector<std::string>& names) const;
 
   private:
@@ -39,18 +39,18 @@ class Tls {
     std::unique_ptr<SSL_CTX, SslFree> context_;
 };
 
-/// What OpenSSL's callbacks know of a connection (SSL_set_app_data).
+/// Data of a connection for OpenSSL's callbacks (SSL_set_app_data()).
 struct TlsPeer {
     const Tls* tls = nullptr;
-    std::string identity;  ///< of the key that the client named; a finished handshake proves that
-                           ///< it knows it
+    std::string identity;  ///< PSK identity sent by the client; authenticated once the handshake is
+    ///< complete
 };
 
-/// Names in a certificate: common name first, then subject alternative names (DNS, IP, URI).
+/// Returns the names in a certificate: common name, then subject alternative names (DNS, IP, URI).
 std::vector<std::string> names_of(X509* certificate);
-/// Exact, without regard to case; "*.domain" stands for one more label.
+/// Compares case-insensitively; "*" in "*.domain" matches one label.
 bool name_matches(std::string_view pattern, std::string_view name);
-/// What OpenSSL has on its error queue, in one line; empties the queue.
+/// Returns OpenSSL's error queue in one line and empties it.
 std::string openssl_errors();
 
 }  // namespace qpx::net

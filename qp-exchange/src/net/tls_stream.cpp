@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// TLS over any Stream, through a BIO of its own.
+// TLS over any Stream, through a custom BIO.
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
@@ -18,14 +18,13 @@ namespace {
 
 constexpr std::size_t kept_bytes = 2048;
 
-/// What OpenSSL reads from and writes to. Exceptions wait here while OpenSSL's C code is on the
-/// stack.
+/// The stream beneath OpenSSL. Stores exceptions, which must not pass through OpenSSL's C code.
 struct Link {
     std::unique_ptr<Stream> stream;
     std::exception_ptr error{};
     bool closed = false;
-    bool keep = true;                ///< during the handshake
-    std::vector<std::byte> first{};  ///< bytes as they came
+    bool keep = true;                ///< record bytes in `first`, during the handshake
+    std::vector<std::byte> first{};  ///< first received bytes
 };
 
 int clamp_int(std::size_t value) {
@@ -206,7 +205,7 @@ class TlsStream final : public Stream {
     }
 
     Want want_of(int result) {
-        // Behind an end OpenSSL still tries to send an alert: what fails then is not the reason.
+        // After the end OpenSSL still tries to send an alert: ignore its failure.
         if (link_.error && !link_.closed) {
             broken_ = true;
             std::rethrow_exception(std::exchange(link_.error, nullptr));
@@ -234,7 +233,7 @@ class TlsStream final : public Stream {
             throw Error(ErrorCode::PeerGone,
                         "the connection ended without a TLS good-bye: the peer's process died");
         }
-        // With TLS 1.3 a client learns only here that the server does not take its certificate.
+        // With TLS 1.3 a client learns only here that the server rejected its certificate.
         const std::string errors = openssl_errors();
         throw Error(
             errors.find("alert") != std::string::npos ? ErrorCode::Auth : ErrorCode::Protocol,
@@ -276,7 +275,7 @@ class TlsStream final : public Stream {
         throw Error(ErrorCode::Auth, "TLS handshake: " + errors + hint());
     }
 
-    /// After the handshake: checks the peer's identity against the rules.
+    /// Checks the peer's identity against the rules, after the handshake.
     void check_peer() {
         std::vector<std::string> names;
         if (tls_->security().mode == Security::Mode::Psk) {

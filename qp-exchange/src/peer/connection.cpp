@@ -27,7 +27,7 @@ std::unique_ptr<Connection::Impl> shake_hands(std::unique_ptr<net::Stream> strea
     return std::make_unique<Connection::Impl>(std::move(session), options, std::move(interrupt));
 }
 
-/// Connects; with retry_refused again and again until the deadline.
+/// Connects; with retry_refused retries until the deadline.
 template <class Connect>
 std::unique_ptr<net::Stream> patiently(const PeerOptions& options, net::Deadline deadline,
                                        Connect connect) {

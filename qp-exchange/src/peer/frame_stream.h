@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames both ways over a stream after its handshake, as far as the socket goes. Never waits.
+// Frames in both directions over a stream after its handshake. Never blocks.
 #pragma once
 #include <optional>
 #include <vector>
@@ -17,30 +17,30 @@ class FrameStream {
     explicit operator bool() const { return session_.stream != nullptr; }
     const wire::Hello& theirs() const { return session_.theirs; }
 
-    /// Where whole frames are appended to be sent.
+    /// Buffer to which whole frames are appended for sending.
     std::vector<std::byte>& out() { return out_; }
-    /// The number of the next frame in out().
+    /// Takes the sequence number of the next frame in out().
     std::uint32_t take_sequence() { return session_.next_send++; }
     std::size_t unsent() const { return out_.size() - sent_; }
-    /// What of out() the socket takes. @return bytes
+    /// Writes from out() until the socket is full. @return bytes written
     std::size_t write_queued();
 
-    /// Reads once. @return bytes; closed() tells of the other side's end
+    /// Reads once. @return bytes read; sets closed() if the other side has closed
     std::size_t read_some();
     bool closed() const { return closed_; }
-    /// The next whole frame, valid until read_some(); that of a REFUSE has no number to check.
-    /// @throws Error(Protocol)
+    /// Returns the next whole frame, valid until read_some(). Checks its sequence number, except
+    /// that of a REFUSE. @throws Error(Protocol)
     std::optional<wire::FrameView> next();
-    /// A whole frame lies here, or bytes that the descriptor will not tell of, or the end.
+    /// Returns true if a whole frame, bytes buffered by TLS, or the end of the stream is present.
     bool has_something() const;
-    /// No longer payload is taken from the next frame on. @see next()
+    /// Limits the payload, from the next frame on. @see next()
     void set_max_frame(std::uint32_t bytes) { session_.reader.set_max_payload(bytes); }
-    /// Bytes that are no whole frame yet.
+    /// Buffered bytes that are not a whole frame yet.
     std::size_t partial() const { return session_.reader.partial(); }
-    /// The empty buffers' memory.
+    /// Frees the memory of empty buffers.
     void release_memory(std::uint32_t max_frame);
 
-    /// Sends queued frames and ends this direction, without waiting. @throws Error(PeerGone)
+    /// Sends queued frames and closes this direction, without waiting. @throws Error(PeerGone)
     void finish();
 
   private:

@@ -13,7 +13,7 @@ namespace qpx::peer {
 
 namespace {
 
-/// A refusal among bytes that were to be TLS.
+/// Returns the refusal in bytes that were expected to be TLS, if there is one.
 std::optional<wire::Refusal> plain_refusal(std::span<const std::byte> bytes) {
     wire::FrameReader reader;
     while (!bytes.empty()) {
@@ -60,8 +60,7 @@ net::Want Handshake::step() {
         return advance();
     } catch (const Error& error) {
         if (state_ == State::Tls && !session_.stream->secure()) {
-            // OpenSSL has sent its alert. To a side without TLS we say why in the form that it
-            // reads.
+            // OpenSSL has sent its alert. A side without TLS gets the reason as a plain refusal.
             net::Stream& transport = session_.stream->transport();
             auto first = session_.stream->plain_bytes();
             std::vector<std::byte> bytes(first.begin(), first.end());
@@ -173,7 +172,7 @@ void Handshake::refuse(wire::Reason reason, const std::string& text) noexcept {
         way.write(bytes);
         net::end(way);
     } catch (const std::exception&) {
-        // The other side is gone, so there is no one to tell.
+        // The other side is gone.
         return;
     }
 }

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// From a fresh stream to two sides that know each other's HELLO. Never blocks: step() when the
-// stream is ready.
+// SPDX-License-Identifier: BSD-2-Clause Handshake: TLS, then both sides exchange HELLO. Never
+// blocks: call step() when the stream is ready.
 #pragma once
 #include <memory>
 
@@ -10,15 +9,16 @@
 
 namespace qpx::peer {
 
-/// A stream after its handshake, and where both directions stand.
+/// A stream after its handshake, with the sequence numbers of both directions.
 struct Session {
     std::unique_ptr<net::Stream> stream;
     wire::FrameReader reader;
     wire::Hello theirs;
-    std::uint32_t next_send = 0;     ///< sequence number of my next frame
-    std::uint32_t next_receive = 0;  ///< and of the peer's
+    std::uint32_t next_send = 0;     ///< sequence number of the next frame sent
+    std::uint32_t next_receive = 0;  ///< sequence number of the next frame received
 
-    /// Checks and advances. @throws Error(Protocol), detail Reason::Replay
+    /// Checks a received sequence number and advances. @throws Error(Protocol), detail
+    /// Reason::Replay
     void check_sequence(const wire::Header& header);
 };
 
@@ -26,14 +26,15 @@ class Handshake {
   public:
     Handshake(std::unique_ptr<net::Stream> stream, net::Role role, wire::Hello mine);
 
-    /// Nothing: done. @throws Error; the peer has been told why, as far as its socket took it
+    /// Advances; Want::Nothing if done. @throws Error after sending the reason to the peer, unless
+    /// the socket was full
     net::Want step();
     Session take() { return std::move(session_); }
     net::Stream& stream() const { return *session_.stream; }
-    /// For "sent 12 bytes and nothing more for 10 s".
+    /// Bytes received so far, for "sent 12 bytes and nothing more for 10 s".
     std::size_t received() const { return received_; }
 
-    /// Sends a REFUSE and closes for writing; without waiting.
+    /// Sends a REFUSE and closes for writing, without waiting.
     void refuse(wire::Reason reason, const std::string& text) noexcept;
 
   private:
@@ -52,13 +53,14 @@ class Handshake {
     std::size_t received_ = 0;
 };
 
-/// A client's handshake to its end. @throws Error; Timeout says that the other side is `silent`, or
-/// its HELLO `incomplete`
+/// Completes a client's handshake. @throws Error; Timeout with the text `silent` if nothing was
+/// received, or `incomplete`
 Session shake_hands(std::unique_ptr<net::Stream> stream, const wire::Hello& mine,
                     const net::Deadline& deadline, const std::string& silent,
                     const std::string& incomplete);
 
-/// A random nonce, this host's name and process id as the name unless one is given.
+/// Returns a HELLO with a random nonce; its name is host name and process id unless options have
+/// one.
 wire::Hello make_hello(std::uint64_t features, std::uint64_t required, const PeerOptions& options);
 
 }  // namespace qpx::peer

@@ -39,7 +39,7 @@ std::vector<std::byte> message_of(const wire::FrameView& frame) {
     return message;
 }
 
-/// Both sides compare the same things, so both find the same.
+/// Symmetric: both sides get the same result.
 std::string why_no_pair(std::span<const Endpoint> mine, std::span<const Endpoint> theirs) {
     const auto all_ud = [](std::span<const Endpoint> list) {
         for (const Endpoint& endpoint : list) {
@@ -83,7 +83,7 @@ void Connection::Impl::check_open() const {
     }
 }
 
-/// However a call ends, fd() tells what is left.
+/// Updates the readiness of fd() at the end of a call, also by an exception.
 struct Connection::Impl::Updated {
     Impl& impl;
     ~Updated() { impl.update(); }
@@ -114,7 +114,7 @@ auto Connection::Impl::guarded(Call call, bool resumable) {
 }
 
 bool Connection::Impl::read_some() {
-    // Above the limit a whole frame lies there: the peer is not read faster than this side calls.
+    // Above the limit a whole frame is buffered: stop reading until this side has consumed it.
     return wants_bytes() && (frames_.read_some() > 0 || frames_.closed());
 }
 
@@ -135,7 +135,7 @@ bool Connection::Impl::peer_gone() const {
         return !ended_.empty() || frames_.closed();
     }
     pollfd look = {stream().fd(), POLLRDHUP, 0};
-    return ::poll(&look, 1, 0) > 0;  // an end of any kind: nothing else is asked for
+    return ::poll(&look, 1, 0) > 0;  // hang-up or error: no other event is requested
 }
 
 void Connection::Impl::update() {
@@ -152,7 +152,7 @@ void Connection::Impl::throw_last_words() {
         while (read_some()) {
         }
     } catch (const Error&) {
-        // Frames before the break are in the reader.
+        // Frames received before the connection broke are in the reader.
     }
     while (const auto frame = frames_.next()) {
         if (frame->header.type == wire::Type::Refuse) {

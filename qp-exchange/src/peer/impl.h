@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A conversation of two peers after the handshake.
+// Implementation of Connection: the conversation of two peers after the handshake.
 #pragma once
 #include <memory>
 #include <optional>
@@ -37,32 +37,32 @@ class Connection::Impl {
     struct Updated;
     void check_open() const;
     void check_mine(std::span<const Endpoint> mine) const;
-    /// Runs a call. An error ends the conversation, and the peer learns why; but a timeout of a
-    /// resumable call.
+    /// Runs a call. An error ends the conversation after the peer was sent the reason, except a
+    /// timeout of a resumable call.
     template <class Call>
     auto guarded(Call call, bool resumable = false);
-    /// The next frame, valid until bytes move again; sends what is queued meanwhile.
+    /// Waits for the next frame, valid until the next I/O, while sending queued frames.
     wire::FrameView expect(wire::Type type, net::Deadline deadline);
     void flush(net::Deadline deadline);
-    /// Moves bytes both ways as far as it goes without waiting. @return false: none moved
+    /// Sends and receives without waiting. @return false if no bytes moved
     bool pump();
     bool read_some();
     bool wants_bytes() const { return !frames_.closed() && frames_.partial() <= limits_.max_frame; }
-    /// The next frame of this type if it is here.
+    /// Returns the next frame if it is complete and of this type.
     std::optional<wire::FrameView> take(wire::Type type);
     net::Deadline deadline() { return net::Deadline::in(timeout_, interrupt_.get()); }
-    /// After each call: what fd() shows.
+    /// Updates the readiness of fd(); called after each call.
     void update();
-    /// When the peer said why before the connection broke, that is the error.
+    /// Throws the reason that the peer sent before the connection broke, if any.
     void throw_last_words();
 
     peer::FrameStream frames_;
     Limits limits_;
     std::chrono::milliseconds timeout_;
     std::unique_ptr<net::Interrupt> interrupt_;
-    std::unique_ptr<net::Readiness> readiness_;  ///< from the first fd() on
+    std::unique_ptr<net::Readiness> readiness_;  ///< created by the first fd()
     std::uint32_t round_ = 0;
-    std::string ended_;  ///< why no call can succeed any more
+    std::string ended_;  ///< why the conversation has ended; empty: it has not
 };
 
 }  // namespace qpx

@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t max_pending = 256, max_pending_of_address = 32, max_told = 100;
 
-/// Limit of a handshake, also when calls have none, so that no client holds a place for ever.
+/// Time limit of a handshake, even if calls have none, so that no client blocks a place forever.
 constexpr std::chrono::milliseconds patience{10'000};
-constexpr std::chrono::milliseconds accept_pause{100};  // when descriptors have run out
+constexpr std::chrono::milliseconds accept_pause{100};  // after running out of descriptors
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Listener::Impl::Impl(std::unique_ptr<net::Acceptor> acceptor, const PeerOptions&
       tls_(options.security),
       acceptor_(std::move(acceptor)),
       interrupt_(options.stop_on_signal) {
-    // Wrong options are reported now, not to the first client.
+    // Throws for invalid options now, not at the first client.
     peer::make_hello(wire::feature_peer, wire::feature_peer, options);
     readiness_.watch(interrupt_.fd(), true, false);
     watch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients from wherever an acceptor has them, in their handshakes until they are done.
+// Implementation of Listener: accepts clients from an acceptor and completes their handshakes.
 #pragma once
 #include <list>
 #include <memory>
@@ -31,16 +31,16 @@ class Listener::Impl {
         net::Deadline deadline;
         std::string address;
         net::Want want;
-        net::Want watched;  ///< as fd() watches it
+        net::Want watched;  ///< readiness that fd() watches for
     };
 
     void tell(const std::string& address, const std::string& what);
     void take_connections();
-    /// Advances each handshake by a step; returns the first that is done.
+    /// Advances each handshake by a step. Returns the first that is complete.
     std::optional<peer::Session> step_all();
     void drop_slow();
     bool paused();
-    /// What fd() waits for: clients, the next step of each handshake, the end of its time.
+    /// Updates what fd() waits for: clients, each handshake's next step and its deadline.
     void watch();
 
     PeerOptions options_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Questions to the device.
+// Queries of the device and changes of QP states.
 #include <ifaddrs.h>
 #include <netinet/in.h>
 
@@ -69,9 +69,9 @@ QpType type_of(const ibv_qp* qp) {
     }
 }
 
-/// The address from which this host reaches that one; empty when it has no route.
+/// Returns the address from which this host reaches the peer; empty if there is no route.
 std::string source_address(const std::string& peer) {
-    // A datagram socket only looks the route up: nothing is sent.
+    // connect() of a datagram socket only looks up the route; nothing is sent.
     const net::Address address = net::resolve(peer, 9, AF_UNSPEC).at(0);
     const net::Fd fd(socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (fd.get() < 0 || ::connect(fd.get(), address.get(), address.length) != 0) {
@@ -80,7 +80,7 @@ std::string source_address(const std::string& peer) {
     return net::address_text(net::local_address(fd.get()));
 }
 
-/// The wanted GID is the one from which the host reaches the peer: its routes know.
+/// Completes a query with the local address from which the host routes to the peer.
 GidQuery with_route(GidQuery query) {
     if (query.index < 0 && query.local.empty() && !query.peer.empty()) {
         query.local = source_address(query.peer);
@@ -88,8 +88,8 @@ GidQuery with_route(GidQuery query) {
     return query;
 }
 
-/// Prefix length of this host's address, counted in bits of its GID. 0: the host has no such
-/// address.
+/// Returns the prefix length of an address of this host, in bits of its GID; 0 if the host does not
+/// have the address.
 std::uint8_t network_bits(const std::array<std::uint8_t, 16>& gid) {
     ifaddrs* list = nullptr;
     if (getifaddrs(&list) != 0) {
@@ -161,8 +161,8 @@ ibv_qp_state state_of(ibv_qp* qp) {
     return attr.qp_state;
 }
 
-// The filled entries of a port's GID table: one system call where the kernel has it (5.10), else
-// one an entry.
+// Returns the valid entries of a port's GID table: by one system call since Linux 5.10, before that
+// by one per entry.
 std::vector<ibv_gid_entry> gid_entries(ibv_context* context, std::uint8_t port) {
     std::size_t size = 0;
     const int ports = query_device(context).phys_port_cnt;
@@ -181,7 +181,7 @@ std::vector<ibv_gid_entry> gid_entries(ibv_context* context, std::uint8_t port) 
     const ibv_port_attr attr = query_port(context, port);
     for (int index = 0; index < attr.gid_tbl_len; ++index) {
         ibv_gid_entry entry{};
-        // ENODATA: nothing at this index.
+        // ENODATA: the entry is empty.
         if (ibv_query_gid_ex(context, port, static_cast<std::uint32_t>(index), &entry, 0) == 0) {
             entries.push_back(entry);
         }
@@ -256,7 +256,7 @@ Local describe(ibv_context* context, std::uint32_t qpn, QpType type,
     e.lid = ethernet ? std::uint16_t{0} : port.lid;
     e.regions = options.regions;
     if (e.type == QpType::UD) {
-        // Bit 31 is for privileged consumers (IBTA 10.2.5).
+        // Bit 31 is reserved for privileged consumers (IBTA 10.2.5).
         e.qkey = options.qkey != 0 ? options.qkey : random_u32() & 0x7fffffff;
     }
     if (e.type == QpType::RC) {

@@ -27,7 +27,7 @@ bool is_link_local(const Gid& gid) {
            (is_ipv4(gid) && gid[12] == 169 && gid[13] == 254);
 }
 
-/// An address as the GID that stands for it.
+/// Converts an address to its GID.
 std::optional<Gid> gid_of(const std::string& address) {
     if (address.empty()) {
         return std::nullopt;
@@ -78,7 +78,7 @@ GidChoice choose_from(std::span<const GidChoice> table, bool ethernet, const Gid
         if (query.family != AF_UNSPEC && v4 != (query.family == AF_INET)) {
             continue;
         }
-        // The table is in order of its indices: among equals the first stays.
+        // The table is sorted by index: among equal entries the first wins.
         const std::tuple rank(entry.type == GidType::RoceV2, local == entry.gid,
                               !is_link_local(entry.gid), peer && is_ipv4(*peer) == v4,
                               ethernet && v4);
@@ -117,7 +117,7 @@ std::vector<GidCandidate> candidates_of(std::span<const GidChoice> table, bool e
     add(chosen, gid_of(query.local) == chosen.gid ? GidCandidate::Wish::Connected
                                                   : GidCandidate::Wish::Chosen);
     if (query.index >= 0) {
-        return all;  // this one and no other
+        return all;  // only this index was requested
     }
     for (const GidChoice& choice : table) {
         const bool wrong_type = ethernet && choice.type != GidType::RoceV2 && !query.allow_roce_v1;
@@ -143,7 +143,7 @@ std::optional<std::pair<std::size_t, std::size_t>> choose_pair(
         return a.prefix != 0 && b.prefix != 0;
     };
     std::optional<std::pair<std::size_t, std::size_t>> best;
-    // Nothing here knows whose side it is: swapped lists give the swapped pair.
+    // Symmetric: swapped lists give the swapped pair.
     std::tuple<bool, bool, bool, int, GidCandidate::Type> best_rank;
     std::pair<Gid, Gid> best_name;
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -283,7 +283,7 @@ GidPair agree(const Local& local, const Endpoint& remote) {
         return {local.gid, remote.gid};
     }
     if (local.choices.size() != mine.size()) {
-        // The peer has the list and goes by it: to use another GID here would part the two.
+        // The peer chooses from the list that it was sent, so this side cannot use another GID.
         throw Error(ErrorCode::Argument,
                     "the local endpoint has " + std::to_string(mine.size()) +
                         " candidates and their indices are not known: keep the Local that "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers in network byte order.
+// Integers in network byte order.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -17,7 +17,7 @@ constexpr std::uint32_t magic = 0x51505831;  // "QPX1"
 constexpr std::uint8_t critical_flags = 0xf0;
 constexpr std::size_t first_space = 4096;
 
-/// The bytes that came instead of the magic, so that people see what answered.
+/// Formats the bytes received instead of the magic, to show what kind of server answered.
 std::string shown(std::span<const std::byte> bytes) {
     std::string text;
     for (const std::byte byte : bytes) {
@@ -53,7 +53,7 @@ Header decode_header(std::span<const std::byte, header_size> bytes, std::uint32_
                            .flags = load<std::uint8_t>(&bytes[7]),
                            .sequence = load<std::uint32_t>(&bytes[8]),
                            .length = load<std::uint32_t>(&bytes[12])};
-    // A refusal has the same form in all versions, so it is read whatever its version.
+    // A refusal has the same format in all versions and is accepted from any.
     if (header.major != version_major && header.type != Type::Refuse) {
         throw Error(ErrorCode::Version,
                     "the other side speaks version " + std::to_string(header.major) + "." +
@@ -93,7 +93,7 @@ std::span<std::byte> FrameReader::space() {
         begin_ = 0;
     }
     if (end_ == 0 && buffer_.size() > 16 * first_space) {
-        // An idle connection keeps no large buffer.
+        // Free the large buffer of an idle connection.
         std::vector<std::byte>().swap(buffer_);  // `= {}` would keep the capacity
     }
     if (end_ == buffer_.size()) {
@@ -120,7 +120,7 @@ bool FrameReader::whole() const {
 std::optional<FrameView> FrameReader::next() {
     const std::span<const std::byte> there = bytes();
     if (there.size() < header_size) {
-        // Report wrong magic at once: what is not a frame may be shorter than a header.
+        // Report wrong magic at once: input that is not a frame may be shorter than a header.
         constexpr std::array<char, 4> expected = {'Q', 'P', 'X', '1'};
         const std::size_t count = std::min(there.size(), expected.size());
         for (std::size_t i = 0; i < count; ++i) {

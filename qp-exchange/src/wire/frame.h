@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Frames and their fields (docs/reference/qp-exchange-protocol.md). No I/O, no state of a
-// conversation.
+// SPDX-License-Identifier: BSD-2-Clause Encoding of frames and their fields
+// (docs/reference/qp-exchange-protocol.md). No I/O, no state of a conversation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +16,10 @@ inline constexpr std::size_t header_size = 16;
 inline constexpr std::size_t field_header_size = 8;
 inline constexpr std::uint8_t version_major = 1;
 inline constexpr std::uint8_t version_minor = 0;
-/// Before HELLO has come no more payload than this is accepted.
+/// Largest payload that is accepted before HELLO.
 inline constexpr std::uint32_t max_hello = 4096;
 
-/// 0x01..0x3f: two peers; 0x40..0x7f: the rendezvous service; the rest is free.
+/// 0x01..0x3f: two peers; 0x40..0x7f: the rendezvous service; others are unassigned.
 enum class Type : std::uint8_t {
     Hello = 0x01,
     Refuse = 0x02,
@@ -31,7 +30,7 @@ enum class Type : std::uint8_t {
     Bye = 0x07,
 };
 
-/// Why a side refuses: the number in REFUSE. 0x40..0x7f belong to the service.
+/// Reason code in REFUSE. 0x40..0x7f are reserved for the service.
 enum class Reason : std::uint16_t {
     Protocol = 1,      ///< malformed
     Version = 2,       ///< another major version
@@ -39,7 +38,7 @@ enum class Reason : std::uint16_t {
     Auth = 4,          ///< TLS missing, or not allowed
     Feature = 5,       ///< the receiver lacks a feature that the sender requires
     Mismatch = 6,      ///< endpoints that cannot be connected
-    Replay = 7,        ///< a frame of another conversation, or out of order
+    Replay = 7,        ///< frame of another conversation, or out of order
     Timeout = 8,       ///< too slow
     Busy = 9,          ///< too many clients
     Application = 10,  ///< the application's own reason, in the text
@@ -54,8 +53,8 @@ struct Header {
     std::uint32_t length = 0;  ///< payload bytes
 };
 
-/// The first bytes of a frame. @throws Error(Protocol) wrong magic; (Version) other major version,
-/// (Limit) longer than max_payload
+/// Decodes the header of a frame. @throws Error Protocol: wrong magic; Version: other major
+/// version; Limit: longer than max_payload
 Header decode_header(std::span<const std::byte, header_size> bytes, std::uint32_t max_payload);
 void encode_header(const Header& header, std::span<std::byte, header_size> bytes);
 
@@ -65,26 +64,27 @@ struct FrameView {
     std::span<const std::byte> payload;
 };
 
-/// Bytes to frames. What a header promises is allocated as it arrives, not before.
+/// Splits received bytes into frames. Memory is allocated as bytes arrive, not by the header's
+/// length.
 class FrameReader {
   public:
     explicit FrameReader(std::uint32_t max_payload = max_hello) : max_payload_(max_payload) {}
 
     void set_max_payload(std::uint32_t bytes) { max_payload_ = bytes; }
 
-    /// Where to put the next bytes, at least one. Frames got before are gone.
+    /// Returns space of at least one byte for the next input. Invalidates frames returned before.
     std::span<std::byte> space();
-    /// That many bytes are there now.
+    /// Notes that `bytes` bytes were written to space().
     void received(std::size_t bytes);
-    /// The next whole frame, valid until space() is called. @throws as decode_header
+    /// Returns the next whole frame, valid until space() is called. @throws as decode_header
     std::optional<FrameView> next();
 
-    /// next() would give a frame, or throw.
+    /// Returns true if next() would return a frame or throw.
     bool whole() const;
 
-    /// Bytes that are not a whole frame yet.
+    /// Buffered bytes that are not a whole frame yet.
     std::size_t partial() const { return end_ - begin_; }
-    /// All bytes that are not consumed, for a look at what is no frame at all.
+    /// Unconsumed bytes, to inspect input that is not a frame.
     std::span<const std::byte> bytes() const {
         return std::span(buffer_).subspan(begin_, end_ - begin_);
     }
@@ -95,10 +95,10 @@ class FrameReader {
     std::uint32_t max_payload_;
 };
 
-/// UTF-8 without control characters. @throws Error(Protocol)
+/// Converts to text: UTF-8 without control characters. @throws Error(Protocol)
 std::string_view to_text(std::span<const std::byte> value);
 
-/// Bit 0 of a field's flags: a receiver that does not know the tag must refuse.
+/// Bit 0 of a field's flags: a receiver that does not know the tag must refuse the frame.
 inline constexpr std::uint16_t must_understand = 1;
 
 struct Field {
@@ -106,19 +106,18 @@ struct Field {
     std::uint16_t flags = 0;
     std::span<const std::byte> value;
 
-    // @throws Error(Protocol) when the length is another
+    // @throws Error(Protocol) if the length differs
     std::uint8_t u8() const;
     std::uint16_t u16() const;
     std::uint32_t u32() const;
     std::uint64_t u64() const;
     /// UTF-8 without control characters. @throws Error(Protocol)
     std::string_view text() const;
-    /// Must be called for a tag that is not known. @throws Error(Protocol) when it may not be
-    /// skipped
+    /// Must be called for an unknown tag. @throws Error(Protocol) if it is must_understand
     void skip() const;
 };
 
-/// Fields one after the other. @throws Error(Protocol) when one reaches beyond the end
+/// Reads consecutive fields. @throws Error(Protocol) if one extends beyond the end
 class FieldReader {
   public:
     explicit FieldReader(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -128,7 +127,7 @@ class FieldReader {
     std::span<const std::byte> rest_;
 };
 
-/// Numbers of a value that has a fixed layout. @throws Error(Protocol) at the end
+/// Reads integers of a value with a fixed layout. @throws Error(Protocol) beyond the end
 class Cursor {
   public:
     explicit Cursor(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -143,7 +142,7 @@ class Cursor {
     std::span<const std::byte> rest_;
 };
 
-/// Appends one frame to a buffer; the length is put in by finish().
+/// Appends one frame to a buffer; finish() fills in its length.
 class FrameWriter {
   public:
     FrameWriter(std::vector<std::byte>& out, Type type);
@@ -155,7 +154,7 @@ class FrameWriter {
     void text(std::uint16_t tag, std::string_view value, std::uint16_t flags = 0);
     void bytes(std::uint16_t tag, std::span<const std::byte> value, std::uint16_t flags = 0);
 
-    /// A field whose value follows by raw_* and further fields. @return what close() wants
+    /// Begins a field whose value is appended by raw_*() and nested fields. @return for close()
     std::size_t open(std::uint16_t tag, std::uint16_t flags = 0);
     void close(std::size_t opened);
     void raw_u8(std::uint8_t value);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t max_name = 255, max_reason_text = 1024;
 
-/// Cut where a character ends.
+/// Truncates at the end of a character.
 std::string_view cut(std::string_view text, std::size_t bytes) {
     if (text.size() <= bytes) {
         return text;
@@ -20,7 +20,7 @@ std::string_view cut(std::string_view text, std::size_t bytes) {
     return text.substr(0, bytes);
 }
 
-/// What may be sent as text: control characters become spaces.
+/// Truncates and replaces control characters by spaces, so that the text may be sent.
 std::string clean(std::string_view text, std::size_t bytes) {
     std::string out(cut(text, bytes));
     std::replace_if(
@@ -29,7 +29,7 @@ std::string clean(std::string_view text, std::size_t bytes) {
     return out;
 }
 
-/// Remembers which fields of a message have come.
+/// Detects duplicate fields of a message.
 class Once {
   public:
     void take(const Field& field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The messages of two peers, and what the service shares with them. Decoders trust nothing.
+// Messages between two peers, some also used with the service. Decoders validate all input.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -17,7 +17,7 @@ namespace qpx::wire {
 inline constexpr std::uint64_t feature_peer = 1u << 0;     ///< ENDPOINTS, ACCEPT, DATA, BARRIER
 inline constexpr std::uint64_t feature_service = 1u << 1;  ///< rendezvous service, types 0x40..0x7f
 
-/// Tags. Each message has its own numbers; those from 0x8000 on are private.
+/// Tags, numbered separately for each message; those from 0x8000 on are for private use.
 namespace tag {
 inline constexpr std::uint16_t features = 1, required = 2, nonce = 3, max_frame = 4,
                                max_endpoints = 5, max_regions = 6, max_application = 7,
@@ -40,7 +40,7 @@ struct Hello {
 };
 void encode(std::vector<std::byte>& out, const Hello& hello);
 Hello decode_hello(std::span<const std::byte> payload);
-/// Nothing when the two can talk, else the reason in words for a REFUSE(Feature).
+/// Returns "" if the features are compatible, else the text for a REFUSE(Feature).
 std::string why_no_talk(std::uint64_t my_features, const Hello& theirs);
 
 struct Refusal {
@@ -48,18 +48,18 @@ struct Refusal {
     std::string text{};  ///< at most 1024 bytes are sent
 };
 void encode(std::vector<std::byte>& out, const Refusal& refusal, std::uint32_t sequence);
-/// Never throws: a refusal that cannot be read is still one.
+/// Never throws: a malformed refusal is still a refusal.
 Refusal decode_refusal(std::span<const std::byte> payload) noexcept;
-/// What to tell the other side about an error that it caused.
+/// Returns the reason to send to the other side for an error that it caused.
 Reason reason_of(ErrorCode code) noexcept;
-/// The error that a received refusal becomes. @param who "the peer", "qpxd"
+/// Converts a received refusal to an error. @param who "the peer", "qpxd"
 Error refused(const Refusal& refusal, std::string_view who);
 
-/// One endpoint as a field of any message.
+/// Writes an endpoint as a field of a message.
 void put(FrameWriter& writer, std::uint16_t tag, const Endpoint& endpoint);
-/// Bytes that put() adds.
+/// Number of bytes that put() adds.
 std::size_t encoded_size(const Endpoint& endpoint) noexcept;
-/// Bounds and values are checked (why_invalid). @throws Error Protocol, Limit
+/// Decodes an endpoint and validates it (why_invalid()). @throws Error Protocol, Limit
 Endpoint get_endpoint(std::span<const std::byte> value, const Limits& limits);
 
 void encode(std::vector<std::byte>& out, std::span<const Endpoint> endpoints,

@@ -7,7 +7,8 @@ namespace qpx::wire {
 
 namespace {
 
-/// Length of the UTF-8 sequence at the start, 0 when there is none (overlong, surrogate, cut).
+/// Returns the length of the UTF-8 sequence at the start, 0 if it is invalid (overlong, surrogate,
+/// truncated).
 std::size_t utf8_length(std::span<const std::byte> bytes) {
     const auto at = [&](std::size_t i) { return std::to_integer<std::uint32_t>(bytes[i]); };
     const std::uint32_t lead = at(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// In place of connector.cpp where librdmacm was not there when the program was built.
+// Stub of connector.cpp for builds without librdmacm.
 #ifndef RDMA_BENCH_HAVE_CM
 #include "cm/connector.h"
 #include "exit.h"

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kResolveMs = 2000;
 constexpr int kPollMs = 100;
-/// Attempts under way at a time: a connection manager drops requests that it has no room for.
+/// Concurrent connection attempts: a connection manager drops requests that exceed its backlog.
 constexpr unsigned kAtOnce = 16;
 
 [[noreturn]] void fail(Exit status, const std::string& text) {
@@ -73,7 +73,8 @@ class CmConnector::Impl {
   private:
     // --- Addresses.
 
-    /// On Ethernet a GID is an IP address. On InfiniBand the link's addresses must be IPoIB's.
+    /// On Ethernet a GID is an IP address. On InfiniBand the link's addresses must be those of
+    /// IPoIB.
     void set_addresses() {
         const auto& local = what_.locals.front();
         ibv_context* context = what_.qps.front()->context;
@@ -99,7 +100,7 @@ class CmConnector::Impl {
         return owned;
     }
 
-    /// The address must be the device's that the QPs are of.
+    /// Checks that the address belongs to the device and port of the QPs.
     void check_device(const rdma_cm_id& id) {
         const ibv_qp* qp = what_.qps.front();
         const auto port = what_.locals.front().endpoint.port;
@@ -115,8 +116,8 @@ class CmConnector::Impl {
 
     // --- Events.
 
-    /// The next event, unless the time is over or the peer says that it gives up.
-    /// @return null: nothing yet, or the link has a message
+    /// Waits briefly for the next event. @return null if there is none yet, or the link has a
+    /// message
     CmEventPtr next_event(bool look_at_link) {
         pollfd fds[3] = {{channel_->fd, POLLIN, 0},
                          {Interrupt::instance().fd(), POLLIN, 0},
@@ -144,7 +145,7 @@ class CmConnector::Impl {
 
     // --- QPs.
 
-    /// The connection manager's attributes, and what the user asked for.
+    /// Modifies a QP with the connection manager's attributes and those requested by the user.
     void modify(rdma_cm_id* id, unsigned qp, ibv_qp_state state) {
         const auto& local = what_.locals[qp];
         const auto& peer = what_.peers[qp];
@@ -207,7 +208,7 @@ class CmConnector::Impl {
         return param;
     }
 
-    /// What the connection manager chose, for the table.
+    /// Queries what the connection manager chose, for the table.
     void learn(unsigned qp) {
         ibv_qp_attr attr{};
         ibv_qp_init_attr init{};
@@ -227,7 +228,7 @@ class CmConnector::Impl {
     // --- The server.
 
     void accept_all() {
-        // The connections' identifiers come from it; it is not needed once all are there.
+        // Source of the connections' identifiers; not needed once all exist.
         const CmIdPtr listener = make_id(nullptr);
         local_.set_port(0);
         if (rdma_bind_addr(listener.get(), local_.get()) != 0) {
@@ -262,7 +263,7 @@ class CmConnector::Impl {
                     {data, data ? event->param.conn.private_data_len : std::size_t{0}}, token_);
                 event.reset();
                 if (!qp || *qp >= ids_.size() || ids_[*qp]) {
-                    // No client of this run.
+                    // Not a client of this run.
                     rdma_reject(id, nullptr, 0);
                     return;
                 }
@@ -305,7 +306,7 @@ class CmConnector::Impl {
             if (const auto event = next_event(true)) {
                 advance(*event);
             }
-            // Only a reason to give up can come now.
+            // Throws if the peer gives up; no other message is expected now.
             link_->look("cm-done");
         }
         link_->send("cm-done", json::object());

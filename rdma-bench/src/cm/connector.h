@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// -R: QPs that the connection manager of both hosts connects. They are made by ibv_create_qp as
-// always; rdma_cm carries their numbers, says what they become (rdma_init_qp_attr), and keeps the
-// connections until the end of the run. What else the two programs must know they say over their
-// link.
+// SPDX-License-Identifier: BSD-2-Clause -R: connects QPs through the connection managers of both
+// hosts. The QPs are created by ibv_create_qp() as usual; rdma_cm exchanges their numbers, provides
+// their attributes (rdma_init_qp_attr()) and keeps the connections until the end of the run. The
+// programs exchange all other data over their Link.
 #pragma once
 #include <infiniband/verbs.h>
 
@@ -17,7 +16,7 @@
 
 namespace rdma_bench {
 
-/// The QPs of a run with what both sides have told each other of them; connect() corrects what the
+/// The QPs of a run and their descriptions of both sides; connect() updates the values that the
 /// connection manager chose: PSNs and the GID's index.
 struct CmQps {
     std::span<ibv_qp* const> qps;
@@ -27,16 +26,16 @@ struct CmQps {
 
 class CmConnector {
   public:
-    /// @throws RunError(kDevice) on a host without a connection manager, and in a program that was
+    /// @throws RunError(kDevice) on a host without a connection manager, or if the program was
     /// built without librdmacm
     CmConnector();
     ~CmConnector();
     CmConnector(const CmConnector&) = delete;
     CmConnector& operator=(const CmConnector&) = delete;
 
-    /// Both sides call it with as many QPs, RC and in RESET; all are in RTS when it returns.
-    /// @param path what the options ask for; the connection manager decides the rest
-    /// @throws RunError: kDevice for this host, kPeer for the way to the peer and for the peer
+    /// Both sides call it with the same number of RC QPs in RESET; all are in RTS when it returns.
+    /// @param path values requested by options; the connection manager decides the others
+    /// @throws RunError: kDevice for errors of this host, kPeer for those of the path or the peer
     void connect(Link& link, const Options& options, const qpx::PathOptions& path,
                  const CmQps& what);
 

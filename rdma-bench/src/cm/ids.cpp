@@ -14,7 +14,7 @@
 namespace rdma_bench {
 namespace {
 
-// Reasons of a REJ message (IBTA 12.6.7.2) that users meet.
+// Common reasons of a REJ message (IBTA 12.6.7.2).
 constexpr int kInvalidServiceId = 8, kStaleConnection = 10, kConsumerReject = 28;
 
 std::string rejection(int reason) {
@@ -65,7 +65,7 @@ std::string CmAddress::text() const {
 }
 
 void CmAddress::set_port(std::uint16_t port) {
-    // Both families have it at the same place.
+    // The port has the same offset in both families.
     reinterpret_cast<sockaddr_in*>(&storage)->sin_port = htons(port);
 }
 

@@ -20,11 +20,10 @@ namespace {
 
 constexpr int kWorse = 1;
 constexpr int kBadInput = 2;
-/// perftest beside itself scatters by 13 % on a machine that does nothing else.
+/// Threshold for single runs: two runs of perftest differ by up to 13 % even on an idle machine.
 constexpr double kSingleRuns = 0.20;
 
-/// Runs `command` after the options of `app` are read; says what is wrong with them, with the
-/// input, or with the output.
+/// Parses the options of `app` and runs `command`. Prints errors of options, input and output.
 template <typename Command>
 int run(CLI::App& app, std::span<const std::string> arguments, Command command) {
     try {
@@ -43,7 +42,7 @@ int run(CLI::App& app, std::span<const std::string> arguments, Command command) 
     return kBadInput;
 }
 
-/// The end of a path: what tells files of one directory apart.
+/// Returns the last component of a path.
 std::string run_name(const std::string& file) {
     const auto slash = file.rfind('/');
     return slash == std::string::npos ? file : file.substr(slash + 1);
@@ -122,7 +121,7 @@ void add_options(CLI::App& app, ReportArguments& a) {
     app.footer("Exit status: 0 the report was written, 2 the files or options cannot be used.");
 }
 
-/// `Arguments` live as long as the command whose options point into them.
+/// Adds a command. The callback keeps `Arguments` alive, into which the options point.
 template <typename Arguments>
 void add_command(CLI::App& root, const char* name, const char* description) {
     const auto arguments = std::make_shared<Arguments>();

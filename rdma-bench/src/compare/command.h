@@ -10,16 +10,16 @@ class App;
 
 namespace rdma_bench {
 
-/// `rdma-bench compare A.json B.json [--threshold 3%] [--tail] [--html FILE]`; `arguments` begins
-/// behind "compare".
-/// @return exit status: 0 nothing is worse, 1 something is, 2 bad arguments or files
+/// Runs `rdma-bench compare A.json B.json [--threshold 3%] [--tail] [--html FILE]`; `arguments`
+/// begins after "compare".
+/// @return exit status: 0 nothing is worse, 1 something is, 2 invalid arguments or files
 int run_compare(std::span<const std::string> arguments);
 
-/// `rdma-bench report A.json [B.json...] --html FILE`.
-/// @return exit status: 0, or 2 for bad arguments or files
+/// Runs `rdma-bench report A.json [B.json...] --html FILE`.
+/// @return exit status: 0, or 2 for invalid arguments or files
 int run_report(std::span<const std::string> arguments);
 
-/// Both as commands of `root` with their options: what completion is made from.
+/// Adds both commands with their options to `root`, for the generation of completion scripts.
 void add_compare_commands(CLI::App& root);
 
 }  // namespace rdma_bench

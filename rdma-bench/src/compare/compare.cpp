@@ -22,8 +22,8 @@ Verdict judge(const Figure& figure, double threshold) {
     return gain > 1 + threshold ? Verdict::kBetter : Verdict::kSame;
 }
 
-/// By the interval of the ratio: all of it must be on one side of 1 for a difference, and within
-/// the threshold for none.
+/// Judges by the interval of the ratio: a difference needs all of it on one side of 1, kSame all of
+/// it within the threshold.
 Verdict judge_interval(const Figure& figure, double threshold) {
     const Spread& s = *figure.interval;
     if (!s.decides()) {
@@ -47,8 +47,8 @@ std::vector<double> values(const Entry& entry, double Repeat::*value) {
     return all;
 }
 
-/// Interval of second / first. Pairs: that of their ratios. Else made from the ends of both
-/// intervals, so it may be too wide, never too narrow.
+/// Returns the interval of second / first. Paired: that of the pairs' ratios. Else it is computed
+/// from the ends of both intervals, so it may be too wide but never too narrow.
 std::optional<Spread> ratio_interval(const std::vector<double>& first,
                                      const std::vector<double>& second, bool paired) {
     if (first.size() < 2 || second.size() < 2) {
@@ -128,7 +128,7 @@ class Matcher {
         const auto a = values(first, kind.value), b = values(second, kind.value);
         const double one = a.empty() ? plain(first) : spread_of(a).median;
         const double other = b.empty() ? plain(second) : spread_of(b).median;
-        // A value that was not measured has no ratio.
+        // Skip values that were not measured.
         if (!(one > 0) || !(other > 0) || !std::isfinite(one) || !std::isfinite(other)) {
             return;
         }

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A table is much shorter than this.
+/// Limit of a command's output in bytes; tables are much shorter.
 constexpr std::size_t kMostOutput = std::size_t{64} << 20U;
 
 std::string line_of(const std::vector<std::string>& command) {
@@ -56,7 +56,7 @@ std::string read_all(int fd) {
     }
 }
 
-/// What a command prints on standard output; standard error goes where ours goes.
+/// Runs a command and returns its standard output; standard error is inherited.
 std::string output_of(const std::vector<std::string>& command) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -91,7 +91,7 @@ std::string output_of(const std::vector<std::string>& command) {
     return text;
 }
 
-/// Adds the figures of one run to those of the runs before.
+/// Adds the figures of one run as a Repeat to those of earlier runs.
 void add_round(Result& sum, const Result& one, const std::vector<std::string>& command,
                unsigned round) {
     if (round == 0) {
@@ -150,7 +150,7 @@ std::vector<report::Run> interleave(const Commands& commands, unsigned rounds) {
     const std::vector<std::string>* both[] = {&commands.first, &commands.second};
     for (unsigned round = 0; round < rounds; ++round) {
         for (unsigned turn = 0; turn < 2; ++turn) {
-            // Each is the first of a pair as often as the other.
+            // Alternate which command is first in a pair.
             const unsigned which = (turn + round) % 2;
             const auto& command = *both[which];
             add_round(runs[which].result, read_output(output_of(command), line_of(command)),

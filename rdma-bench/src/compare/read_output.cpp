@@ -21,7 +21,7 @@ constexpr double kGigabit = 1e9 / 8;
 constexpr double kMega = 1e6;
 constexpr double kNanosecondsPerMicrosecond = 1e3;
 
-/// perftest's title of a test: "RDMA_Write BW Test", "Send Bidirectional BW Test".
+/// Parses perftest's title of a test: "RDMA_Write BW Test", "Send Bidirectional BW Test".
 bool test_of(const std::string& title, Test& test) {
     const bool latency = title.find("Latency") != title.npos;
     if (!latency && title.find("BW") == title.npos) {
@@ -63,7 +63,7 @@ Entry latency_entry(std::uint64_t size, std::uint64_t count, double median_us, d
     return entry;
 }
 
-/// What the columns of a table are, by its head.
+/// Columns of a table, by its header line.
 struct Head {
     enum class Kind : unsigned char {
         kNone,
@@ -89,7 +89,7 @@ Head head_of(const std::string& line, const std::string& name) {
     return head;
 }
 
-/// Nothing when the line is no row.
+/// Returns the numbers of a row; empty if the line is not a row.
 std::vector<double> numbers(const std::string& line) {
     std::istringstream words(line);
     std::vector<double> all;
@@ -127,7 +127,7 @@ Result read_table(std::string_view text, const std::string& name) {
             } else if (head.kind == Head::Kind::kLatency && row.size() >= 8) {
                 result.entries.push_back(latency_entry(size, count, row[4], row[7]));
             } else if (head.kind == Head::Kind::kTimedLatency) {
-                // With -D perftest tells the mean only.
+                // With -D perftest reports the mean only.
                 result.entries.push_back(latency_entry(size, count, row[2], 0));
             } else {
                 continue;
@@ -151,7 +151,7 @@ Entry read_perftest_entry(const json& row) {
     const auto size = static_cast<std::uint64_t>(number("MsgSize"));
     const auto count = static_cast<std::uint64_t>(number("n_iterations"));
     if (row.contains("BW_average")) {
-        // The unit, MiB or with --report_gbits 10^9 bits, is told by the message rate alone.
+        // The unit, MiB/s or with --report_gbits 10^9 bit/s, follows from the message rate.
         const double rate = number("MsgRate") * kMega, shown = number("BW_average");
         const double bytes = rate * static_cast<double>(size);
         const bool gbits = std::abs(shown * kGigabit - bytes) < std::abs(shown * kMebibyte - bytes);
@@ -178,8 +178,8 @@ Result read_perftest_json(const json& all, const std::string& name) {
     return result;
 }
 
-/// What perftest 6 and earlier call JSON: names and texts without quotation marks, a comma behind
-/// the last member; two levels.
+/// Parses the pseudo-JSON of perftest 6 and earlier: names and strings without quotation marks, a
+/// comma after the last member, two levels.
 json read_unquoted(std::string_view text) {
     json all = json::object();
     json* section = &all;
@@ -211,7 +211,7 @@ json read_unquoted(std::string_view text) {
     return all;
 }
 
-/// From the last line that opens an object at its beginning; npos: there is none.
+/// Returns the offset of the last line that begins with '{'; npos if there is none.
 std::size_t json_begin(std::string_view text) {
     for (auto at = text.size(); at-- > 0;) {
         if (text[at] == '{' && (at == 0 || text[at - 1] == '\n')) {
@@ -226,7 +226,7 @@ std::size_t json_begin(std::string_view text) {
 Result read_output(std::string_view text, const std::string& name) {
     const auto begin = json_begin(text);
     if (begin == text.npos) {
-        // A file that looks like JSON and is none is told as such.
+        // Text that begins like JSON gets the error of the JSON parser.
         const auto first = text.find_first_not_of(" \t\r\n");
         return first != text.npos && text[first] == '{' ? report::from_json(text, name)
                                                         : read_table(text, name);

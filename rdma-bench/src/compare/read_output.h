@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a benchmark printed or wrote: JSON of rdma-bench, JSON or the table of perftest.
+// Parser of a benchmark's output: JSON of rdma-bench, or JSON or the table of perftest.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace rdma_bench {
 
-/// Rows of perftest become entries; its latencies, of which the histogram is not known, a Repeat.
-/// The last table or JSON counts when there are several. @param name of the file or command, for
-/// complaints. @throws report::BadInput
+/// Parses an output. Rows of perftest become entries; its latencies, without a histogram, become a
+/// Repeat. If there are several tables or JSON objects, the last one is used. @param name of the
+/// file or command, for error texts. @throws report::BadInput
 Result read_output(std::string_view text, const std::string& name);
 
 }  // namespace rdma_bench

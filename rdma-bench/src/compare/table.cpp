@@ -12,7 +12,7 @@
 namespace rdma_bench {
 namespace {
 
-/// Text of files, which may come from a stranger: nothing in it may steer the terminal.
+/// Removes control characters from text of untrusted files, which could control the terminal.
 std::string printable(const std::string& text) {
     std::string out = text;
     std::replace_if(
@@ -75,7 +75,7 @@ std::string to_table(const Comparison& comparison, const CompareOptions& options
     std::size_t better = 0;
     std::size_t unclear = 0;
     for (const Figure& f : comparison.figures) {
-        // The micro sign is two bytes and one column.
+        // The micro sign has two bytes and one column.
         const auto cell = [&](double value) {
             const std::string text = format_figure(f, value);
             const std::size_t wide = text.find("\xC2\xB5") != std::string::npos ? 1 : 0;

@@ -6,9 +6,9 @@
 
 namespace rdma_bench {
 
-/// `rdma-bench completion SHELL`: the script on standard output; `arguments` begins behind
+/// Runs `rdma-bench completion SHELL`, which prints the script; `arguments` begins after
 /// "completion".
-/// @return exit status: 0, or 2 for bad arguments
+/// @return exit status: 0, or 2 for invalid arguments
 int run_completion(std::span<const std::string> arguments);
 
 }  // namespace rdma_bench

@@ -119,8 +119,8 @@ std::uint64_t CudaGpu::allocate(std::size_t bytes) {
                                  std::to_string(bytes) + " bytes free (see nvidia-smi)");
     }
     check(result, "cuMemAlloc");
-    // Copies from here on wait for the DMA of others (NVIDIA, GPUDirect RDMA: synchronization of
-    // memory operations).
+    // Copies then wait for DMA by other devices (NVIDIA, GPUDirect RDMA: synchronization of memory
+    // operations).
     const unsigned on = 1;
     if (auto* set = library_.find<PointerSetAttribute>("cuPointerSetAttribute"); set != nullptr) {
         set(&on, kPointerAttributeSyncMemops, address);

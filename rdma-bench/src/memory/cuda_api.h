@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-/// The few calls of the CUDA driver API (libcuda.so.1) that buffers need, declared here because its
-/// header may not be redistributed and the program is built without it. Names and values are those
-/// of cuda.h.
+/// Calls of the CUDA driver API (libcuda.so.1) that buffers use, declared here because its header
+/// must not be redistributed and the program is built without it. Names and values are those of
+/// cuda.h.
 namespace rdma_bench::cuda {
 
 using Result = int;
@@ -37,7 +37,7 @@ using MemFree = Result(DevicePointer address);
 using MemcpyHtoD = Result(DevicePointer to, const void* from, std::size_t bytes);
 using MemcpyDtoH = Result(void* to, DevicePointer from, std::size_t bytes);
 using PointerSetAttribute = Result(const void* value, int attribute, DevicePointer address);
-/// CUDA 11.7. `address` and `bytes` are multiples of the host's page.
+/// Since CUDA 11.7. `address` and `bytes` are multiples of the host's page size.
 using MemGetHandleForAddressRange = Result(void* handle, DevicePointer address, std::size_t bytes,
                                            int handle_type, unsigned long long flags);
 

@@ -7,7 +7,7 @@
 
 namespace rdma_bench {
 
-/// A file descriptor that is closed with its owner.
+/// Owner of a file descriptor.
 class Descriptor {
   public:
     Descriptor() = default;

@@ -10,7 +10,7 @@
 namespace rdma_bench {
 namespace {
 
-/// Copies go in words of this many bytes: more exact is not what every device can do.
+/// Copies are in multiples of this many bytes: some devices do not support smaller units.
 constexpr std::size_t kWord = 4;
 
 struct DmDeleter {
@@ -53,7 +53,7 @@ class DeviceMemoryBuffer final : public Buffer {
     [[nodiscard]] std::byte* host() const override { return nullptr; }
     [[nodiscard]] ibv_mr* mr() const override { return mr_.get(); }
     ibv_mr* register_again() override {
-        // Device memory has no address but its offset, and no relaxed ordering towards a host.
+        // Device memory is addressed by offset; relaxed ordering concerns host memory only.
         const auto access = (static_cast<unsigned>(request_.access) &
                              ~static_cast<unsigned>(IBV_ACCESS_RELAXED_ORDERING)) |
                             static_cast<unsigned>(IBV_ACCESS_ZERO_BASED);
@@ -81,7 +81,7 @@ class DeviceMemoryBuffer final : public Buffer {
     }
 
   private:
-    /// The words that hold the range, as they are now.
+    /// Reads the words that contain the range.
     [[nodiscard]] std::vector<std::byte> whole_words(std::size_t offset, std::size_t length) const {
         const std::size_t first = offset / kWord * kWord;
         std::vector<std::byte> words((offset + length + kWord - 1) / kWord * kWord - first);

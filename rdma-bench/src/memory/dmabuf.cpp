@@ -40,7 +40,7 @@ Descriptor from_udmabuf(const std::string& exporter, std::size_t bytes) {
     const Descriptor device = open_exporter(
         exporter, "load the module udmabuf (CONFIG_UDMABUF) or use a heap below /dev/dma_heap");
     const Descriptor memory(::memfd_create("rdma-bench", MFD_ALLOW_SEALING | MFD_CLOEXEC));
-    // The kernel takes a memfd only when it cannot shrink below the buffer.
+    // The kernel requires that the memfd is sealed against shrinking.
     if (!memory || ::ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0 ||
         ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
         fail(exporter, "memfd of " + std::to_string(bytes) + " bytes", errno);

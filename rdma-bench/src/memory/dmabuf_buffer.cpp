@@ -19,7 +19,7 @@ struct Source {
     std::uint64_t offset = 0;
 };
 
-/// "PATH" or "PATH,offset=BYTES".
+/// Parses "PATH" or "PATH,offset=BYTES".
 Source parse(std::string_view argument) {
     constexpr std::string_view kOffset = ",offset=";
     const auto comma = argument.find(kOffset);
@@ -36,7 +36,7 @@ Source parse(std::string_view argument) {
     return source;
 }
 
-/// A DMABuf that this CPU can map as well: the way of a GPU's memory, without a GPU.
+/// A DMABuf that the CPU can also map: the same registration path as GPU memory, without a GPU.
 class DmabufBuffer final : public Buffer {
   public:
     DmabufBuffer(std::string_view argument, const BufferRequest& request)

@@ -9,8 +9,8 @@
 namespace rdma_bench {
 namespace {
 
-/// Device memory of a GPU, registered as a DMABuf: the RDMA device reads and writes it without the
-/// host's memory.
+/// Device memory of a GPU, registered as a DMABuf: the RDMA device accesses it without going
+/// through host memory.
 class GpuBuffer final : public Buffer {
   public:
     GpuBuffer(std::unique_ptr<Gpu> gpu, std::string kind, const BufferRequest& request)

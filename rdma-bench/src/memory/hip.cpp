@@ -123,7 +123,8 @@ void HipGpu::read(std::uint64_t address, std::span<std::byte> data) {
     copy(data.data(), pointer(address), data.size(), kMemcpyDeviceToHost);
 }
 
-/// What the HSA runtime says of the kernel; a runtime that cannot be asked may try.
+/// Returns whether the HSA runtime says that the kernel supports export; true if it cannot be
+/// queried.
 bool HipGpu::may_export() const {
     auto* get_info = hsa_.find<HsaSystemGetInfo>("hsa_system_get_info");
     unsigned char supported = 0;

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The few calls of HIP (libamdhip64.so) and the HSA runtime that buffers need.
+/// Calls of HIP (libamdhip64.so) and the HSA runtime that buffers use.
 /// tests/rdma-bench/memory compares them with the headers of libamdhip64-dev.
 namespace rdma_bench::hip {
 
@@ -30,12 +30,12 @@ using Malloc = Error(void** address, std::size_t bytes);
 using Free = Error(void* address);
 using Memcpy = Error(void* to, const void* from, std::size_t bytes, int kind);
 using DeviceSynchronize = Error();
-/// ROCm 7. `address` and `bytes` are multiples of the host's page.
+/// Since ROCm 7. `address` and `bytes` are multiples of the host's page size.
 using MemGetHandleForAddressRange = Error(void* handle, void* address, std::size_t bytes,
                                           int handle_type, unsigned long long flags);
 
 using HsaSystemGetInfo = HsaStatus(int attribute, void* value);
-/// ROCm 5.6. The DMABuf holds the whole allocation; `offset` says where `address` is in it.
+/// Since ROCm 5.6. The DMABuf holds the whole allocation; `offset` is that of `address` in it.
 using HsaPortableExportDmabuf = HsaStatus(const void* address, std::size_t bytes, int* fd,
                                           std::uint64_t* offset);
 

@@ -11,7 +11,7 @@
 namespace rdma_bench {
 namespace {
 
-/// Anonymous pages of their own, so that nothing else shares their registration.
+/// Host memory in separate anonymous pages, so that nothing else lies in the registered pages.
 class HostBuffer final : public Buffer {
   public:
     explicit HostBuffer(const BufferRequest& request) : request_(request) {
@@ -22,7 +22,7 @@ class HostBuffer final : public Buffer {
                                     "mmap of " + std::to_string(request.size) + " bytes");
         }
         memory_ = static_cast<std::byte*>(memory);
-        // Touched now, so that no page fault falls into the measured time.
+        // Touch the pages now, so that no page fault occurs during the measurement.
         std::memset(memory_, 0, request.size);
         try {
             mr_ = register_again();

@@ -12,7 +12,7 @@
 namespace rdma_bench {
 namespace {
 
-/// A line of /proc/meminfo, e.g. 2048 for "Hugepagesize:    2048 kB"; 0 when there is none.
+/// Returns a value of /proc/meminfo, e.g. 2048 for "Hugepagesize:    2048 kB"; 0 if it is missing.
 std::size_t meminfo(const std::string& key) {
     std::ifstream file("/proc/meminfo");
     for (std::string word; file >> word;) {
@@ -23,7 +23,7 @@ std::size_t meminfo(const std::string& key) {
     return 0;
 }
 
-/// Huge pages of the default size (hugetlbfs), which the administrator sets aside.
+/// Huge pages of the default size (hugetlbfs), which the administrator must reserve.
 class HugeBuffer final : public Buffer {
   public:
     explicit HugeBuffer(const BufferRequest& request) : request_(request) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The table of memory kinds, in memory/kinds.cpp: a new kind is one file and one row.
+// Table of memory kinds, defined in memory/kinds.cpp: a new kind needs one file and one row.
 #pragma once
 #include <span>
 
@@ -8,9 +8,9 @@
 namespace rdma_bench {
 
 struct MemoryKind {
-    std::string_view name;      ///< what stands before the colon of --mem
-    std::string_view argument;  ///< how --help writes the rest: "", "[:n]", ":PATH"
-    std::string_view help;      ///< one line: what it is and needs
+    std::string_view name;      ///< text before the colon of --mem
+    std::string_view argument;  ///< argument as shown by --help: "", "[:n]", ":PATH"
+    std::string_view help;      ///< one line: description and requirements
     std::unique_ptr<Buffer> (*make)(std::string_view argument, const BufferRequest& request);
 };
 

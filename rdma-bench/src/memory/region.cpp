@@ -10,7 +10,7 @@
 namespace rdma_bench {
 namespace {
 
-/// What an errno of ibv_reg_dmabuf_mr most often means.
+/// Returns the most likely cause of an errno of ibv_reg_dmabuf_mr().
 std::string likely_cause(int error, const std::string& device) {
     switch (error) {
         case EOPNOTSUPP:

@@ -6,23 +6,23 @@
 
 namespace rdma_bench {
 
-/// A library found at run time. It stays loaded until the process ends: GPU drivers have threads of
-/// their own.
+/// A library loaded at run time. It is never unloaded, because GPU drivers run threads of their
+/// own.
 class SharedLibrary {
   public:
-    /// Tries `names` in order; not loaded when none is there.
+    /// Tries `names` in order. The object is false if none can be loaded.
     explicit SharedLibrary(std::initializer_list<const char*> names);
 
     explicit operator bool() const { return handle_ != nullptr; }
-    /// The dynamic linker's words about the first name.
+    /// Error text of the dynamic linker for the first name.
     [[nodiscard]] const std::string& error() const { return error_; }
 
-    /// Null when the library has no such symbol.
+    /// Returns null if the library has no such symbol.
     template <typename Function>
     Function* find(const char* symbol) const {
         return reinterpret_cast<Function*>(address(symbol));
     }
-    /// Throws std::runtime_error when the library has no such symbol.
+    /// @throws std::runtime_error if the library has no such symbol
     template <typename Function>
     Function* need(const char* symbol) const {
         return reinterpret_cast<Function*>(needed_address(symbol));

@@ -38,7 +38,7 @@ std::vector<OptionValue> agreed_options(const Options& o) {
         {"--repeat", std::to_string(o.repeat)},
     };
     if (o.verify) {
-        // Both sides must see the same slots.
+        // Both sides must use the same slots.
         values.push_back({"-t", std::to_string(o.tx_depth)});
         values.push_back({"-r", std::to_string(o.rx_depth)});
     }

@@ -77,7 +77,7 @@ void check_clients(const Options& o) {
     }
     require(!o.test.latency(), "--clients: only for bandwidth tests");
     require(!o.client(), "--clients: only the server waits for several; leave it out here");
-    // With -n the first to be done leaves the link to the others.
+    // With -n clients would finish at different times, leaving the link to the others.
     require(o.duration, "--clients needs -D on all sides, so that they run at the same time");
     require(!o.run_infinitely, "--clients and --run_infinitely exclude each other");
     require(!o.verify, "--clients and --verify exclude each other");

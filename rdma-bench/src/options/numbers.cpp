@@ -19,7 +19,7 @@ std::vector<std::string_view> split(std::string_view text) {
     }
 }
 
-/// The number at the front of `text`, and what stands behind it.
+/// Parses the number at the beginning of `text`; `rest` is the text after it.
 std::uint64_t number(std::string_view text, std::string_view& rest, const std::string& error) {
     std::uint64_t value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -73,7 +73,7 @@ std::vector<unsigned> parse_counts(std::string_view text, std::string_view optio
 }
 
 std::vector<unsigned> parse_processors(std::string_view text) {
-    constexpr unsigned kMost = 1024;  // what a cpu_set_t holds
+    constexpr unsigned kMost = 1024;  // size of a cpu_set_t
     std::vector<unsigned> processors;
     for (const auto part : split(text)) {
         const std::string error = "--pin: '" + std::string(part) +

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a run of one of the tests is asked to do. Filled by options/parse.cpp, which alone
-// knows the command line.
+// Options of a run. options/parse.cpp fills them in from the command line.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,11 +11,11 @@
 namespace rdma_bench {
 
 enum class Operation : std::uint8_t { kWrite, kRead, kSend, kAtomic, kWriteImm };
-/// The target has a receive for each message, and a completion.
+/// Returns true if each message consumes a receive at the target.
 constexpr bool takes_receives(Operation operation) {
     return operation == Operation::kSend || operation == Operation::kWriteImm;
 }
-/// The target's memory is written to.
+/// Returns true if messages are written to the target's memory by RDMA.
 constexpr bool writes(Operation operation) {
     return operation == Operation::kWrite || operation == Operation::kWriteImm;
 }
@@ -29,15 +28,15 @@ struct Test {
 
     bool operator==(const Test&) const = default;
     [[nodiscard]] bool latency() const { return metric == Metric::kLatency; }
-    /// Messages go both ways in turn, so that half a round trip is what a message takes.
+    /// Returns true if both sides send alternately, so that the latency is half a round trip.
     [[nodiscard]] bool ping_pong() const {
         return latency() && (writes(operation) || takes_receives(operation));
     }
 };
 
-/// "write-bw" ... "atomic-lat".
+/// Returns "write-bw" ... "atomic-lat".
 std::string_view to_string(Test test);
-/// Nothing when there is no such test.
+/// Returns nullopt if there is no such test.
 std::optional<Test> parse_test(std::string_view name);
 /// All tests, in the order of the help.
 const std::array<Test, 10>& all_tests();
@@ -47,18 +46,18 @@ std::string_view to_string(Connection connection);
 
 enum class AtomicType : std::uint8_t { kFetchAndAdd, kCompareAndSwap };
 
-/// --output: one number and nothing else on standard output.
+/// --output: print only one number to standard output.
 enum class Output : std::uint8_t { kTable, kBandwidth, kMessageRate, kLatency };
 
-/// Which table and files are wanted, and how numbers are shown.
+/// Tables and files to write, and the format of numbers.
 struct ReportOptions {
     bool gbits = false;      ///< --report_gbits: 10^9 bit/s, else MiB/s
     bool cycles = false;     ///< -C: latencies in ticks of the CPU's time stamp counter
-    bool histogram = false;  ///< -H: every latency sample, sorted
-    bool unsorted = false;   ///< -U: every latency sample, in the order of measurement
-    bool force = false;      ///< -F: no warning about the CPU's frequency
-    bool progress = false;   ///< --progress: a line on stderr even when that is no terminal
-    bool cpu = false;        ///< --cpu: processor time and instructions per message
+    bool histogram = false;  ///< -H: print all latency samples, sorted
+    bool unsorted = false;   ///< -U: print all latency samples, in order of measurement
+    bool force = false;      ///< -F: do not warn about the CPU's frequency
+    bool progress = false;   ///< --progress: a line on stderr even if that is not a terminal
+    bool cpu = false;        ///< --cpu: CPU time and instructions per message
     Output output = Output::kTable;
     std::vector<std::string>
         counters;               ///< -W: paths below ports/N, e.g. hw_counters/out_of_buffer; "all"
@@ -67,7 +66,7 @@ struct ReportOptions {
     std::string perftest_json;  ///< --out_json_file, or --out_json: perftest_out.json
     std::string html;           ///< --html: file
     std::string
-        compare;  ///< --compare: JSON of an earlier run, shown beside this one in the HTML report
+        compare;  ///< --compare: JSON of an earlier run, shown next to this one in the HTML report
 };
 
 struct Options {
@@ -78,7 +77,7 @@ struct Options {
     // Device and path.
     std::string device;              ///< -d; empty: the first
     std::uint8_t port = 1;           ///< -i
-    int gid_index = -1;              ///< -x; -1: by the address of the connection
+    int gid_index = -1;              ///< -x; -1: chosen by the address of the connection
     std::uint32_t mtu = 0;           ///< -m, bytes; 0: the port's
     std::uint8_t sl = 0;             ///< -S
     std::uint8_t traffic_class = 0;  ///< --tclass, or -T
@@ -91,52 +90,52 @@ struct Options {
     // Connection of the two programs.
     std::uint16_t tcp_port = 18515;  ///< -p
     std::string source_ip;           ///< --source_ip: address to listen on or to connect from
-    bool ipv6 = false;               ///< --ipv6: a GID and a connection of that family
-    std::string security = "none";   ///< --security, as qpx::parse_security takes it
+    bool ipv6 = false;               ///< --ipv6: use a GID and a connection of that family
+    std::string security = "none";   ///< --security, for qpx::parse_security()
     bool rdma_cm = false;            ///< -R: the connection managers of both hosts connect the QPs
-    bool rdma_cm_exchange = false;   ///< -z: the two programs talk over rdma_cm instead of TCP
+    bool rdma_cm_exchange = false;   ///< -z: the programs communicate over rdma_cm instead of TCP
     unsigned connect_timeout = 10;   ///< --connect-timeout, seconds
-    unsigned clients = 1;            ///< --clients: clients that a server serves at a time
+    unsigned clients = 1;            ///< --clients: concurrent clients of a server
 
     // Traffic.
     Connection connection = Connection::kRc;  ///< -c
     std::vector<std::uint64_t> sizes;         ///< -s, -a; bytes, ascending as given; never empty
     bool all_sizes = false;                   ///< -a
     std::vector<unsigned> qps{1};     ///< -q; one entry of the result for each size and count
-    unsigned threads = 1;             ///< --threads; the QPs are spread over them
-    std::uint64_t iterations = 1000;  ///< -n, messages of each QP; not used with duration
-    unsigned duration = 0;            ///< -D, seconds; 0: iterations count
-    unsigned margin = 0;              ///< -f, seconds left out at both ends of the duration
+    unsigned threads = 1;             ///< --threads; the QPs are distributed over them
+    std::uint64_t iterations = 1000;  ///< -n, messages of each QP; unused with a duration
+    unsigned duration = 0;            ///< -D, seconds; 0: iterations are used
+    unsigned margin = 0;              ///< -f, seconds not measured at both ends of the duration
     bool run_infinitely = false;      ///< --run_infinitely: a line each `duration` seconds
     unsigned tx_depth = 128;          ///< -t
     unsigned rx_depth = 512;          ///< -r
-    unsigned cq_moderation = 100;     ///< -Q: each Nth message asks for a completion
+    unsigned cq_moderation = 100;     ///< -Q: each Nth message is signaled
     bool cq_moderation_given = false;
     unsigned post_list = 1;       ///< -l
     unsigned recv_post_list = 1;  ///< --recv_post_list
     int inline_size =
-        -1;  ///< -I; -1: latency of WRITE 220, of SEND 236, what the device can; else none
+        -1;  ///< -I; -1: latency tests: WRITE 220, SEND 236, at most the device's limit; else 0
     unsigned outstanding = 0;                      ///< -o: READs and atomics; 0: the device's limit
     AtomicType atomic = AtomicType::kFetchAndAdd;  ///< -A
-    bool reversed = false;       ///< --reversed: the server is the side that starts the messages
-    bool bidirectional = false;  ///< -b
-    bool events = false;         ///< -e
+    bool reversed = false;           ///< --reversed: the server initiates the messages
+    bool bidirectional = false;      ///< -b
+    bool events = false;             ///< -e
     unsigned completion_vector = 0;  ///< -X
     bool srq = false;                ///< --use-srq
     bool no_peak = false;            ///< -N
-    bool old_post_send = false;  ///< --use_old_post_send: ibv_post_send even when ibv_wr_* is there
-    bool warm_up = false;        ///< --perform_warm_up
-    unsigned repeat = 1;         ///< --repeat: measurements of each entry
-    double interval = 0.1;       ///< --interval, seconds: how fine the series over time is
-    std::vector<unsigned> pin;  ///< --pin: processors of the threads; empty: the scheduler's choice
-    bool mr_per_qp = false;     ///< --mr_per_qp
-    bool relaxed_ordering = true;  ///< off by --disable_pcie_relaxed
+    bool old_post_send = false;    ///< --use_old_post_send: ibv_post_send() even if ibv_wr_* exists
+    bool warm_up = false;          ///< --perform_warm_up
+    unsigned repeat = 1;           ///< --repeat: measurements of each entry
+    double interval = 0.1;         ///< --interval, seconds between points of the time series
+    std::vector<unsigned> pin;     ///< --pin: processors of the threads; empty: not pinned
+    bool mr_per_qp = false;        ///< --mr_per_qp
+    bool relaxed_ordering = true;  ///< false with --disable_pcie_relaxed
     bool verify = false;           ///< --verify
-    double rate = 0;     ///< --rate, messages a second of all QPs together; 0: as fast as it goes
-    unsigned burst = 1;  ///< --burst_size: messages that are due at a time
-    std::string memory = "host";  ///< --mem, as make_buffer takes it
+    double rate = 0;               ///< --rate, messages/s of all QPs together; 0: unlimited
+    unsigned burst = 1;            ///< --burst_size: messages due at the same time
+    std::string memory = "host";   ///< --mem, for make_buffer()
 
-    // Limits: a run below them ends with exit status 6.
+    // Limits: a result below one ends the run with exit status 6.
     std::optional<double> limit_bandwidth;     ///< -w, in the unit of the table
     std::optional<double> limit_message_rate;  ///< -y, Mpps
 

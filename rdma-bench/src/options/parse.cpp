@@ -17,10 +17,11 @@ constexpr auto kDevice = "Device and path";
 constexpr auto kTraffic = "Traffic";
 constexpr auto kReport = "Report";
 constexpr auto kPeer = "Between the two programs";
-/// Weeks at any speed. A negative number, which CLI11 takes for one of 64 bits, is above.
+/// Takes weeks at any speed. Also catches negative numbers, which CLI11 converts to 64-bit
+/// unsigned.
 constexpr std::uint64_t kMostIterations = 1'000'000'000'000;
 
-/// Text that must be turned into the members of Options after CLI11 has looked at it.
+/// Option values as text, which are converted to members of Options after CLI11 has parsed them.
 struct Raw {
     std::string sizes, qps, rate, connection = "RC", atomic = "FETCH_AND_ADD", output, counters;
     std::string pin;
@@ -29,11 +30,11 @@ struct Raw {
     int tos = -1;
 };
 
-/// Values as "N" or "TEXT": the sentences say which are allowed, and so does a refusal.
+/// Shows values as "N" or "TEXT": descriptions and error texts say which values are allowed.
 class PlainFormatter : public CLI::Formatter {
   public:
     std::string make_option_opts(const CLI::Option* option) const override {
-        // A flag of CLI11 has a type; that it takes no word tells it apart.
+        // CLI11 gives flags a type name, too, but they take no value.
         if (option->get_type_size() == 0 || option->get_items_expected_max() == 0) {
             return "";
         }
@@ -245,7 +246,7 @@ void add_peer(CLI::App& app, Options& o) {
                    "seconds to wait for the peer's answer (10)")
         ->check(CLI::Range(1, 86400))
         ->group(kPeer);
-    // Latency tests know it only to say that it is not theirs.
+    // Latency tests have it, hidden, only to refuse it with an explanation.
     app.add_option("--clients", o.clients,
                    "server: wait for N clients, run them at the same time, show all together, "
                    "each, and how fair it was (1)")
@@ -328,7 +329,7 @@ void set_defaults(Options& o) {
     o.tx_depth = o.test.latency() ? 1 : 128;
 }
 
-/// What a script gives whose variable is not set: the default would not be what was meant.
+/// Refuses empty values, which scripts pass if a variable is not set.
 void refuse_empty_values(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options()) {
         const auto& values = option->results();
@@ -350,7 +351,7 @@ std::string description(Test test) {
            " HOST` with the same options on another.\nDefaults stand in parentheses.";
 }
 
-/// What CLI11 fills.
+/// Variables that CLI11 fills in.
 struct CommandLine {
     Options options;
     Raw raw;
@@ -382,7 +383,7 @@ void add_all(CLI::App& app, Test test, CommandLine& line) {
 }  // namespace
 
 void add_test_command(CLI::App& root, Test test) {
-    // The options point into it.
+    // The options point into `line`.
     const auto line = std::make_shared<CommandLine>();
     auto* const command = root.add_subcommand(std::string(to_string(test)), description(test));
     add_all(*command, test, *line);
@@ -394,7 +395,7 @@ Options parse_options(Test test, std::span<const std::string> arguments) {
     CLI::App app(description(test), "rdma-bench " + std::string(to_string(test)));
     add_all(app, test, line);
     Options& options = line.options;
-    // CLI11 takes them from the back.
+    // CLI11 takes the arguments from the back.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     try {
         app.parse(reversed);

@@ -15,38 +15,38 @@ class App;
 
 namespace rdma_bench {
 
-/// What the user gave cannot be used; what() is a sentence that says why.
+/// Invalid command line; what() says why in a sentence.
 class UsageError : public std::invalid_argument {
   public:
     using std::invalid_argument::invalid_argument;
 };
 
-/// --help or --version: the text to print; the program then ends with status 0.
+/// --help or --version: what() is the text to print before the program exits with status 0.
 class TextWanted : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-/// The command line of one test, defaults of that test filled in, checked by check_options().
-/// @param arguments without the program's name and the test's
+/// Parses the command line of one test, fills in its defaults, and calls check_options().
+/// @param arguments without the names of program and test
 /// @throws UsageError, TextWanted
 Options parse_options(Test test, std::span<const std::string> arguments);
 
-/// The test as a command of `root` with its options: what completion is made from.
+/// Adds the test with its options as a command to `root`, for the generation of completion scripts.
 void add_test_command(CLI::App& root, Test test);
 
-/// The test's own sizes when none was given, all with -a. @throws UsageError
+/// Sets the test's default sizes if none was given, or all with -a. @throws UsageError
 void set_sizes(Options& options);
-/// Refuses what does not fit together. @throws UsageError
+/// Refuses invalid combinations of options. @throws UsageError
 void check_options(const Options& options);
 
-/// "64,4k,1M": sizes with powers of 1024. @throws UsageError
+/// Parses sizes, "64,4k,1M", with powers of 1024. @throws UsageError
 std::vector<std::uint64_t> parse_sizes(std::string_view text);
-/// "1,8" @throws UsageError
+/// Parses "1,8". @throws UsageError
 std::vector<unsigned> parse_counts(std::string_view text, std::string_view option);
-/// "0,2-3": processors, in the order given. @throws UsageError
+/// Parses processors, "0,2-3", keeping their order. @throws UsageError
 std::vector<unsigned> parse_processors(std::string_view text);
-/// "2.5M" messages a second, powers of 1000. @throws UsageError
+/// Parses messages per second, "2.5M", with powers of 1000. @throws UsageError
 double parse_rate(std::string_view text);
 
 }  // namespace rdma_bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Options of perftest that are not here: each is refused with what to do instead.
+// Options of perftest that rdma-bench lacks: each is refused with what to do instead.
 #pragma once
 #include <span>
 #include <string_view>
@@ -7,8 +7,8 @@
 namespace rdma_bench {
 
 struct RefusedOption {
-    std::string_view names;     ///< as CLI11 takes them: "-O,--dualport"
-    std::string_view sentence;  ///< why not, what instead
+    std::string_view names;     ///< in CLI11's format: "-O,--dualport"
+    std::string_view sentence;  ///< reason and alternative
 };
 
 std::span<const RefusedOption> refused_options();

@@ -13,7 +13,7 @@ ClientShare share_of(const Entry& entry) {
     return {figures.iterations, figures.seconds, figures.bandwidth, figures.message_rate};
 }
 
-/// Points of the first client stand; those of the others go to the next of them in time.
+/// Adds the points of another client to the next points, in time, of the first client.
 void add_series(std::vector<SeriesPoint>& sum, const std::vector<SeriesPoint>& more) {
     if (sum.empty()) {
         sum = more;

@@ -11,8 +11,7 @@
 namespace rdma_bench {
 namespace {
 
-/// The loop of one thread. Post is how requests are posted; Stamps: the time of each message is
-/// kept.
+/// The loop of one thread. Post: how requests are posted; kStamps: record the time of each message.
 template <class Post, bool kStamps>
 class Loop {
   public:
@@ -29,7 +28,7 @@ class Loop {
     void run() {
         ThreadCost cost(w_.task.cost);
         const std::uint64_t start = ticks();
-        // Out of reach without a duration; each step of a timed run sets the next moment.
+        // Never reached without a duration; each step of a timed run sets the next moment.
         sample_from_ = start + w_.task.margin_ticks;
         sample_to_ = start + w_.task.duration_ticks - w_.task.margin_ticks;
         end_ = start + w_.task.duration_ticks;
@@ -38,7 +37,7 @@ class Loop {
         try {
             move();
         } catch (...) {
-            // What was measured until then may still be of use.
+            // Keep the results so far.
             finish(start, cost.stop());
             throw;
         }
@@ -83,7 +82,7 @@ class Loop {
             auto room = std::min<std::uint64_t>(lane->depth - (lane->posted - lane->completed),
                                                 lane->goal - lane->posted);
             std::uint64_t lists = room / lane->list;
-            // The last of all must ask for a completion whatever the interval.
+            // The last request of all must be signaled whatever the interval.
             if (lists && lane->goal - lane->posted == lists * lane->list &&
                 (lists * lane->list + lane->interval - lane->until) % lane->interval) [[unlikely]] {
                 --lists;
@@ -175,7 +174,7 @@ class Loop {
         return true;
     }
 
-    /// The next moment of a timed run has come: the sample begins, it ends, the run ends.
+    /// Handles the next moment of a timed run: begin of the sample, its end, end of the run.
     void pass_moment() {
         const std::uint64_t now = ticks();
         if (next_moment_ == sample_from_ && !sampling_) {
@@ -195,10 +194,10 @@ class Loop {
         }
     }
 
-    /// Goals become what is posted, up to the next completion.
+    /// Reduces the goals to what is posted, extended to the next signaled request.
     void stop_posting() {
         stopping_ = true;
-        room_ = true;  // for what is posted up to the next completion
+        room_ = true;  // for the requests up to the next signaled one
         stopped_at_ = ticks();
         goals_ = 0;
         for (Lane* lane : lanes_) {
@@ -230,8 +229,8 @@ class Loop {
         if (received_ >= expected) {
             return true;
         }
-        // Messages lost on UC or UD never come. After the peer's last report, stop when nothing has
-        // come for a while.
+        // Messages lost on UC or UD never arrive. After the peer's last report, stop if none has
+        // arrived for a while.
         if (moved || !control_.peer_done.load(std::memory_order_acquire)) {
             quiet_since_ = 0;
             return false;
@@ -241,7 +240,7 @@ class Loop {
         return now - quiet_since_ > 200'000'000;
     }
 
-    /// Asks for an event, looks once more, sleeps.
+    /// Requests an event, polls once more, then sleeps.
     void doze() {
         CompletionQueue* sends = done_ < goals_ ? w_.send_cq.get() : nullptr;
         CompletionQueue* receives = w_.task.receives ? w_.recv_cq.get() : nullptr;
@@ -288,7 +287,7 @@ class Loop {
     std::uint64_t sample_ = 0;
     std::uint64_t last_done_ = 0, stopped_at_ = 0, quiet_since_ = 0;
     bool sampling_ = false, sampled_ = false, stopping_ = false;
-    bool room_ = true;  ///< something may be posted
+    bool room_ = true;  ///< posting may be possible
     std::vector<std::uint64_t> posted_, completed_;
 };
 

@@ -15,12 +15,12 @@
 namespace rdma_bench {
 namespace {
 
-/// Where the sessions wait for each other. The first that fails says why to all.
+/// Barrier of the sessions. The first that fails ends all with its reason.
 class Gate {
   public:
     explicit Gate(unsigned size) : size_(size) {}
 
-    /// Returns when all have called it. Meanwhile watches the client and Ctrl-C.
+    /// Returns when all have called it. Meanwhile checks the client and Ctrl-C.
     /// @throws RunError: another session failed, the client gave up or is gone, kInterrupted
     void wait(Link& link) {
         std::unique_lock hold(mutex_);
@@ -42,7 +42,7 @@ class Gate {
             if (Interrupt::instance().seen()) {
                 throw RunError(Exit::kInterrupted, "interrupted");
             }
-            // The only message that a waiting client may send is that it leaves.
+            // Throws if the client gives up; no other message is expected.
             link.look("nothing");
             hold.lock();
         }
@@ -55,7 +55,7 @@ class Gate {
             changed_.notify_all();
         }
     }
-    /// Why the run ends; nothing: it does not.
+    /// Returns why the run must end; nullopt if it goes on.
     [[nodiscard]] std::optional<RunError> error() const {
         const std::lock_guard hold(mutex_);
         return error_;
@@ -76,7 +76,7 @@ class Gate {
     std::optional<RunError> error_;
 };
 
-/// Hears all sessions, each in its thread, and tells the user's sinks of them as of one run.
+/// Merges the results of all sessions, which run in separate threads, into one run for the sinks.
 class Gatherer {
   public:
     Gatherer(const Options& options, Sink& sink)
@@ -133,7 +133,7 @@ class Gatherer {
         sink_.progress(sum);
     }
 
-    /// A run that ends before all were connected is still one of this test on this host.
+    /// Uses the facts of a session's result if the run ends before all were connected.
     void ended(const Result& result) {
         const std::lock_guard hold(mutex_);
         if (started_ < sessions_.size() && result_.version.empty()) {
@@ -141,7 +141,7 @@ class Gatherer {
         }
     }
 
-    /// All sessions have ended.
+    /// Called when all sessions have ended.
     Exit done(const std::optional<RunError>& error) {
         const auto fail = [&](const RunError& why) {
             result_.error = why.what();
@@ -199,7 +199,7 @@ class OneSink final : public Sink {
     std::string name_;
 };
 
-/// The processors of --pin go round over the threads of all sessions.
+/// Assigns the processors of --pin round-robin to the threads of all sessions.
 std::vector<unsigned> pin_of(const Options& options, std::size_t number) {
     auto pin = options.pin;
     if (!pin.empty()) {
@@ -222,7 +222,7 @@ Exit run_clients(const Options& options, Sink& sink) {
             "client " + std::to_string(number + 1) + " (" + link.connection().peer_address() + ")";
         Options mine = options;
         mine.pin = pin_of(options, number);
-        // What they ask of is the sum.
+        // The limits apply to the sum.
         mine.limit_bandwidth.reset();
         mine.limit_message_rate.reset();
         sessions.emplace_back(

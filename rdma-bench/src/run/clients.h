@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// --clients: one server, several clients at the same time. Each has a session of its own, with its
-// own QPs and memory; entries begin together.
+// SPDX-License-Identifier: BSD-2-Clause --clients: a server with several concurrent clients. Each
+// client has a separate session with its own QPs and memory; all begin each entry together.
 #pragma once
 #include <vector>
 
@@ -10,12 +9,12 @@
 
 namespace rdma_bench {
 
-/// As run_session(), for `options.clients`.
+/// Like run_session(), for `options.clients` clients.
 Exit run_clients(const Options& options, Sink& sink);
 
-/// The same entry of all clients as one: rates, counts and costs add up, the time is the longest,
-/// counters of this side's port are those of the first, for all see the same port.
-/// @param all one of each client
+/// Merges the same entry of all clients: sums of rates, counts and costs, and the longest time.
+/// Counters of this side's port are taken from the first client, as all see the same port.
+/// @param all one entry of each client
 Entry add_up(std::vector<Entry> all);
 
 }  // namespace rdma_bench

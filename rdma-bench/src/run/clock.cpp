@@ -11,8 +11,8 @@ struct Instant {
     std::uint64_t tick, ns;
 };
 
-/// Both clocks at one moment: the closest of some pairs, since a thread may be interrupted between
-/// the two.
+/// Reads both clocks at the same time: the closest of several pairs, as the thread may be
+/// interrupted between the two.
 Instant now() {
     Instant best{};
     std::uint64_t closest = UINT64_MAX;
@@ -49,7 +49,7 @@ bool counter_is_steady(std::string_view cpuinfo) {
 #if defined(__x86_64__)
 const bool counter_used = counter_is_steady(cpuinfo());
 #else
-// cntvct_el0 has one speed by its definition; elsewhere ticks() is the kernel's clock anyway.
+// cntvct_el0 has constant speed by definition; elsewhere ticks() uses the kernel's clock anyway.
 const bool counter_used = true;
 #endif
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Time in ticks of the processor's own counter, which is read without a call.
+// Time in ticks of the processor's counter, which is read without a system call.
 #pragma once
 #include <cstdint>
 #include <ctime>
@@ -23,13 +23,13 @@ inline std::uint64_t monotonic_ns() {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-/// Whether the counter of a processor with these words in /proc/cpuinfo goes at one speed, whatever
-/// the frequency (constant_tsc) and however deep it sleeps (nonstop_tsc).
+/// Returns true if /proc/cpuinfo says that the counter runs at constant speed at all frequencies
+/// (constant_tsc) and in all sleep states (nonstop_tsc).
 bool counter_is_steady(std::string_view cpuinfo);
 
-/// Decided once, before main(): else ticks are nanoseconds of CLOCK_MONOTONIC.
+/// Whether ticks() reads the counter; otherwise ticks are ns of CLOCK_MONOTONIC. Set before main().
 extern const bool counter_used;
-/// "TSC", or why it is another.
+/// Returns "TSC", or which other clock is used and why.
 std::string clock_text();
 
 inline std::uint64_t ticks() {
@@ -47,8 +47,8 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// Nanoseconds in a tick, against CLOCK_MONOTONIC since the first call in this process; the longer
-/// ago that is, the more exact. Waits until it is 10 ms ago.
+/// Returns the nanoseconds per tick, measured against CLOCK_MONOTONIC since the first call in this
+/// process; the longer ago, the more accurate. Waits until that was at least 10 ms ago.
 double ns_per_tick();
 
 }  // namespace rdma_bench

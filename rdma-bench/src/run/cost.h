@@ -7,15 +7,15 @@
 
 namespace rdma_bench {
 
-/// What the calling thread spends between construction and stop().
+/// Measures the CPU cost of the calling thread between construction and stop().
 class ThreadCost {
   public:
-    /// @param instructions also count instructions (perf_event_open), where the kernel allows it
+    /// @param instructions also count instructions (perf_event_open()), if the kernel allows it
     explicit ThreadCost(bool instructions);
     ~ThreadCost();
     ThreadCost(const ThreadCost&) = delete;
     ThreadCost& operator=(const ThreadCost&) = delete;
-    /// `messages` is left 0.
+    /// Returns the cost; `messages` is 0.
     CpuCost stop();
 
   private:
@@ -23,7 +23,7 @@ class ThreadCost {
     double user_ = 0, system_ = 0;
 };
 
-/// Costs of threads that worked together.
+/// Adds the cost of another thread.
 void add_cost(CpuCost& sum, const CpuCost& more);
 
 }  // namespace rdma_bench

@@ -19,11 +19,11 @@ namespace {
 
 using nlohmann::json;
 constexpr std::uint64_t kSecond = 1'000'000'000;
-/// Goal of a QP when time or the user ends the run.
+/// Goal of a QP if the duration or the user ends the run.
 constexpr std::uint64_t kEndless = std::uint64_t{1} << 40;
-/// Time stamps of so many messages are kept for the peak, as perftest does.
+/// Largest number of messages with time stamps for the peak, as in perftest.
 constexpr std::uint64_t kMostStamps = 20000;
-/// Points of a series over time at most.
+/// Largest number of points of a time series.
 constexpr std::size_t kMostPoints = 1000;
 
 }  // namespace
@@ -110,13 +110,13 @@ Measured EntryRun::run(const Where& where) {
     }
     prepare_memory(ping);
     if (start_together) {
-        // A client begins when its server reports ready.
+        // The client begins when its server is ready.
         link_.expect("ready", false);
         start_together(link_);
         link_.send("ready", json::object());
     } else {
         link_.send("ready", json::object());
-        // The peer may be a server that still registers its memory, or a user in a debugger.
+        // No timeout: the peer may still register memory, or be stopped in a debugger.
         link_.expect("ready", false);
     }
 
@@ -162,15 +162,14 @@ void EntryRun::prepare_memory(PingPong& ping) {
     std::vector<std::byte> zeros(std::max(traffic_.layout().in_area, traffic_.layout().out_area));
     for (unsigned qp = 0; qp < where_.qps; ++qp) {
         if (options_.test.latency()) {
-            // What a WRITE overwrites, a READ fetches and an atomic counts in begins the same in
-            // each entry.
+            // The memory of WRITEs, READs and atomics has the same initial content in each entry.
             buffer.write(traffic_.in_offset(qp), std::span(zeros).first(traffic_.layout().in_area));
             buffer.write(traffic_.out_offset(qp),
                          std::span(zeros).first(traffic_.layout().out_area));
         }
         if (options_.verify && options_.test.latency() &&
             options_.test.operation == Operation::kWrite) {
-            // A changed last byte shows that a message has arrived, so it must differ before.
+            // A change of the last byte signals the arrival of a message, so it must differ before.
             const Slots slots = in_slots(options_, where_.size);
             std::vector<std::byte> message(where_.size);
             for (unsigned slot = 0; slot < slots.count; ++slot) {
@@ -212,7 +211,7 @@ void EntryRun::watch() {
         pollfd fds[3] = {{link_.fd(), POLLIN, 0},
                          {Interrupt::instance().fd(), POLLIN, 0},
                          {control_.wake_fd, POLLIN, 0}};
-        // After Ctrl-C its descriptor stays readable; the pause is the loop's.
+        // After Ctrl-C its descriptor stays readable, so it is no longer polled.
         const bool interrupted = Interrupt::instance().seen();
         if (interrupted) {
             fds[1].fd = -1;
@@ -236,8 +235,8 @@ void EntryRun::watch() {
     }
 }
 
-/// Sending threads finish what is outstanding. The others, and those that take too long, are
-/// stopped.
+/// Ends the entry: sending threads complete outstanding requests; others, and those that take too
+/// long, are aborted.
 void EntryRun::end_early(const RunError& why) {
     ended_ = std::make_unique<RunError>(why);
     ended_ns_ = monotonic_ns();
@@ -253,7 +252,7 @@ void EntryRun::hear_peer() {
         if (!message) {
             return;
         }
-        // A peer that is done early sends its report.
+        // A peer that has ended early sends its report.
         if ((*message)["type"] == "report") {
             early_ = measured_from(*message);
             return;
@@ -271,7 +270,7 @@ void EntryRun::hear_peer() {
             }
         }
         control_.peer_done.store(true, std::memory_order_release);
-        // The answering side cannot know which message was the last.
+        // The answering side cannot tell which message was the last.
         if (options_.test.ping_pong() && !role_.initiator && !posted.empty() &&
             posted.front() < workers_.front()->lanes.front()->goal) {
             control_.abort = true;
@@ -349,7 +348,7 @@ void EntryRun::note_series(std::uint64_t now, std::uint64_t count) {
     if (series_.size() < kMostPoints) {
         return;
     }
-    // A long run keeps half of its points, each for twice the time.
+    // Merge pairs of points, each then for twice the time.
     for (std::size_t i = 0; i < series_.size() / 2; ++i) {
         series_[i] = {series_[2 * i + 1].seconds,
                       series_[2 * i].messages + series_[2 * i + 1].messages};
@@ -359,8 +358,8 @@ void EntryRun::note_series(std::uint64_t now, std::uint64_t count) {
 }
 
 void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
-    // Time in which this thread did not run either (the process was stopped, the virtual machine
-    // frozen, the processors busy) counts as one second at most.
+    // Time in which this thread did not run (process stopped, virtual machine frozen, processors
+    // busy) counts as one second at most.
     quiet_ns_ += std::min(now - looked_ns_, kSecond);
     looked_ns_ = now;
     if (count != moved_before_) {
@@ -369,8 +368,7 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
         moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         return;
     }
-    // RC repeats a message retry_count + 1 times, each after a few timeouts, before it fails by
-    // itself.
+    // RC fails on its own only after retry_count + 1 retransmissions, each after a few timeouts.
     const bool repeats = options_.connection == Connection::kRc;
     double limit =
         repeats ? 30 + 8 * 4 * 4.096e-6 * static_cast<double>(std::uint64_t{1} << options_.timeout)
@@ -382,7 +380,7 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
         !workers_.empty() && role_.initiator && control_.running != 0 &&
         !(options_.duration && count == 0 && !repeats && now - started_ns_ < 5 * kSecond);
     if (waits && static_cast<double>(quiet_ns_) * 1e-9 > limit) {
-        // A machine that is too busy looks the same except for this processor time.
+        // The CPU time distinguishes a stall from an overloaded machine.
         const auto ran_ms = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - moved_processor_ns_) / 1'000'000;
         end_early(RunError(
             Exit::kFailed,
@@ -411,7 +409,7 @@ void EntryRun::throw_worker_error() {
         } catch (const std::exception& error) {
             text = error.what();
         }
-        // If the peer has gone, that is the reason, and the connection learns it within a moment.
+        // If the peer is gone, that is the cause; the connection detects it shortly.
         for (int i = 0; i < 10 && !ended_ && !early_; ++i) {
             hear_peer();
             poll(nullptr, 0, 50);
@@ -460,7 +458,7 @@ Measured EntryRun::collect() {
         m.lost = peer_posted_ - m.received;
     }
     m.verification = verification_;
-    // A series of one point is just the average.
+    // A single point is just the average.
     if (series_.size() > 1) {
         m.series = series_;
     }
@@ -469,7 +467,7 @@ Measured EntryRun::collect() {
 
 Measured EntryRun::exchange(const Measured& mine) {
     link_.send("report", to_json(mine));
-    // The peer may still wait for lost messages, or for its slower QPs.
+    // No timeout: the peer may still wait for lost messages or slower QPs.
     return early_ ? *early_ : measured_from(link_.expect("report", false));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One entry: threads move the messages while this side listens to the peer, to Ctrl-C, and tells
-// how far it is.
+// Run of one entry: worker threads move the messages while the main thread handles the peer, Ctrl-C
+// and the progress display.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,9 +19,9 @@ namespace rdma_bench {
 
 /// This side's part in the test.
 struct Role {
-    bool initiator = false;  ///< starts the messages
-    bool sends = false;      ///< initiator, answering, or both ways
-    bool receives = false;   ///< has a loop for incoming SENDs
+    bool initiator = false;  ///< initiates the messages
+    bool sends = false;      ///< initiator, answering side, or bidirectional
+    bool receives = false;   ///< polls for incoming SENDs
     bool peer_sends = false;
 };
 Role role_of(const Options& options);
@@ -38,22 +38,21 @@ class EntryRun {
         unsigned qps;
         std::size_t entry, entries;
     };
-    /// Moves the messages. Ends early on Ctrl-C, here or there: then ended() says why and what was
-    /// measured stands.
-    /// @throws RunError when a message failed
+    /// Moves the messages. Ctrl-C on either side ends it early: then ended() is the reason, and the
+    /// results so far are returned. @throws RunError if a message failed
     Measured run(const Where& where);
-    /// Tells the peer what this side measured. @return what the peer did
+    /// Sends this side's results to the peer. @return those of the peer
     Measured exchange(const Measured& mine);
-    /// Why it ended early; null: it did not.
+    /// Reason of an early end; null if it did not end early.
     [[nodiscard]] const RunError* ended() const { return ended_.get(); }
 
     // Filled by run().
     Histogram latency{1.0};
     std::vector<double> samples;  ///< nanoseconds
 
-    /// --clients: called when the peer is ready; comes back when all clients are.
+    /// --clients: called when the peer is ready; returns when all clients are.
     std::function<void(Link&)> start_together;
-    /// With --run_infinitely: called each interval with what was measured in it.
+    /// --run_infinitely: called after each interval with its results.
     std::function<void(const Measured&)> interval;
 
   private:
@@ -85,14 +84,14 @@ class EntryRun {
     bool said_done_ = false, peer_done_ = false;
     std::uint64_t started_ns_ = 0, ended_ns_ = 0, shown_ns_ = 0;
     std::uint64_t moved_before_ = 0;
-    std::uint64_t looked_ns_ = 0, quiet_ns_ = 0;  ///< for how long nothing has moved, as was seen
-    std::uint64_t moved_processor_ns_ = 0;        ///< processor time of this process then
+    std::uint64_t looked_ns_ = 0, quiet_ns_ = 0;  ///< last check; time without progress
+    std::uint64_t moved_processor_ns_ = 0;        ///< CPU time of the process at the last progress
     std::uint64_t interval_ns_ = 0, interval_moved_ = 0;
     std::uint64_t peer_posted_ = 0;
     std::vector<SeriesPoint> series_;
-    double series_step_ = 0;  ///< seconds of a point
+    double series_step_ = 0;  ///< seconds per point
     std::uint64_t series_ns_ = 0, series_moved_ = 0;
-    std::optional<Measured> early_;  ///< the peer's word that came before this side was done
+    std::optional<Measured> early_;  ///< the peer's results, received before this side was done
 };
 
 }  // namespace rdma_bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One QP with the work requests of one size, made before the clock runs: the hot loops change
-// nothing in them but the flag that asks for a completion.
+// A QP with its work requests for one size, prepared before the measurement: the hot loops change
+// only their SIGNALED flag.
 #pragma once
 #include <infiniband/verbs.h>
 
@@ -13,28 +13,28 @@ namespace rdma_bench {
 struct Lane {
     ibv_qp* qp = nullptr;
     ibv_qp_ex* extended = nullptr;
-    unsigned number = 0;  ///< of the QP in the run, the same at both sides
+    unsigned number = 0;  ///< number of the QP in the run, equal on both sides
 
-    // Sending. The ring is a whole number of lists; the requests of a list are chained.
+    // Sending. The ring has a whole number of lists; the requests of a list are chained.
     std::vector<ibv_send_wr> ring;
     std::vector<ibv_sge> ring_sges;
-    unsigned at = 0;        ///< where the next list begins
-    unsigned list = 1;      ///< requests in a list
-    unsigned depth = 1;     ///< requests that may be outstanding
-    unsigned interval = 1;  ///< requests for one completion
-    unsigned until = 1;     ///< requests until the next that asks for a completion
+    unsigned at = 0;        ///< index of the next list's first request
+    unsigned list = 1;      ///< requests per list
+    unsigned depth = 1;     ///< most outstanding requests
+    unsigned interval = 1;  ///< requests per completion
+    unsigned until = 1;     ///< requests until the next signaled one
     std::uint64_t posted = 0, completed = 0, goal = 0;
 
-    // Receiving, without an SRQ. The ring goes round in the slots; all requests are chained.
+    // Receiving, without an SRQ. The ring cycles through the slots; all requests are chained.
     std::vector<ibv_recv_wr> receives;
     std::vector<ibv_sge> receive_sges;
     unsigned receive_at = 0;
-    unsigned owed = 0;  ///< receives that were used and not posted again
+    unsigned owed = 0;  ///< consumed receives not yet posted again
     bool receives_posted = false;
-    std::uint64_t taken = 0;  ///< receives completed in entries before this one
+    std::uint64_t taken = 0;  ///< receives completed in earlier entries
 };
 
-/// Posts chained requests by ibv_post_send. @return 0 or an errno
+/// Posts chained requests by ibv_post_send(). @return 0 or an errno value
 struct ClassicPost {
     static int post(Lane& lane, ibv_send_wr* list) {
         ibv_send_wr* bad;
@@ -42,7 +42,7 @@ struct ClassicPost {
     }
 };
 
-/// Posts them by ibv_wr_*, which some devices do faster.
+/// Posts chained requests by ibv_wr_*(), which is faster on some devices.
 struct ExtendedPost {
     static int post(Lane& lane, ibv_send_wr* list) {
         ibv_qp_ex* qp = lane.extended;
@@ -78,7 +78,7 @@ struct ExtendedPost {
                     }
             }
             if (wr->send_flags & IBV_SEND_INLINE) {
-                // An SGE has its address as a number, this call wants a pointer.
+                // An SGE has an integer address; this call takes a pointer.
                 // NOLINTNEXTLINE(performance-no-int-to-ptr)
                 auto* data = reinterpret_cast<void*>(wr->sg_list->addr);
                 ibv_wr_set_inline_data(qp, data, wr->sg_list->length);
@@ -94,7 +94,7 @@ struct ExtendedPost {
 /// Posts the next `lists` lists of a lane. @return 0 or an errno
 template <class Post>
 inline int post_lists(Lane& lane, std::uint64_t lists) {
-    // In locals: after each call the compiler would have to load the lane's fields again.
+    // Local copies: otherwise the compiler reloads the lane's fields after each call.
     ibv_send_wr* const begin = lane.ring.data();
     ibv_send_wr* const end = begin + lane.ring.size();
     ibv_send_wr* first = begin + lane.at;
@@ -120,8 +120,8 @@ inline int post_lists(Lane& lane, std::uint64_t lists) {
     return error;
 }
 
-/// Posts the next request of a lane where each has a completion of its own; counts when it is under
-/// way. @return 0 or an errno
+/// Posts the next request of a lane as signaled. Advances the counters after the post.
+/// @return 0 or an errno
 template <class Post>
 inline int post_single(Lane& lane) {
     ibv_send_wr& wr = lane.ring[lane.at];
@@ -132,8 +132,8 @@ inline int post_single(Lane& lane) {
     return error;
 }
 
-/// Posts what is left of the goal, less than a list or without a completion of its own, the last
-/// with a completion.
+/// Posts the last `count` requests of the goal one by one, less than a list or not ending in a
+/// signaled one; the last is signaled. @return 0 or an errno
 template <class Post>
 int post_tail(Lane& lane, unsigned count) {
     for (; count; --count) {

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// One message after the other. With WRITE and SEND both sides take turns, and a sample is half a
-// round trip. READ and atomics are answered by the device, and a sample is the whole round trip. A
-// sample lasts from the post of a message to the post of the next, as in perftest.
+// SPDX-License-Identifier: BSD-2-Clause Latency tests send one message at a time. With WRITE and
+// SEND both sides alternate, and a sample is half a round trip. READ and atomics are answered by
+// the device, and a sample is the whole round trip. A sample lasts from the post of a message to
+// the post of the next, as in perftest.
 #include <cstring>
 
 #include "exit.h"
@@ -52,8 +52,8 @@ class Exchange {
 
     // --- When messages start and what is recorded.
 
-    /// Whether one more message is to go; the side that answers follows the other and never counts
-    /// time.
+    /// Returns true if another message follows. The answering side follows the other and ignores
+    /// the duration.
     bool more() {
         if (i_ >= lane_.goal) {
             return false;
@@ -64,7 +64,7 @@ class Exchange {
         return end_ == UINT64_MAX || !what_.first || ticks() < end_;
     }
 
-    /// Waits until message i is due; @return ticks that it then is late by
+    /// Waits until message i is due. @return ticks by which it is late
     std::uint64_t await_turn() {
         const auto due = start_ + static_cast<std::uint64_t>(static_cast<double>(i_) *
                                                              w_.task.ticks_per_message);
@@ -80,32 +80,32 @@ class Exchange {
         return now;
     }
 
-    /// Message i starts: last before its post.
+    /// Records the start of message i, directly before its post.
     void stamp() {
         before_it_ = started_;
         started_ = w_.task.ticks_per_message > 0 ? await_turn() : ticks();
     }
 
-    /// Records the sample that ended when message i started, unless a rate keeps the two apart.
-    /// Called after the post, where it delays nothing.
+    /// Records the sample that ended when message i started, unless there is a rate. Called after
+    /// the post, where it delays nothing.
     void note() {
         if (i_ && w_.task.ticks_per_message == 0) {
             record(before_it_, started_, started_ - before_it_);
         }
     }
 
-    /// Message i is over.
+    /// Ends message i.
     void over() {
         if (w_.task.ticks_per_message > 0) {
             const std::uint64_t now = ticks();
-            // Half ticks: the way there and back counts half, the waiting before it whole.
+            // In half ticks: the round trip counts half, the delay before it in full.
             record(started_, now, now - started_ + (ping_pong() ? 2 : 1) * late_);
         }
         ++i_;
         w_.progress.store(i_, std::memory_order_relaxed);
     }
 
-    /// After the last message.
+    /// Records the sample of the last message.
     void close() {
         const std::uint64_t now = ticks();
         if (i_ && w_.task.ticks_per_message == 0) {
@@ -131,7 +131,7 @@ class Exchange {
         return writes(what_.operation) || takes_receives(what_.operation);
     }
 
-    /// Ends a wait when the run is over.
+    /// Throws Aborted if the run has ended; called in all waits.
     void check() const {
         if (control_.abort.load(std::memory_order_relaxed)) [[unlikely]] {
             throw Aborted{};
@@ -184,8 +184,7 @@ class Exchange {
         }
     }
 
-    // --- Verification. Sender and receiver use slot i mod slots; a message lies there until the
-    // one after the next comes.
+    // --- Verification. Message i uses slot i mod slots, until message i + slots replaces it.
 
     std::byte* out(std::uint64_t i) const { return what_.out + i % what_.slots * what_.out_stride; }
     std::byte* in(std::uint64_t i) const { return what_.in + i % what_.slots * what_.in_stride; }
@@ -212,14 +211,14 @@ class Exchange {
 
     // --- The three ways.
 
-    /// The message's last byte tells that it is there: RC and UC deliver in order.
+    /// Polls the message's last byte: RC and UC write in order.
     void await_written(std::uint64_t i) {
         const volatile std::byte* last = in(i) + what_.size - 1;
         if (what_.verify) {
             while (*last == before_[i % 2]) {
                 check();
             }
-            // What the next message in this slot replaces; the pattern never repeats it.
+            // Value that the next message in this slot replaces; the pattern never repeats it.
             before_[i % 2] = *last;
             return;
         }
@@ -231,7 +230,7 @@ class Exchange {
 
     void write() {
         fill(0);
-        std::byte* last_out = out(0) + what_.size - 1;  // found while a message is under way
+        std::byte* last_out = out(0) + what_.size - 1;  // last byte, changed for each message
         while (more()) {
             if (!what_.first) {
                 await_written(i_);
@@ -253,7 +252,7 @@ class Exchange {
             }
             over();
             if (what_.first) {
-                // The clock of the next message runs from its post.
+                // Not timed: the next sample begins at its post.
                 compare(i_ - 1);
             }
         }
@@ -273,7 +272,7 @@ class Exchange {
             if (!what_.first) {
                 compare(i_);
             }
-            // On the first side this compares the previous answer, while nothing waits for it.
+            // On the first side this compares the previous answer, while no message waits for it.
             if (!what_.first || i_) {
                 receive_again();
             }
@@ -292,7 +291,7 @@ class Exchange {
         }
     }
 
-    /// READ and atomics: the peer's device answers.
+    /// Runs READ and atomics, which the peer's device answers.
     void ask() {
         const bool read = what_.operation == Operation::kRead;
         while (more()) {
@@ -315,7 +314,7 @@ class Exchange {
         close();
     }
 
-    /// The counter goes up by one each time, so what it was is the number of the message.
+    /// Prepares an atomic: the counter increases by one each time, so its former value is i.
     void prepare_atomic() {
         if (what_.compare_and_swap) {
             auto& atomic = lane_.ring[lane_.at].wr.atomic;
@@ -333,12 +332,12 @@ class Exchange {
     }
 
   public:
-    /// As run(), but an abort ends it quietly with what was measured.
+    /// Like run(), but an abort ends it without an error and keeps the results so far.
     void run_until_abort() {
         try {
             run();
         } catch (const Aborted&) {
-            // The peer sent its last message, or the run was given up: what was measured stands.
+            // The peer sent its last message, or the run was given up: keep the results.
             w_.outcome.cost.messages = w_.outcome.received = i_;
         }
     }

@@ -7,7 +7,7 @@ namespace rdma_bench {
 namespace {
 
 constexpr std::size_t kLine = 64, kPage = 4096;
-/// Verified messages of one QP that are under way take no more than this.
+/// Largest memory for the verified messages of one QP in a round.
 constexpr std::size_t kVerifiedArea = std::size_t{16} << 20;
 constexpr std::uint64_t kModerationLimit = 8192;
 
@@ -21,7 +21,7 @@ Slots slots_for(const Options& options, std::size_t bytes) {
         return {stride, options.verify ? 2U : 1U};
     }
     if (!options.verify) {
-        // Many QPs have few slots each, so that their work requests stay in the cache.
+        // Few slots for many QPs, so that their work requests stay in the cache.
         const unsigned most =
             *std::max_element(options.qps.begin(), options.qps.end()) > 4 ? 4 : 64;
         return {stride, std::clamp<unsigned>(static_cast<unsigned>(kPage / stride), 1, most)};
@@ -30,7 +30,7 @@ Slots slots_for(const Options& options, std::size_t bytes) {
     if (options.test.operation == Operation::kSend) {
         count = std::min(count, options.rx_depth);
         if (options.srq) {
-            // -r is the SRQ's; a round must not need more than there are, however they are shared.
+            // -r is the depth of the SRQ, which must suffice for a round of all QPs that share it.
             const unsigned qps = *std::max_element(options.qps.begin(), options.qps.end());
             const unsigned share = (qps + options.threads - 1) / options.threads;
             count = std::min(count, std::max(1U, options.rx_depth / share));
@@ -49,7 +49,7 @@ Slots out_slots(const Options& options, std::uint64_t size) {
 Slots in_slots(const Options& options, std::uint64_t size) {
     const bool grh = options.connection == Connection::kUd;
     if (options.test.operation == Operation::kSend) {
-        // Receives stay posted from one size to the next.
+        // Receives stay posted when the size changes.
         size = *std::max_element(options.sizes.begin(), options.sizes.end());
     }
     return slots_for(options, size + (grh ? kGrhSize : 0));
@@ -79,7 +79,7 @@ unsigned send_depth(const Options& options, std::uint64_t size) {
 }
 
 unsigned receive_depth(const Options& options, std::uint64_t size) {
-    // The ring of verified slots is posted whole.
+    // All verified slots are posted.
     return options.verify ? in_slots(options, size).count : options.rx_depth;
 }
 

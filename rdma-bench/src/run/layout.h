@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where in the buffer each QP's messages lie. Both sides compute the same from what they agreed on.
+// Layout of the QPs' messages in the buffer. Both sides compute the same from the agreed options.
 //
 //   QP 0 out area | QP 0 in area | QP 1 out area | ...      out: sources of this side's messages,
 //   and what the peer READs;
@@ -16,7 +16,7 @@
 
 namespace rdma_bench {
 
-/// Bytes that a UD receive has in front of the message.
+/// Bytes of the GRH before the message in a UD receive.
 constexpr std::size_t kGrhSize = 40;
 
 struct Slots {
@@ -27,7 +27,7 @@ struct Slots {
 
 struct Layout {
     std::size_t out_area = 0, in_area = 0;  ///< bytes, whole pages, for the largest size
-    unsigned qps = 1;                       ///< the most there are at a time
+    unsigned qps = 1;                       ///< largest number of QPs
 
     [[nodiscard]] std::size_t out(unsigned qp) const { return qp * (out_area + in_area); }
     [[nodiscard]] std::size_t in(unsigned qp) const { return out(qp) + out_area; }
@@ -38,12 +38,13 @@ Slots out_slots(const Options& options, std::uint64_t size);
 Slots in_slots(const Options& options, std::uint64_t size);
 Layout make_layout(const Options& options);
 
-/// How deep the send queue is used: -t, but not deeper than there are messages or verified slots.
+/// Returns the used depth of the send queue: -t, limited by the number of messages or verified
+/// slots.
 unsigned send_depth(const Options& options, std::uint64_t size);
-/// Receives that are posted on a QP, or on the SRQ.
+/// Returns the number of receives posted to a QP or the SRQ.
 unsigned receive_depth(const Options& options, std::uint64_t size);
-/// Each so many messages one asks for a completion: as perftest, 1 above 8 KiB unless -Q was given;
-/// a multiple of -l and no more than fit.
+/// Returns the number of messages per completion: as in perftest, 1 above 8 KiB unless -Q was
+/// given; a multiple of -l and at most the send depth.
 unsigned completion_interval(const Options& options, std::uint64_t size);
 
 }  // namespace rdma_bench

@@ -34,7 +34,7 @@ void check_interrupt() {
     }
 }
 
-/// Until `fd` is readable, Ctrl-C, or the time is over.
+/// Waits until `fd` is readable, Ctrl-C, or the timeout.
 void wait_readable(int fd, int timeout_ms) {
     pollfd fds[2] = {{fd, POLLIN, 0}, {Interrupt::instance().fd(), POLLIN, 0}};
     poll(fds, 2, timeout_ms);
@@ -45,12 +45,12 @@ std::string place(const Options& options) {
     return (v6 ? "[" + options.host + "]" : options.host) + ":" + std::to_string(options.tcp_port);
 }
 
-/// What the user can do about an error of the connection's beginning.
+/// Returns advice to print if the connection cannot be established.
 std::string advice(const Options& options, const qpx::Error& error) {
     const std::string test(to_string(options.test));
     switch (error.code()) {
         case qpx::ErrorCode::Refused:
-            // With a reason of the peer's, that is all there is to say.
+            // A reason sent by the peer needs no further advice.
             if (error.detail() == 0 && options.client()) {
                 return "; start `rdma-bench " + test +
                        "` there first (a server takes one client, then its port is closed)";
@@ -82,8 +82,8 @@ qpx::Url url_of(const Options& options, const std::string& host) {
     return url;
 }
 
-/// A server's clients, one after the other. @param came false: no more are wanted
-/// @param more asked a few times a second; false: give up waiting
+/// Accepts clients of a server. @param came called for each client; returns false to stop
+/// @param more called a few times per second; returns false to give up
 void accept(const Options& options, const std::function<bool(qpx::Connection)>& came,
             const std::function<bool()>& more) {
     qpx::Listener listener(url_of(options, options.source_ip), peer_options(options));
@@ -118,7 +118,7 @@ qpx::Connection accept_one(const Options& options) {
     return std::move(*client);
 }
 
-/// An error of the connection's beginning, with what the user can do.
+/// Converts an error of establishing the connection, adding advice.
 RunError beginning(const Options& options, const qpx::Error& error) {
     check_interrupt();
     const bool argument = error.code() == qpx::ErrorCode::Argument;
@@ -272,7 +272,7 @@ void Link::give_up(const std::string& reason, bool interrupted) noexcept {
         connection_.send(std::as_bytes(std::span(text)));
         connection_.close();
     } catch (const std::exception&) {
-        // The peer will see the end of the connection.
+        // The peer sees the end of the connection.
     }
 }
 

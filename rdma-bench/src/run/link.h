@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the two programs say to each other beside the messages that they measure: JSON texts over a
-// qpx connection.
+// Control connection of the two programs: JSON messages over a qpx connection.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -14,13 +13,14 @@
 
 namespace rdma_bench {
 
-/// Ctrl-C and SIGTERM, from the first call on: they no longer end the process but are seen here.
+/// Handler of SIGINT (Ctrl-C) and SIGTERM. From the first call of instance() on these signals do
+/// not end the process but are reported here.
 class Interrupt {
   public:
     static Interrupt& instance();
     [[nodiscard]] bool seen() const;
-    [[nodiscard]] int fd() const { return fd_; }  ///< readable from the first signal on
-    /// Counts signals: a second one means that the user does not want to wait.
+    [[nodiscard]] int fd() const { return fd_; }  ///< readable after the first signal
+    /// Number of signals: a second one means that the user does not want to wait.
     [[nodiscard]] int count() const;
 
   private:
@@ -30,11 +30,12 @@ class Interrupt {
 
 class Link {
   public:
-    /// The server waits for a client as long as it takes, the client connects.
+    /// Client: connects. Server: waits for a client without a time limit.
     /// @throws RunError(kPeer) with what to do, RunError(kInterrupted)
     static Link open(const Options& options);
-    /// The server waits for `options.clients`, as long as it takes; each is told as it comes.
-    /// @param more asked while it waits; false: give up waiting
+    /// Server: waits for `options.clients` clients without a time limit.
+    /// @param came called for each client
+    /// @param more called while waiting; returns false to give up
     /// @throws as open()
     static void accept_all(const Options& options, const std::function<void(Link)>& came,
                            const std::function<bool()>& more);
@@ -43,27 +44,27 @@ class Link {
     ~Link();
     Link(Link&&) noexcept;
 
-    /// `type` says what it is; the rest is the message.
+    /// Sends a message of this type.
     void send(const std::string& type, nlohmann::json message);
-    /// The next message, which must be of this type. Waits for ever unless `timed`; looks for
-    /// Ctrl-C.
-    /// @throws RunError: the peer gave up (its words), is gone, or said something else;
-    /// kInterrupted
+    /// Receives the next message, which must be of this type. Without `timed` there is no timeout.
+    /// @throws RunError: the peer gave up (with its reason), is gone, or sent another message;
+    /// kInterrupted on Ctrl-C
     nlohmann::json expect(const std::string& type, bool timed = true);
-    /// The next message, of one of these types; waits for ever. @throws as expect()
+    /// Receives the next message, of one of these types, without a timeout. @throws as expect()
     nlohmann::json expect_any(const std::vector<std::string>& types);
-    /// The next message of that type when it is here already. @throws as expect()
+    /// Returns the next message, of this type, if it has arrived. Does not wait. @throws as
+    /// expect()
     std::optional<nlohmann::json> look(const std::string& type);
-    /// Likewise, of one of these types.
+    /// Like look(), for several types.
     std::optional<nlohmann::json> look_any(const std::vector<std::string>& types);
-    /// Tells the peer why this side ends early. Never throws.
+    /// Sends the reason of an early end to the peer. Never throws.
     void give_up(const std::string& reason, bool interrupted) noexcept;
 
     qpx::Connection& connection() { return connection_; }
     [[nodiscard]] int fd() const { return connection_.fd(); }
 
   private:
-    /// One message when there is one.
+    /// Receives one message if one is queued.
     std::optional<nlohmann::json> take();
     qpx::Connection connection_;
     std::chrono::milliseconds timeout_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a side measured in an entry, and tells the other.
+// Results of one side for one entry, which are sent to the peer.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// Messages at given times. A message that cannot start when it is due, because the queue is full,
-// is late, and its latency counts from when it was due: what is slow shows in all messages that it
-// delays.
+// SPDX-License-Identifier: BSD-2-Clause Messages at scheduled times (--rate). A message that cannot
+// start on time because the queue is full is late; its latency counts from the scheduled time, so a
+// delay shows in all messages that it affects.
 #include <algorithm>
 
 #include "run/clock.h"
@@ -94,7 +93,7 @@ class Pace {
         }
     }
 
-    /// In turn; one with a full queue is passed by.
+    /// Returns the next lane, round-robin, skipping those with a full queue.
     Lane* free_lane() {
         for (std::size_t i = 0; i < w_.lanes.size(); ++i) {
             Lane* lane = w_.lanes[lane_];
@@ -140,7 +139,7 @@ class Pace {
     Worker& w_;
     Control& control_;
     std::vector<std::vector<std::uint64_t>>
-        due_;  ///< when the outstanding messages of each lane were due
+        due_;  ///< scheduled times of the outstanding messages of each lane
     std::uint64_t goals_ = 0, posted_ = 0, done_ = 0, measured_ = 0;
     std::uint64_t start_ = 0, from_ = 0, to_ = 0, first_ = 0, last_ = 0;
     std::size_t lane_ = 0;

@@ -10,11 +10,12 @@
 namespace rdma_bench {
 namespace {
 
-// Odd, so that word k of message s is a bijection of s; and neighbours differ in every byte.
+// Odd, so that word k is a bijection of the sequence number; neighbouring words differ in every
+// byte.
 constexpr std::uint64_t kPerMessage = 0x9e3779b97f4a7c15;
 constexpr std::uint64_t kPerWord = 0xd1342543de82ef95;
 
-/// Inverse modulo 2^64 by Newton's iteration: each step doubles the right bits.
+/// Inverse modulo 2^64 by Newton's iteration: each step doubles the number of correct bits.
 constexpr std::uint64_t inverse(std::uint64_t odd) {
     std::uint64_t x = odd;
     for (int i = 0; i < 6; ++i) {
@@ -40,7 +41,7 @@ std::byte byte_at(std::size_t offset, Stream stream, std::uint64_t sequence) {
     return bytes[offset % 8];
 }
 
-/// Where the first wrong byte is; message.size() when there is none.
+/// Returns the offset of the first wrong byte; message.size() if there is none.
 std::size_t mismatch(std::span<const std::byte> message, Stream stream, std::uint64_t sequence) {
     std::uint64_t expected = first_word(stream, sequence);
     std::size_t offset = 0;

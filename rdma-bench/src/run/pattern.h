@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: BSD-2-Clause
-// What verified messages hold: each byte follows from the stream, the message's sequence number and
-// the byte's place, so that a byte from elsewhere, an older message and a torn one are all told
-// apart.
+// SPDX-License-Identifier: BSD-2-Clause Content of verified messages: each byte depends on the
+// stream, the message's sequence number and the byte's offset, so that misplaced bytes, old
+// messages and torn messages are all detected.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace rdma_bench {
 
-/// Which messages belong together: one QP in one direction.
+/// A sequence of messages: one QP in one direction.
 struct Stream {
     std::uint32_t qp = 0;
     bool from_server = false;
@@ -18,12 +17,12 @@ struct Stream {
 
 void fill_pattern(std::span<std::byte> message, Stream stream, std::uint64_t sequence);
 
-/// Returns "" when each byte is right, else "message 17 of QP 0, offset 4: expected 0x12, got
-/// 0x34", and which other message the content is when it is one whole.
+/// Returns "" if all bytes are right, else "message 17 of QP 0, offset 4: expected 0x12, got 0x34",
+/// and which other message it is if the content is that of one.
 std::string check_pattern(std::span<const std::byte> message, Stream stream,
                           std::uint64_t sequence);
 
-/// Sequence number that the first 8 bytes encode; only right when the message belongs to this
+/// Returns the sequence number encoded in the first 8 bytes; only valid for messages of this
 /// stream.
 std::uint64_t sequence_of(std::span<const std::byte> message, Stream stream);
 

@@ -4,8 +4,8 @@
 namespace rdma_bench {
 
 // Dinkelbach's method: for a rate r, the pair with the largest (j - i + 1) - r * (time from post i
-// to completion j) has a rate of at least r; take that rate and look again until none is better.
-// Each look is one pass, and a handful is enough.
+// to completion j) has a rate of at least r; repeat with that rate until none is better. Each
+// iteration is one pass; a few are enough.
 double peak_rate(std::span<const std::uint64_t> posted, std::span<const std::uint64_t> completed) {
     if (posted.empty()) {
         return 0;

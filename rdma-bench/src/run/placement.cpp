@@ -32,14 +32,14 @@ std::vector<unsigned> usable_processors() {
     return all;
 }
 
-/// -1: the kernel does not tell.
+/// Returns the NUMA node of a device; -1 if unknown.
 int node_of_device(const std::string& name) {
     std::ifstream file("/sys/class/infiniband/" + name + "/device/numa_node");
     int node = -1;
     return file >> node ? node : -1;
 }
 
-/// -1: the kernel does not tell, or the page is not there yet.
+/// Returns the NUMA node of a page; -1 if unknown or the page is not mapped yet.
 int node_of_memory(const void* address) {
     int node = -1;
     const bool told = address && syscall(SYS_get_mempolicy, &node, nullptr, 0, address,
@@ -47,7 +47,7 @@ int node_of_memory(const void* address) {
     return told ? node : -1;
 }
 
-/// A processor's directory has a link to its node, called "node0". -1: a kernel without NUMA.
+/// Returns the NUMA node of a processor, whose directory has a link "nodeN"; -1 without NUMA.
 int node_of_processor(unsigned processor) {
     const auto path = "/sys/devices/system/cpu/cpu" + std::to_string(processor);
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(path.c_str()), closedir);

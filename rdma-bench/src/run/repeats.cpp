@@ -9,7 +9,7 @@
 namespace rdma_bench {
 namespace {
 
-/// What moved in all of them: before stands where it did at first.
+/// Adds the increments of counters: `before` stays that of the first measurement.
 void add_counters(std::vector<Counter>& sum, const std::vector<Counter>& more) {
     for (const Counter& counter : more) {
         const auto found = std::find_if(sum.begin(), sum.end(),
@@ -37,7 +37,7 @@ void add_latency(Entry& sum, Entry& more) {
     if (!sum.latency || !more.latency) {
         return;
     }
-    // Each repeat calibrates the clock again; the difference is a few parts in a million.
+    // Each repeat calibrates the clock again; the values differ by a few parts per million.
     more.latency->set_unit_ns(sum.latency->unit_ns());
     sum.latency->merge(*more.latency);
     sum.samples.insert(sum.samples.end(), more.samples.begin(), more.samples.end());

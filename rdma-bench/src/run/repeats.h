@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --repeat: several measurements of the same entry become one.
+// --repeat: merges several measurements of an entry.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace rdma_bench {
 
-/// The figures of one measurement.
+/// Returns the figures of one measurement.
 Repeat repeat_of(const Entry& entry);
 
-/// Median over the repeats of one figure.
+/// Returns the median of one figure over the repeats.
 double median_of(const std::vector<Repeat>& repeats, double Repeat::*value);
 
-/// Figures become medians, counts and costs sums, latencies those of all together, the series one
-/// after the other. @param all at least one; in the order of measurement
+/// Merges measurements: medians of figures, sums of counts and costs, all latencies together, and
+/// the time series concatenated. @param all at least one, in order of measurement
 Entry combine(std::vector<Entry> all);
 
 }  // namespace rdma_bench

@@ -12,7 +12,7 @@
 namespace rdma_bench {
 namespace {
 
-/// A WRITE over UC completes when it has left; it may still be on its way for this long.
+/// A WRITE over UC completes when it is sent; it may arrive up to this much later.
 constexpr std::uint64_t kArrivalNs = 200'000'000;
 
 }  // namespace
@@ -36,7 +36,7 @@ std::size_t RoundCheck::in_at(unsigned qp, unsigned slot) const {
     return run_.traffic.in_offset(qp) + slot * in_.stride;
 }
 
-/// The message at an offset of the buffer, valid until the next call.
+/// Returns the message at an offset of the buffer, valid until the next call.
 std::span<const std::byte> RoundCheck::read(std::size_t offset) {
     run_.traffic.buffer().read(offset, text_);
     return text_;
@@ -60,8 +60,7 @@ void RoundCheck::clear_counters() {
     }
 }
 
-/// On UC a completion means that a message has left, not that it has arrived: the network may lose
-/// it.
+/// Returns true if messages may be lost: on UC a completion means sent, not received.
 bool RoundCheck::unsure() const {
     return operation() == Operation::kWrite && run_.options.connection != Connection::kRc;
 }
@@ -108,7 +107,7 @@ Verification RoundCheck::compare() {
             }
             break;
         case Operation::kWriteImm:
-            break;  // refused with the options: its rounds are not made
+            break;  // check_options() refuses it: there are no rounds
         case Operation::kSend:
             if (role_.receives) {
                 compare_arrivals();
@@ -160,7 +159,7 @@ std::string RoundCheck::written(unsigned qp, unsigned slot) {
     return check_pattern(read(in_at(qp, slot)), theirs(qp), first_ + slot);
 }
 
-/// From some packet on the slot is as it was cleared.
+/// Returns true if the slot is still cleared from the first differing byte on (lost packets).
 bool RoundCheck::never_came(unsigned qp, unsigned slot) {
     const auto message = read(in_at(qp, slot));
     std::vector<std::byte> expected(message.size());
@@ -177,7 +176,7 @@ void RoundCheck::compare_read() {
     }
 }
 
-/// Each brought back how often the counter was counted before it.
+/// Checks that each atomic returned the number of atomics before it.
 void RoundCheck::compare_atomics() {
     for (unsigned qp = 0; qp < run_.qps; ++qp) {
         for (unsigned slot = 0; slot < count_; ++slot) {
@@ -193,7 +192,7 @@ void RoundCheck::compare_atomics() {
     }
 }
 
-/// The sender of atomics compares their results; here only that all were done once.
+/// Checks at the target that each atomic was executed once; the sender compares their results.
 void RoundCheck::compare_counters() {
     for (unsigned qp = 0; qp < run_.qps; ++qp) {
         std::uint64_t value;
@@ -207,8 +206,8 @@ void RoundCheck::compare_counters() {
     }
 }
 
-/// An SRQ hands out its slots in any order, and completions of several QPs come in any order; those
-/// of one QP come in the order of its messages.
+/// An SRQ assigns slots in any order, and completions of several QPs are unordered; those of one QP
+/// are in the order of its messages.
 void RoundCheck::compare_arrivals() {
     next_.assign(run_.qps, first_);
     for (const auto& arrival : arrivals_) {
@@ -229,7 +228,7 @@ void RoundCheck::compare_arrival(const Arrival& arrival) {
     const auto message_of = [&] {
         return "message " + std::to_string(next) + " of QP " + std::to_string(lane.number);
     };
-    // A QP's own receives are used in the order of their posts.
+    // A QP consumes its own receives in the order of their posts.
     const auto turn = arrival.worker->srq ? arrival.slot : lane.taken++ % lane.receives.size();
     if (arrival.bytes != run_.size + header_ || arrival.slot != turn) {
         tell(arrival.slot != turn ? message_of() + ": expected in receive " + std::to_string(turn) +
@@ -241,7 +240,7 @@ void RoundCheck::compare_arrival(const Arrival& arrival) {
     }
     const auto message = read(place(arrival) + header_);
     std::uint64_t sequence = next;
-    // UC and UD may lose messages, but what comes is in order and of this round.
+    // UC and UD may lose messages, but received ones are in order and of this round.
     if (run_.options.connection != Connection::kRc && run_.size >= 8) {
         const auto other = sequence_of(message, theirs(lane.number));
         sequence = other > next && other < first_ + count_ ? other : next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a verified round's messages must hold: filled before it, compared after it.
+// Content of a verified round's messages: fills it in before the round and compares it afterwards.
 #pragma once
 #include <span>
 #include <string>
@@ -16,18 +16,18 @@ class RoundCheck {
   public:
     RoundCheck(const VerifiedRun& run, const Role& role);
 
-    /// Messages of a QP that this side has room for in a round.
+    /// Number of messages of a QP that fit into a round.
     [[nodiscard]] unsigned slots() const;
-    /// Atomics count from 0 at the beginning of an entry.
+    /// Clears the counters of atomics, at the beginning of an entry.
     void clear_counters();
-    /// Fills what this side sends or the peer READs in the round, and clears what must be seen to
-    /// come.
+    /// Fills in what this side sends or the peer READs in the round, and clears the targets.
     void begin(std::uint64_t first, unsigned count);
-    /// CMP_AND_SWAP: what each request compares with and swaps in.
+    /// CMP_AND_SWAP: sets the compare and swap values of each request.
     void set_atomics(Worker& worker, std::uint64_t first, unsigned count) const;
-    /// The SENDs of the round, before compare().
+    /// Passes the received SENDs of the round; called before compare().
     void arrived(const std::vector<Arrival>& arrivals) { arrivals_ = arrivals; }
-    /// Every byte of what came to this side. Posts the receives again. @return of this round
+    /// Compares every byte that this side received, and posts the receives again.
+    /// @return result of this round
     Verification compare();
 
   private:
@@ -56,12 +56,12 @@ class RoundCheck {
     const VerifiedRun& run_;
     const Role role_;
     Slots out_, in_;
-    std::size_t header_;  ///< bytes in front of a received message
+    std::size_t header_;  ///< bytes before a received message (GRH)
     std::vector<std::byte> text_;
     std::uint64_t first_ = 0;
     unsigned count_ = 0;
     std::vector<Arrival> arrivals_;
-    std::vector<std::uint64_t> next_;  ///< SEND: sequence number that each QP's next message has
+    std::vector<std::uint64_t> next_;  ///< SEND: expected sequence number of each QP's next message
     Verification round_;
 };
 

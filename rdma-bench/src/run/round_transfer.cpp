@@ -13,9 +13,9 @@ namespace rdma_bench {
 namespace {
 
 using nlohmann::json;
-/// UC and UD: what has not come so long after the peer's last word is lost.
+/// UC and UD: messages that have not arrived this long after the peer's "sent" are lost.
 constexpr std::uint64_t kPatienceNs = 200'000'000;
-/// After Ctrl-C a round may still end by itself.
+/// Time after Ctrl-C in which a round may still end normally.
 constexpr std::uint64_t kGraceNs = 500'000'000;
 
 }  // namespace
@@ -66,7 +66,7 @@ std::optional<json> RoundTransfer::run() {
 void RoundTransfer::work(Worker& worker, std::vector<Arrival>& arrived) {
     try {
         if (role_.sends) {
-            // The receives of the round are posted: what comes in meanwhile can wait.
+            // All receives of the round are posted, so their completions can be polled later.
             worker.task.receives = false;
             run_bandwidth(worker, control_);
         }
@@ -132,7 +132,7 @@ void RoundTransfer::watch() {
             }
             const bool ended = control_.running == 0;
             if (ended && control_.abort) {
-                // A thread's error; when the peer has gone, that is the reason, known in a moment.
+                // A thread failed. If the peer is gone, that is the cause, detected shortly.
                 for (int i = 0; i < 10; ++i) {
                     hear();
                     poll(nullptr, 0, 50);
@@ -158,7 +158,7 @@ void RoundTransfer::watch() {
     }
 }
 
-/// "sent", and at the leader "checked" behind it; both at most once in a round.
+/// Receives "sent" and, at the leader, "checked" after it; each at most once in a round.
 void RoundTransfer::hear() {
     while (!checked_) {
         auto message = run_.link.look_any({"sent", "checked"});

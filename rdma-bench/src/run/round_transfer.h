@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The messages of one verified round: each thread sends its QPs' and collects what comes in, while
-// the main thread listens to the peer.
+// Transfer of one verified round: each thread sends the messages of its QPs and collects received
+// ones, while the main thread handles the peer's control messages.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace rdma_bench {
 
-/// A SEND that has come in, in the order of its thread's completions.
+/// A received SEND, in the order of its thread's completions.
 struct Arrival {
     Worker* worker = nullptr;
-    Lane* lane = nullptr;    ///< of the QP that received it
-    std::uint64_t slot = 0;  ///< place in the ring of receives, the SRQ's or the QP's
+    Lane* lane = nullptr;    ///< lane of the QP that received it
+    std::uint64_t slot = 0;  ///< index in the ring of receives, of the SRQ or the QP
     std::uint32_t bytes = 0;
 };
 
@@ -28,9 +28,9 @@ class RoundTransfer {
     RoundTransfer(const RoundTransfer&) = delete;
     RoundTransfer& operator=(const RoundTransfer&) = delete;
 
-    /// Returns when all that this side sends is complete, the peer has said the same, and all that
-    /// comes in has come, or will not (UC, UD).
-    /// @return the peer's "checked" when it came meanwhile
+    /// Returns when all messages of this side are complete, the peer has reported the same, and all
+    /// its messages have arrived or are lost (UC, UD).
+    /// @return the peer's "checked" message if it arrived meanwhile
     /// @throws RunError
     std::optional<nlohmann::json> run();
     [[nodiscard]] const std::vector<Arrival>& arrivals() const { return arrivals_; }

@@ -50,7 +50,7 @@ void warn_about_frequency() {
     }
 }
 
-/// A datagram is one packet.
+/// Limits the sizes on UD to the MTU: a datagram is one packet.
 void fit_datagrams(Options& options, unsigned mtu) {
     if (options.connection != Connection::kUd) {
         return;
@@ -130,7 +130,7 @@ class Session {
     /// Tells the peer the reason, unless the peer reported it.
     void give_up(const RunError& error) {
         if (exchanging_) {
-            // The peer waits in exchange(), where only a refusal is understood.
+            // The peer waits in exchange(), which only understands a refusal.
             link_->connection().refuse(error.what());
         } else if (link_ && error.status() != Exit::kPeer) {
             link_->give_up(error.what(), error.status() == Exit::kInterrupted);
@@ -274,8 +274,7 @@ class Session {
         const std::size_t rows = options_.sizes.size() * options_.qps.size();
         std::size_t number = 0;
         kept_.resize(options_.repeat > 1 ? rows : 0);
-        // Each round has all rows: what changes on the machine in the meantime reaches each of
-        // them.
+        // Each round measures all rows, so that changes of the machine's state affect all of them.
         for (unsigned round = 0; round < options_.repeat; ++round) {
             for (const unsigned qps : options_.qps) {
                 for (const auto size : options_.sizes) {
@@ -290,7 +289,7 @@ class Session {
         }
     }
 
-    /// A measurement of row `where.entry`; the row is told when it has all of its repeats.
+    /// Keeps a measurement of row `where.entry`; emits the row when it has all its repeats.
     void keep(Entry entry, const EntryRun::Where& where) {
         if (kept_.empty()) {
             emit(std::move(entry));
@@ -304,7 +303,7 @@ class Session {
         }
     }
 
-    /// Emits the repeats that there are of rows that were cut short.
+    /// Emits the existing repeats of unfinished rows.
     void emit_unfinished() {
         for (auto& row : kept_) {
             if (row.size() > 1 && row.back().partial) {
@@ -319,7 +318,7 @@ class Session {
         }
     }
 
-    /// Caches, pages and the device's tables are as the measurement will find them.
+    /// Brings caches, pages and the device's tables into their steady state.
     void warm_up(Traffic& traffic, const EntryRun::Where& where) {
         Options few = options_;
         few.iterations = 100;
@@ -362,7 +361,7 @@ class Session {
         }
         entry.partial = run.ended() != nullptr;
         fill(entry, mine, peers, run);
-        // After an early end, a side that measures nothing has no row to show.
+        // After an early end, skip the row if nothing was measured.
         if (!entry.partial || entry.iterations) {
             keep(std::move(entry), where);
         } else if (role_.sends) {
@@ -375,7 +374,7 @@ class Session {
 
     void fill(Entry& entry, const Measured& mine, const Measured& peers, EntryRun& run) {
         const bool latency = options_.test.latency();
-        // The initiator measures the messages; for half a round trip both sides do.
+        // The initiator measures the messages; in ping-pong tests both sides do.
         const bool own = role_.initiator || options_.bidirectional || options_.test.ping_pong();
         const Measured& from = own ? mine : peers;
         entry.iterations = from.messages;
@@ -453,7 +452,7 @@ class Session {
         mine.rate = out.seconds > 0 ? static_cast<double>(out.messages) / out.seconds : 0;
         mine.cost = out.cost;
         mine.counters = counters;
-        // The initiator's has all of both sides.
+        // The initiator's verification includes both sides.
         mine.verification = role_.initiator ? out.verification : Verification{};
         const bool interrupted = Interrupt::instance().seen();
         Measured peers;
@@ -482,11 +481,11 @@ class Session {
     Role role_;
     std::unique_ptr<Link> link_;
     std::function<void(Link&)> start_together_;  ///< --clients
-    std::unique_ptr<CmConnector> cm_;            ///< -R; holds the connections until the end
+    std::unique_ptr<CmConnector> cm_;            ///< -R; keeps the connections until the end
     std::vector<std::string> counter_names_;
     std::vector<std::vector<Entry>> kept_;  ///< --repeat: the measurements of each row so far
     Limits limits_;
-    unsigned clients_ = 1;  ///< of the server at the same time
+    unsigned clients_ = 1;  ///< concurrent clients of the server
     bool exchanging_ = false;
 };
 

@@ -10,20 +10,20 @@
 
 namespace rdma_bench {
 
-/// One run of a test from the device to the last row. Errors are told on stderr and in result.error
-/// of the sink's done().
+/// Runs a test, from opening the device to the last row. Errors are reported on stderr and in
+/// result.error of the sink's done().
 Exit run_session(Options options, Sink& sink);
 
-/// With one of several clients of this server.
+/// One of several clients of this server.
 struct OneOfMany {
     Link link;
-    /// Called before each entry; comes back when all clients are ready. @throws RunError
+    /// Called before each entry; returns when all clients are ready. @throws RunError
     std::function<void(Link&)> start_together;
 };
-/// The same for that client, without a word on stderr.
+/// Like run_session(), for this client and without output on stderr.
 Exit run_session_with(Options options, Sink& sink, OneOfMany client);
 
-/// What -w and -y ask, and --verify found.
+/// Checks the results against -w, -y and --verify.
 class Limits {
   public:
     explicit Limits(const Options& options) : options_(options) {}

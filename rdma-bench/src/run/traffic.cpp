@@ -79,8 +79,8 @@ qpx::PathOptions path_options(const Options& options) {
     path.hop_limit = options.hop_limit;
     path.flow_label = options.flow_label;
     path.pkey_index = options.pkey_index;
-    // 0.08 ms: a receiver that lost its processor has posted receives again long before the usual
-    // 0.64 ms are over (docs/performance.md).
+    // 0.08 ms: a receiver that was preempted has posted receives again long before the usual 0.64
+    // ms have passed (docs/performance.md).
     path.min_rnr_timer = 6;
     return path;
 }
@@ -118,7 +118,7 @@ Traffic::Traffic(const Device& device, const Options& options)
     make_qps();
 }
 
-// QPs go before what they use, the buffer last.
+// Destroys QPs before the objects that they use, the buffer last.
 Traffic::~Traffic() {
     handles_.clear();
     qps_.clear();
@@ -126,10 +126,10 @@ Traffic::~Traffic() {
     regions_.clear();
 }
 
-/// Receives of a thread's completion queue, and of its SRQ.
+/// Returns the receives of a thread's SRQ, or of its QPs, for its completion queue.
 unsigned Traffic::receives_of_thread() const {
     const unsigned share = (layout_.qps + options_.threads - 1) / options_.threads;
-    // A verified round has a slot for each message of each QP, also when QPs share an SRQ.
+    // A verified round has a slot for each message of each QP, even if QPs share an SRQ.
     return deepest_receive(options_) * (options_.srq && !rounds() ? 1 : share);
 }
 
@@ -169,7 +169,7 @@ void Traffic::make_qps() {
         request.inline_optional = options_.inline_size < 0;
         request.extended = extended_;
         auto made = make_qp(device_, request);
-        // What one QP cannot, none does.
+        // Use only what all QPs support.
         inline_size_ = std::min(inline_size_, made.inline_size);
         extended_ = extended_ && made.extended;
         auto lane = std::make_unique<Lane>();
@@ -230,7 +230,7 @@ void Traffic::connect(const std::vector<qpx::Endpoint>& peers, const Join& join)
     std::vector<ibv_qp*> qps;
     for (unsigned i = 0; i < layout_.qps; ++i) {
         const auto& peer = peers_.at(i);
-        // Another layout at the peer would be written over somewhere else.
+        // With another layout at the peer, WRITEs would overwrite other memory.
         if (one_sided && (peer.regions.size() != 1 || peer.regions.front().length < area)) {
             throw RunError(Exit::kPeer, "the peer offers no memory region of " +
                                             std::to_string(area) + " bytes for QP " +
@@ -256,7 +256,7 @@ std::uint32_t Traffic::lkey(unsigned qp) const {
 void Traffic::make_receive_ring(std::vector<ibv_recv_wr>& ring, std::vector<ibv_sge>& sges,
                                 std::span<const unsigned> qps, std::uint64_t id) const {
     if (options_.test.operation == Operation::kWriteImm) {
-        // The data goes where the WRITE says; a receive is only used up.
+        // The WRITE determines where the data goes; a receive is only consumed.
         ring.assign(kReceiveRing, {});
         sges.assign(kReceiveRing, {});
         for (std::size_t i = 0; i < ring.size(); ++i) {
@@ -328,7 +328,7 @@ void Traffic::make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) c
                 wr.wr.rdma.rkey = rkey;
                 break;
             case Operation::kAtomic:
-                // One counter for all, so that its values tell the order.
+                // One counter per QP, so that its values show the order.
                 wr.opcode = options_.atomic == AtomicType::kFetchAndAdd
                                 ? IBV_WR_ATOMIC_FETCH_AND_ADD
                                 : IBV_WR_ATOMIC_CMP_AND_SWP;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Everything of the device that a run uses: memory, queues, QPs, and their work requests for one
-// entry.
+// Resources of the device for a run: memory, queues, QPs, and their work requests for one entry.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,14 +18,14 @@ namespace rdma_bench {
 
 class Traffic {
   public:
-    /// @throws RunError(kDevice) with what the device cannot
+    /// @throws RunError(kDevice) with what the device does not support
     Traffic(const Device& device, const Options& options);
     ~Traffic();
 
-    /// What the peer must know; chooses the GID. @param local_address of this host in the
+    /// Describes the QPs for the peer and chooses the GID. @param local_address of this host in the
     /// connection to the peer
     const std::vector<qpx::Local>& describe(const std::string& local_address);
-    /// Brings QPs to RTS; may correct what is known of both sides. @throws RunError
+    /// Brings QPs to RTS; may update the descriptions of both sides. @throws RunError
     using Join = std::function<void(std::span<ibv_qp* const> qps, std::span<qpx::Local> locals,
                                     std::span<qpx::Endpoint> peers)>;
     /// Brings all QPs to RTS by `join`. @throws RunError
@@ -36,13 +35,12 @@ class Traffic {
     struct Part {
         std::uint64_t size = 0;
         unsigned qps = 1;
-        std::uint64_t goal = 0;  ///< messages of each QP that this side sends; 0: none
-        std::uint64_t expected =
-            0;  ///< messages of each QP that come in; UINT64_MAX: not known yet
+        std::uint64_t goal = 0;      ///< messages that this side sends per QP
+        std::uint64_t expected = 0;  ///< messages to receive per QP; UINT64_MAX: not known yet
         Task task;
     };
-    /// Lanes, rings and posted receives of an entry, counters of the last one cleared.
-    /// @return the threads that have QPs in it
+    /// Prepares lanes, rings and receives for an entry, and clears the counters of the last one.
+    /// @return the workers that have QPs in the entry
     std::vector<Worker*> prepare(const Part& part);
 
     [[nodiscard]] std::span<const std::unique_ptr<Lane>> lanes() const { return lanes_; }
@@ -53,7 +51,7 @@ class Traffic {
     [[nodiscard]] const std::vector<qpx::Local>& locals() const { return locals_; }
     [[nodiscard]] const std::vector<qpx::Endpoint>& peers() const { return peers_; }
 
-    /// Messages that this side sends say which stream they are of; areas as offsets in the buffer.
+    /// Offsets of a QP's areas in the buffer.
     [[nodiscard]] std::size_t out_offset(unsigned qp) const { return layout_.out(qp); }
     [[nodiscard]] std::size_t in_offset(unsigned qp) const { return layout_.in(qp); }
 
@@ -65,7 +63,7 @@ class Traffic {
     void make_send_ring(Lane& lane, std::uint64_t size, std::uint64_t id) const;
     void post_first_receives(Lane& lane);
     [[nodiscard]] unsigned receives_of_thread() const;
-    /// Work requests of receives say their place in the ring, not their QP's.
+    /// Returns true for verified rounds, where wr_id of receives is the index in the ring.
     [[nodiscard]] bool rounds() const { return options_.verify && !options_.test.latency(); }
     [[nodiscard]] bool receives() const { return takes_receives(options_.test.operation); }
     [[nodiscard]] std::uint32_t lkey(unsigned qp) const;
@@ -85,10 +83,10 @@ class Traffic {
     bool extended_ = false;
 };
 
-/// The path that the options ask for.
+/// Returns the path options of the run.
 qpx::PathOptions path_options(const Options& options);
 
-/// Traffic::Join by what the two programs told each other, without a connection manager.
+/// Returns a Traffic::Join that uses the exchanged endpoints, without a connection manager.
 Traffic::Join join_by_endpoints(const Options& options);
 
 }  // namespace rdma_bench

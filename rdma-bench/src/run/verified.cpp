@@ -98,7 +98,7 @@ class Rounds {
     }
 
   private:
-    /// What must be there before the peer may send: data, and the receives of the first round.
+    /// Prepares what the peer needs before it may send: data, and the receives of the first round.
     std::vector<Worker*> prepare(std::uint64_t first, unsigned count) {
         check_.begin(first, count);
         Traffic::Part part;
@@ -116,7 +116,7 @@ class Rounds {
         return workers;
     }
 
-    /// @return the peer's "checked" when it came already
+    /// @return the peer's "checked" message if it has arrived already
     std::optional<json> transfer(const std::vector<Worker*>& workers, unsigned count) {
         RoundTransfer round(run_, role_, workers, count);
         auto checked = round.run();

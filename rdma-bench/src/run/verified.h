@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The bandwidth tests with --verify: rounds of as many messages of each QP as there are slots. In
-// each round the sides fill, transfer (only this is timed) and report; then the side that has the
-// data compares every byte of every message. The client leads; with -b both sides send.
+// Bandwidth tests with --verify run in rounds with one message per slot of each QP. In each round
+// the sides fill in, transfer (only this is timed) and report; then the side that has the data
+// compares every byte of every message. The client leads; with -b both sides send.
 //
 //   leader:   round {first, count} ->   follower   fills what it sends or what is READ
 //             go                   <-
@@ -30,16 +30,16 @@ struct VerifiedRun {
 };
 
 struct VerifiedOutcome {
-    Verification verification;  ///< of both sides; what only the follower compared, at the follower
-    std::uint64_t messages = 0;  ///< that this side sent
-    double seconds = 0;          ///< in which it did
+    Verification verification;   ///< leader: of both sides; follower: its own comparisons
+    std::uint64_t messages = 0;  ///< messages sent by this side
+    double seconds = 0;          ///< time spent sending
     CpuCost cost;
 };
 
-/// Until the iterations or the duration are over, or Ctrl-C. `tell` hears of each round.
+/// Runs rounds until the iterations or the duration are over, or Ctrl-C. Calls `tell` after each.
 VerifiedOutcome lead_rounds(const VerifiedRun& run,
                             const std::function<void(const VerifiedOutcome&)>& tell);
-/// Answers until the leader ends.
+/// Takes part in rounds until the leader ends.
 VerifiedOutcome follow_rounds(const VerifiedRun& run);
 
 }  // namespace rdma_bench

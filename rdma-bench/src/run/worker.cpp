@@ -10,8 +10,8 @@ namespace rdma_bench {
 
 void fail_completion(const Worker& worker, const ibv_wc& wc) {
     ibv_wc root = wc;
-    // When an error affects two queues, flushed requests may be polled first: look for the root
-    // cause in the other queue.
+    // If an error affects two queues, flushed requests may be polled first: look for the root cause
+    // in the other queue.
     for (CompletionQueue* queue : {worker.send_cq.get(), worker.recv_cq.get()}) {
         ibv_wc next;
         for (int i = 0; queue && root.status == IBV_WC_WR_FLUSH_ERR && i < 65536 &&
@@ -45,7 +45,7 @@ void sleep_on(CompletionQueue* first, CompletionQueue* second) {
         }
     }
     if (poll(fds, count, 100) <= 0) {
-        // Should an event have been lost, the next one is asked for.
+        // In case an event was lost, request it again.
         for (nfds_t i = 0; i < count; ++i) {
             queues[i]->armed = false;
         }

@@ -21,7 +21,8 @@ bool read_number(const std::string& path, std::uint64_t& value) {
     return static_cast<bool>(file >> value);
 }
 
-// opendir and not std::filesystem: tools that show another sysfs replace the former.
+// Uses opendir(), not std::filesystem: preloaded libraries that redirect sysfs interpose the
+// former.
 std::vector<std::string> files_of(const std::string& directory) {
     std::vector<std::string> names;
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(directory.c_str()), closedir);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters of a port as sysfs has them.
+// Counters of a port in sysfs.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,20 +8,19 @@
 
 namespace rdma_bench {
 
-/// Which counters of -W there are: names are paths below ports/N ("hw_counters/x"), "all" is all of
-/// them.
-/// @param root of the devices, /sys/class/infiniband outside tests
-/// @throws RunError(kDevice) for a name that there is not, with those that there are
+/// Resolves the counters of -W: names are paths below ports/N ("hw_counters/x"); "all" selects all.
+/// @param root directory of the devices, different in tests
+/// @throws RunError(kDevice) for an unknown name, with the existing ones
 std::vector<std::string> find_counters(const std::string& device, unsigned port,
                                        const std::vector<std::string>& wanted,
                                        const std::string& root = "/sys/class/infiniband");
 
-/// Their values now, in `before` and `after` alike; a counter that cannot be read (any more) is 0.
+/// Reads the current values into both `before` and `after`; an unreadable counter is 0.
 std::vector<Counter> read_counters(const std::string& device, unsigned port,
                                    const std::vector<std::string>& names,
                                    const std::string& root = "/sys/class/infiniband");
 
-/// Sets `after` of each to what it is now.
+/// Sets `after` of each counter to its current value.
 void read_again(std::vector<Counter>& counters, const std::string& device, unsigned port,
                 const std::string& root = "/sys/class/infiniband");
 

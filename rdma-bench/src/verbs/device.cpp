@@ -16,7 +16,7 @@
 namespace rdma_bench {
 namespace {
 
-/// ibv_get_device_list() with its end.
+/// Owner of the list of ibv_get_device_list().
 class DeviceList {
   public:
     DeviceList() : list_(ibv_get_device_list(&count_)), error_(list_ ? 0 : errno) {}

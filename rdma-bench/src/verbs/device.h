@@ -14,9 +14,8 @@ namespace rdma_bench {
 /// An open device and one of its ports.
 class Device {
   public:
-    /// @param name empty: the first device
-    /// @throws RunError(kDevice) that lists the devices there are, or says what is wrong with the
-    /// port
+    /// @param name empty: the first device @throws RunError(kDevice) that lists the existing
+    /// devices, or says what is wrong with the port
     Device(const std::string& name, std::uint8_t port);
 
     [[nodiscard]] ibv_context* context() const { return context_.get(); }
@@ -26,7 +25,7 @@ class Device {
     [[nodiscard]] std::string name() const;
     [[nodiscard]] std::uint32_t active_mtu() const;  ///< bytes
     [[nodiscard]] bool ethernet() const { return port_attr_.link_layer == IBV_LINK_LAYER_ETHERNET; }
-    /// All but the GID, which is chosen for a connection.
+    /// Returns the facts for the report, except the GID, which is chosen per connection.
     [[nodiscard]] DeviceFacts facts() const;
 
   private:
@@ -41,10 +40,10 @@ class Device {
     ibv_port_attr port_attr_{};
 };
 
-/// Names of all devices; empty when there are none, whatever the reason.
+/// Returns the names of all devices; empty also on errors.
 std::vector<std::string> device_names();
 
-/// Host name, kernel, processor, and the device's facts.
+/// Returns host name, kernel, processor, and the device's facts.
 HostFacts host_facts(const Device& device);
 
 }  // namespace rdma_bench

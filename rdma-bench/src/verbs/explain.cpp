@@ -8,7 +8,7 @@
 namespace rdma_bench {
 namespace {
 
-/// What usually lies behind a status; null when the name says it all.
+/// Returns the usual cause of a status; null if its name is sufficient.
 const char* likely_cause(ibv_wc_status status) {
     switch (status) {
         case IBV_WC_LOC_LEN_ERR:
@@ -44,7 +44,7 @@ const char* likely_cause(ibv_wc_status status) {
     }
 }
 
-/// What usually lies behind an errno of a verb.
+/// Returns the usual cause of an errno of a verb.
 const char* likely_cause(const std::string& verb, int error) {
     if (error == ENOMEM) {
         return verb.find("post") != verb.npos ? "the queue is full or the request has too many SGEs"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Completion queues, shared receive queues and QPs with their ends. Everything throws
-// RunError(kDevice) that names the verb.
+// Owners of completion queues, shared receive queues and QPs. All functions throw RunError(kDevice)
+// with the name of the verb that failed.
 #pragma once
 #include <infiniband/verbs.h>
 
@@ -27,14 +27,14 @@ using QpPtr = std::unique_ptr<ibv_qp, DestroyVerbs>;
 using AhPtr = std::unique_ptr<ibv_ah, DestroyVerbs>;
 using MrPtr = std::unique_ptr<ibv_mr, DestroyVerbs>;
 
-/// A completion queue, with a channel when the test sleeps on it.
+/// A completion queue, with a channel if the test waits for events.
 struct CompletionQueue {
     ChannelPtr channel;
     CqPtr cq;
-    unsigned unacknowledged = 0;  ///< events; acknowledged together before the queue goes
-    bool armed = false;           ///< its event was asked for and has not been read yet
+    unsigned unacknowledged = 0;  ///< events, acknowledged together before the CQ is destroyed
+    bool armed = false;           ///< an event was requested and has not been read yet
     ~CompletionQueue();
-    /// Asks for an event unless one is due already: each time more would leave one more to read.
+    /// Requests an event unless one is pending already: each further request could add an event.
     void arm();
     CompletionQueue() = default;
     CompletionQueue(const CompletionQueue&) = delete;
@@ -52,14 +52,14 @@ struct QpRequest {
     ibv_cq* recv_cq = nullptr;
     ibv_srq* srq = nullptr;
     unsigned send_depth = 1, recv_depth = 1;
-    unsigned inline_size = 0;      ///< at least this much, or
-    bool inline_optional = false;  ///< as much of it as the device can
-    bool extended = false;         ///< with ibv_wr_* when the device has it
+    unsigned inline_size = 0;      ///< required inline bytes
+    bool inline_optional = false;  ///< fewer inline bytes are acceptable
+    bool extended = false;         ///< with ibv_wr_*(), if the device supports it
 };
 struct MadeQp {
     QpPtr qp;
-    ibv_qp_ex* extended = nullptr;  ///< null: post by ibv_post_send
-    unsigned inline_size = 0;       ///< what is promised: never more than was asked for
+    ibv_qp_ex* extended = nullptr;  ///< null: post by ibv_post_send()
+    unsigned inline_size = 0;       ///< available inline bytes, at most the requested number
 };
 MadeQp make_qp(const Device& device, const QpRequest& request);
 

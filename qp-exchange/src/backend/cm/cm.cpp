@@ -22,7 +22,7 @@ using net::Deadline;
 using net::Io;
 using net::Want;
 
-/// An rsocket that closes itself.
+/// Owner of an rsocket.
 class Rsocket {
   public:
     explicit Rsocket(int fd = -1) : fd_(fd) {}
@@ -69,8 +69,8 @@ Address name_of(int fd, Call call) {
                : Address();
 }
 
-/// rpoll() until the deadline, in small steps: its own time limit, when it is over, leaves
-/// librdmacm 44 in a state in which a later call spins and does not end.
+/// Calls rpoll() until the deadline without a timeout of its own: after one expires, a later call
+/// spins forever in librdmacm 44.
 int poll_until(pollfd* descriptors, nfds_t count, Deadline deadline) {
     constexpr std::chrono::milliseconds longest{16};
     for (std::chrono::milliseconds pause{1};; pause = std::min(2 * pause, longest)) {
@@ -82,7 +82,7 @@ int poll_until(pollfd* descriptors, nfds_t count, Deadline deadline) {
     }
 }
 
-/// @return false: the deadline passed
+/// @return false if the deadline passed
 bool wait_for(int fd, short events, Deadline deadline) {
     pollfd ready = {fd, events, 0};
     for (;;) {

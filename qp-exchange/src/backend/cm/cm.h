@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Byte streams over librdmacm (rsockets): a way to a peer that RDMA reaches and TCP does not.
+// Byte streams over librdmacm (rsockets), for peers that are reachable by RDMA but not by TCP.
 #pragma once
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace qpx::backend::cm {
 
-/// @throws Error Resolve, Refused, Timeout; Unsupported without librdmacm or without the kernel's
+/// @throws Error Resolve, Refused, Timeout; Unsupported without librdmacm or the kernel module
 /// rdma_ucm
 std::unique_ptr<net::Stream> connect(const std::string& host, std::uint16_t port, int family,
                                      net::Deadline deadline);

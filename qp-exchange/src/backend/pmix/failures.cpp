@@ -10,7 +10,7 @@ bool has(const pmix_info_t& info, const char* key, pmix_data_type_t type) {
     return PMIX_CHECK_KEY(&info, key) && info.value.type == type;
 }
 
-// What an event says besides its status.
+// Information of an event besides its status.
 struct Told {
     std::vector<pmix_proc_t> affected;
     std::optional<int> exit_code;
@@ -46,7 +46,7 @@ bool in_job(const pmix_proc_t& proc, const std::string& nspace) {
 
 std::vector<pmix_status_t> failure_codes() {
     return {
-    // Names of PMIx 3 that its successors list as deprecated: some servers still send them.
+    // Names of PMIx 3, deprecated in later versions: some servers still send them.
 #ifdef PMIX_ERR_PROC_ABORTED
         PMIX_ERR_PROC_ABORTED,
 #endif
@@ -74,8 +74,7 @@ std::vector<PmixFailure> failures_of(pmix_status_t status, const pmix_proc_t* so
         !told.bad_state) {
         return {};
     }
-    // Launchers name the process that ended in the event; libpmix itself makes it the event's
-    // source.
+    // Launchers name the process that ended in the event; libpmix itself passes it as the source.
     if (told.affected.empty() && source) {
         told.affected.push_back(*source);
     }

@@ -39,7 +39,6 @@ void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info
     }
 }
 
-// The processes that have gone, in words.
 std::string gone(const Launcher& all) {
     if (all.failed.empty()) {
         return all.lost ? "the launcher's PMIx server is gone"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the launcher has told this process: PMIx calls its handlers in a thread of its own, without
-// a pointer of ours.
+// Process-wide state of the launcher's events. PMIx calls handlers in its own thread and without a
+// user pointer.
 #pragma once
 #include <pmix.h>
 
@@ -16,20 +16,20 @@ namespace qpx::backend {
 struct Launcher {
     std::mutex mutex;
     std::condition_variable changed;
-    std::string nspace;               ///< of this job
-    std::vector<PmixFailure> failed;  ///< in the order of news, each rank once
-    bool lost = false;                ///< its server
+    std::string nspace;               ///< that of this job
+    std::vector<PmixFailure> failed;  ///< in order of arrival, each rank once
+    bool lost = false;                ///< the PMIx server is lost
     int wake = -1;                    ///< eventfd; -1: not used
 };
-/// The process's one.
+/// Returns the process's only instance.
 Launcher& launcher();
 
-/// The handler to register for failure_codes().
+/// Event handler to register for failure_codes().
 void on_event(size_t id, pmix_status_t status, const pmix_proc_t* source, pmix_info_t info[],
               size_t count, pmix_info_t* results, size_t results_count,
               pmix_event_notification_cbfunc_fn_t done, void* data);
 
-/// The processes that have gone, in words. Call with the lock held.
+/// Describes the failed processes, for messages. The caller holds the lock.
 std::string gone(const Launcher& all);
 
 }  // namespace qpx::backend

@@ -39,7 +39,7 @@ class PmixGroup final : public Group {
     Milliseconds timeout() const override { return timeout_; }
 
     void put(std::string_view key, std::span<const std::byte> value) override {
-        // Servers differ in what a second value under one key does: there is never a second one.
+        // Servers differ in how they treat a second value of a key: remove the first.
         const std::string name = key_of(key);
         session_->unpublish(name);
         if (!session_->publish(name, value)) {
@@ -105,7 +105,8 @@ class PmixGroup final : public Group {
         }
         return all;
     }
-    // All processes of the job call it, with whatever peers: PMIx gives values away at a fence.
+    // All processes of the job must call it, whatever their peers: PMIx distributes values by a
+    // fence.
     Exchanged exchange_bytes(std::span<const RankBytes> mine, Milliseconds timeout) override {
         const std::string prefix = prefix_ + "x" + std::to_string(exchanges_) + ".";
         std::string call = prefix;
@@ -172,7 +173,8 @@ class PmixGroup final : public Group {
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
-    // Barriers and gatherings need all ranks, unless the group shrinks.
+    // Throws if a rank is gone and the group does not shrink: barriers and gatherings need all
+    // ranks.
     void need_all(const std::string& what) const {
         if (const std::string gone = session_->who_is_gone(); !gone.empty() && !shrink_) {
             throw Error(ErrorCode::PeerGone, what + ": " + gone);

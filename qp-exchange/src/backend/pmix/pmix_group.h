@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A group under mpirun or srun, by the PMIx server of the launcher.
+// Groups under mpirun or srun, through the launcher's PMIx server.
 #pragma once
 #include <memory>
 
@@ -8,8 +8,8 @@
 
 namespace qpx::backend {
 
-/// pmix: rank and size are the launcher's. One PMIx_Init for the process, however many groups.
-/// @throws Error Refused: not started by a launcher that has PMIx; Unsupported: not in this build
+/// Joins pmix:, with rank and size of the launcher. All groups of a process share one PMIx_Init().
+/// @throws Error Refused: not started by a launcher with PMIx; Unsupported: not in this build
 std::unique_ptr<Group> join_pmix(const Url& url, const GroupOptions& options);
 
 }  // namespace qpx::backend

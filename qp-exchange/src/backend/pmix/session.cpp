@@ -34,7 +34,7 @@ namespace {
     }
 }
 
-// The caller may have given up by then, so the state that it waits on is shared.
+// Callback of PMIx_Fence_nb(). The state is shared, as the caller may have given up before.
 void on_done(pmix_status_t status, void* data) {
     const std::unique_ptr<std::shared_ptr<PmixSession::Fence>> fence(
         static_cast<std::shared_ptr<PmixSession::Fence>*>(data));
@@ -67,8 +67,9 @@ void check_key(const std::string& key) {
     }
 }
 
-// Slurm 22.05 runs a fence that collects nothing over a tree of nodes whose width slurmstepd does
-// not know, so no node waits for another. Its ring, which carries data, works.
+// Returns false if a fence without data does not synchronize: Slurm 22.05 runs it over a tree of
+// nodes whose width slurmstepd does not know, so no node waits for another. Its ring, which carries
+// data, works.
 bool empty_fence_holds(std::string_view nspace) {
     const char* fence = std::getenv("SLURM_PMIX_FENCE");
     return !nspace.starts_with("slurm.pmix.") || (fence && std::string_view(fence) == "ring");
@@ -135,7 +136,7 @@ void PmixSession::watch_failures() {
     pmix_info_t affected;
     PMIX_INFO_CONSTRUCT(&affected);
     PMIX_INFO_LOAD(&affected, PMIX_EVENT_AFFECTED_PROC, &job, PMIX_PROC);
-    // A launcher that tells nothing is no reason not to start.
+    // Errors are ignored: failures are then not reported.
     for (auto codes : {failure_codes(), std::vector<pmix_status_t>{PMIX_EVENT_NODE_DOWN}}) {
         PMIx_Register_event_handler(codes.data(), codes.size(), &affected, 1, on_event, nullptr,
                                     nullptr);
@@ -190,7 +191,7 @@ bool PmixSession::goes_on(const std::string& call) const {
 
 void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const std::string& what,
                         const std::string& call) {
-    // Some launchers end a fence without those that have failed, others never end it.
+    // Some launchers complete a fence without failed processes, others never complete it.
     constexpr std::chrono::seconds grace(2);
     Launcher& all = launcher();
     if (fences_are_over_) {
@@ -214,7 +215,7 @@ void PmixSession::fence(bool collect, std::chrono::milliseconds timeout, const s
     }
     if (!fence->done) {
         if (all.lost || !all.failed.empty()) {
-            // The launcher still has this fence and would take another one for its continuation.
+            // The launcher still has this fence and would take a new one for its continuation.
             fences_are_over_ = true;
             throw Error(ErrorCode::PeerGone, what + ": " + gone(all));
         }
@@ -253,7 +254,7 @@ std::optional<std::vector<std::byte>> PmixSession::value_of(uint32_t rank, const
     check_key(key);
     pmix_proc_t from{};
     PMIX_LOAD_PROCID(&from, process_.nspace, rank);
-    // fence() has brought all there is: nothing is to be fetched or waited for.
+    // fence() has collected all values: do not fetch or wait.
     bool at_once = true;
     pmix_info_t info;
     PMIX_INFO_CONSTRUCT(&info);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The process's connection to its launcher's PMIx server, shared by all groups of the process.
+// The process's connection to the launcher's PMIx server, shared by all its groups.
 #pragma once
 #include <pmix.h>
 
@@ -20,7 +20,7 @@ namespace qpx::backend {
 
 class PmixSession {
   public:
-    /// The process's one. @throws Error Refused: no launcher with PMIx has started this process
+    /// Returns the shared session. @throws Error Refused: not started by a launcher with PMIx
     static std::shared_ptr<PmixSession> get();
     ~PmixSession();
     PmixSession(const PmixSession&) = delete;
@@ -29,34 +29,34 @@ class PmixSession {
     uint32_t rank() const { return process_.rank; }
     uint32_t size() const { return size_; }
 
-    /// A value of this process, for the others after fence().
+    /// Sets a value of this process, which the others can read after fence().
     void put(const std::string& key, std::span<const std::byte> value);
-    /// Until all processes of the job have called it, or the launcher ends it without those that
-    /// are gone (who_is_gone()); their values are here then. `call` says which call of which group
-    /// it is and what it was given: one that has timed out goes on at the launcher, and only the
-    /// same call can go on with it here.
-    /// @throws Error Timeout; PeerGone: a process has failed and the launcher does not end it
+    /// Waits until all processes of the job have called it, or the launcher ends the fence without
+    /// those that failed (who_is_gone()); their values can be read then. `call` identifies the
+    /// call, its group and arguments: a fence that timed out continues at the launcher, and only
+    /// the same call can resume it. @throws Error Timeout; PeerGone: a process has failed and the
+    /// launcher does not end the fence
     void fence(bool collect, std::chrono::milliseconds timeout, const std::string& what,
                const std::string& call);
-    /// Whether this call goes on with one that has timed out: its values have been put.
-    /// @throws Error Argument: another one has
+    /// Returns true if this call resumes one that timed out: its values have been put already.
+    /// @throws Error Argument: another call has timed out
     bool goes_on(const std::string& call) const;
-    /// The processes that have failed, in words; empty: none.
+    /// Describes the failed processes, for messages; empty if there are none.
     std::string who_is_gone() const;
-    /// Value that another process has put, after fence(). Empty: it has put no such value.
+    /// Returns a value that another process has put, after fence(); nullopt if there is none.
     std::optional<std::vector<std::byte>> value_of(uint32_t rank, const std::string& key);
 
-    /// Values that belong to no process. @return false: the key exists
+    /// Publishes a value that belongs to no process. @return false if the key exists
     bool publish(const std::string& key, std::span<const std::byte> value);
     std::optional<std::vector<std::byte>> lookup(const std::string& key);
     bool unpublish(const std::string& key);
 
-    /// Processes that have failed, in the order of news, but for the first `known`.
+    /// Returns failed processes in order of arrival, without the first `known`.
     std::vector<PmixFailure> failures(size_t known) const;
-    /// Readable when there may be more failures.
+    /// Readable if there may be more failures.
     int fd() const { return wake_.get(); }
 
-    /// A fence that the launcher has. Changed under a lock of the session's.
+    /// A fence in progress at the launcher. Protected by a lock of the session.
     struct Fence {
         bool done = false;
         pmix_status_t status = PMIX_SUCCESS;
