@@ -77,7 +77,7 @@ make_session_cpio() {
     cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     mkdir -p "$tree/session/usr/lib/udev/rules.d"
-    # Of two cards in one guest, the first gets the IP addresses.
+    # The first card of a guest gets the IP addresses, also if there is a second one.
     sed "s/0000:01:00.0/$(nic_pci)/" "$dingo_root/scripts/guest/90-dingo-guest.rules" \
         >"$tree/session/usr/lib/udev/rules.d/90-dingo-guest.rules"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
