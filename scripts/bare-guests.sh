@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What guests need, for a machine without a network. See usage below.
+# Packs what the guests need for a machine without a network, and unpacks it there. See usage below.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 for part in common kernel guest qemu dingo; do
@@ -21,8 +21,9 @@ scripts/lab-shards.sh uses such a machine.
 EOU
 }
 
-# adopt NAME RECIPE [PATH]: what came as NAME (PATH, when several have the name) is what the scripts find by RECIPE. A recipe has the
-# text of functions, which another bash may print in another way.
+# adopt NAME RECIPE [PATH]: links the unpacked product NAME (PATH, when several have the name) to
+# the cache path of RECIPE, and prints that path. The packed name cannot be trusted: a recipe
+# contains the text of functions, which another version of bash may print differently.
 adopt() {
     local path came
     path=$(cached_path "$1" "$2")
@@ -34,7 +35,7 @@ adopt() {
 adopt_all() {
     local kernel kernel_dir index
     export DINGO_PACKAGES=installed
-    # What the scripts ask for is asked for here, but never built.
+    # Overrides common.sh's `cached`: products are adopted, never built.
     cached() { adopt "$1" "$2" "${index:-}"; }
     [ -d "$DINGO_CACHE/modules" ] || return 0
     qemu_root >/dev/null
@@ -69,7 +70,7 @@ mkdir -p "$out"
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
 add() { printf '%s\n' "$@" >>"$list"; }
-# archive NAME: what was added since the last one.
+# archive NAME: packs the paths that were added since the last call of archive.
 archive() {
     rm -f "$out/$1".tar.xz.*
     sed 's,^/,,' "$list" | sort -u |
@@ -86,7 +87,8 @@ if [ ! -e "$out/root.tar.xz.00" ]; then
     "$qemu/usr/lib64/ld-linux-x86-64.so.2" --list --library-path "$lib:$lib/pulseaudio" "$qemu/usr/bin/qemu-system-x86_64" |
         sed -nE 's/.* => ([^ ]+) .*/\1/p' | while read -r f; do add "$f" "$(readlink -f "$f")"; done
     add "$(readlink -f "$qemu/usr/lib64/ld-linux-x86-64.so.2")" "$(dirname "$(qemu_preload)")"
-    # The root, of whose tree only the name is needed.
+    # The guest root image. Of the tree, only the (empty) directory is needed: its name is in
+    # recipes.
     add "$(dirname "$(guest_root_image)")" "$(guest_tree)"
     archive root
 fi

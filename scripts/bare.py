@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Takes what Dingo is built with to a bare machine that has a compiler, CMake and ninja, and no network.
+"""Takes Dingo's build dependencies to a bare machine that has a compiler, CMake and ninja, and no network.
 
-usage: scripts/bare.py pack FILE     here: the libraries, headers and small programs of this machine's Debian packages, and rdma-core's source
-       scripts/bare.py unpack FILE   there, as root: into /; what is there already stays
+usage: scripts/bare.py pack FILE     here: packs libraries, headers and small programs of this machine's
+                                     Debian packages, and rdma-core's source
+       scripts/bare.py unpack FILE   there, as root: unpacks into /; existing files are kept
 """
 import os
 import re
@@ -13,9 +14,9 @@ import sys
 ROOTS = """ccache libisal-dev libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libnl-3-dev
     libnl-route-3-dev libudev-dev libssl-dev libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev perftest ibverbs-utils rdmacm-utils iproute2
     procps pkg-config openssh-client cpio""".split()
-# Taken along where they are: scripts/bench.sh native
+# Packed only if they are installed here; used by `scripts/bench.sh native`.
 EXTRAS = "iperf3 qperf".split()
-# A compiler's machine has these, and its own fit together.
+# Not packed: any machine with a compiler has these packages, in versions that fit together.
 THERE = re.compile(r"libc6|libc-|gcc|g\+\+|cpp|libstdc|libgcc|perl|libperl|debconf|dpkg|libcrypt|linux-libc|python3|systemd|binutils|libbinutils|init|"
                    r"libpam|passwd|adduser|ca-cert|media-types|dbus|openssl$")
 UNUSED = re.compile(r"/usr/share/(doc|man|locale|bash-completion|lintian|bug)|/usr/lib/ocf|/var/|/etc/(?!libibverbs)")
@@ -45,7 +46,7 @@ def pack(target):
     files = [file for name in packages() for file in lines("dpkg", "-L", name)
              if os.path.lexists(file) and (os.path.islink(file) or not os.path.isdir(file)) and not UNUSED.match(file)
              and not (file.endswith(".a") and not re.search("gtest|gmock|benchmark", file))]
-    # The source is looked for where it is here.
+    # Packed with its absolute path: the build looks for the source in the same place there.
     source = lines(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rdma-core.sh"))[-1]
     subprocess.run(["tar", "-cJf", target, "-C", "/", "--no-recursion", "-T", "-", "--recursion", source], input="\n".join(files), text=True, check=True)
 

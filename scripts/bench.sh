@@ -27,7 +27,7 @@ EOF
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
-# The direct road of the cards; part `direct` switches it on.
+# Switches the direct road off; only parts that measure it switch it on.
 export DINGO_DIRECT=0
 . scripts/lib/bench_native.sh
 . scripts/lib/bench_direct.sh
@@ -45,7 +45,8 @@ bench_rtl() {
     build/bin/rtl_bench
 }
 
-# instructions "FUNCTION..." MODE...: exact count per message of these functions: the difference of two runs.
+# instructions "FUNCTION..." MODE...: prints the instructions per message in these functions, as the
+# difference of two runs (1000 and 3000 messages), which leaves out start and end.
 instructions() {
     local n count=() functions
     read -ra functions <<<"$1"
@@ -76,7 +77,8 @@ bench_provider() {
     printf '%-34s %8s %14s\n' 'ibv_poll_cq, one receive' "$(instructions dingo_poll_cq receive)" "$(instructions dingo_poll_cq receive single)"
 }
 
-# last_row COMMAND FIELD: run the pair in the session and print one column of the client's table.
+# last_row COMMAND FIELD: runs COMMAND as server and client in the session; prints that column of
+# the last row of the client's table, or 0.
 last_row() {
     local out value
     out=$(mktemp -d)
@@ -95,7 +97,7 @@ bench_guests() {
         [ $kind = card ] || options+=(--rxe)
         scripts/vm.sh up --name "$session" "${options[@]}" >&2
         trap 'scripts/vm.sh down --name "$session" >/dev/null 2>&1 || true' EXIT
-        # A median of three: the machine is shared.
+        # Median of three, because other load on the machine disturbs single runs.
         bw=$(for _ in 1 2 3; do last_row 'ib_write_bw -s 65536 -D 5' 4; done | sort -n | sed -n 2p)
         lat=$(for _ in 1 2 3; do last_row 'ib_send_lat -s 2 -n 1000' 5; done | sort -n | sed -n 2p)
         bws[$kind]=$bw lats[$kind]=$lat

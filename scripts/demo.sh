@@ -30,10 +30,10 @@ while [ $# -gt 0 ]; do
 done
 
 DINGO_QUIET=1 scripts/deps.sh native
-need_own_build "$PWD/build"  # before anything is loaded for a build that cannot be
-scripts/rdma-core.sh >/dev/null  # a source package, so a download as well
+need_own_build "$PWD/build"  # before the downloads: fails if this user cannot build here
+scripts/rdma-core.sh >/dev/null  # downloads rdma-core's source package when it is missing
 
-# build_for_demo TARGET...: what the build said is shown when it fails, and only then.
+# build_for_demo TARGET...: builds silently; shows the end of the build's output only if it fails.
 build_for_demo() {
     local said
     said=$(mktemp)
@@ -67,7 +67,7 @@ native_demo() {
     trap - EXIT
 }
 
-# rdma-bench between the two cards: every byte compared, then a page with plots.
+# Runs rdma-bench between the two cards: first with every byte verified, then with an HTML report.
 report_demo() {
     local page=$PWD/build/demo-report.html bench
     log "building rdma-bench"
@@ -88,7 +88,7 @@ guests_demo() {
         printf '\n[%s] # %s\n' "$1" "$2"
         $vm exec --name "$session" "$1" "$2"
     }
-    pair() { # SERVER CLIENT: what the client prints
+    pair() { # SERVER CLIENT: prints the client's output
         printf '\n[A] # %s\n[B] # %s\n' "$1" "$2"
         out=$(mktemp -d)
         if $vm run --name "$session" --quiet --out "$out" -- "$1" -- "$2" >/dev/null; then

@@ -40,13 +40,14 @@ mkdir -p "$logs"
 : >"$logs/rates"
 
 wanted() { [[ $parts == *" $1 "* ]]; }
-# suite NAME: one of the native suites, its cases and what it has measured.
+# suite NAME: runs a suite of tests/e2e/native; collects its cases and the rates that it measured.
 suite() {
     DINGO_REAL_GPU=1 tests/e2e/native/suite.sh "$1" 2>&1 | tee -a "$logs/cases" || true
     cat "build/test-logs/native-$1/rates" >>"$logs/rates" 2>/dev/null || true
 }
 
-# One build for all parts; a suite builds what it needs itself, but not with all processors at once.
+# One build for all parts, with all processors in use; each suite would otherwise build its own
+# part.
 targets=(programs gpu_regions)
 ! wanted pinned || targets+=(preload_test)
 ! wanted dlrm || targets+=(dlrm-storage dlrm-check dlrm_feed)
@@ -80,7 +81,8 @@ if wanted rates; then
     export DINGO_RUN
     dingo=build/bin/dingo
     trap '"$dingo" card stop --all >/dev/null 2>&1 || true; rm -rf "$DINGO_RUN"' EXIT
-    # rate NAME CARDS COMMAND...: lines of a table.
+    # rate NAME CARDS COMMAND...: runs COMMAND on CARDS and adds the table rows that it prints to
+    # the rates.
     rate() {
         local name=$1 cards=$2 rc=0
         shift 2
@@ -93,8 +95,9 @@ if wanted rates; then
         "$dingo" card start alpha --own-process >"$logs/cards.out" 2>&1 && "$dingo" card start beta --own-process >>"$logs/cards.out" 2>&1 ||
             echo "FAIL gpu:cards: $(tail -n 1 "$logs/cards.out")"
         rate 'rates of regions' alpha build/bin/gpu_regions rates
-        # Both ends' memory is the first GPU's, then the client's that of the second: it has an argument, the server's address. A
-        # row has rdma-bench's average.
+        # First, both ends use the first GPU's memory; then the client uses the second GPU's ($# > 0
+        # is true only for the client, whose argument is the server's address). A row has
+        # rdma-bench's average.
         gpus=(0)
         [ "$(nvidia-smi -L | wc -l)" -lt 2 ] || gpus+=('$(($# > 0))')
         for gpu in "${gpus[@]}"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds kernels that find faults, for the guests of scripts/vm.sh. See usage below.
+# Builds debug kernels (KASAN, lockdep ...) for the guests of scripts/vm.sh. See usage below.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 for part in common kernel guest; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The sweeps and the laboratory side by side. See usage below.
+# Runs the suites sweeps and lab in parallel shards. See usage below.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -45,19 +45,19 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 rm -f "$out"/report.txt "$out"/*.log
 
-# What shards would build at the same time, once. The guests of all get the same card, provider and modules.
+# Built once before the shards start: all guests get the same card, provider and modules.
 build=${DINGO_BUILD:-$PWD/build}
 for kernel in $(printf '%s\n' "${wanted[@]%%/*}" | sort -u); do
     scripts/vm.sh build --kernel "$kernel"
 done
 
-# expand KERNEL: its thirteen shards; those that take longest first.
+# expand KERNEL: prints its thirteen shards, those that take longest first.
 expand() {
     local names n
     printf "$1/%s\n" lab fuzz unplugs/25 unplugs/25 unplugs/25 unplugs/25 resets/50 resets/50
     mapfile -t names < <(sed -nE 's/^#define DINGO_OP_([A-Z_]+) (0x[0-9a-f]+|[0-9]+)U? .*/\1/p' "$build/hw/contract/include/dingo_hw.h")
     for n in 0 1 2; do
-        # Neighbours are alike, so each third has some of all.
+        # Neighbouring commands are alike, so every third command goes into the same shard.
         printf '%s/commands/%s\n' "$1" "$(printf '%s\n' "${names[@]}" | awk -v n=$n 'NR % 3 == n' | paste -sd,)"
     done
     printf "$1/%s\n" kills users
@@ -67,14 +67,14 @@ for shard in "${wanted[@]}"; do
     if [[ $shard == */* ]]; then shards+=("$shard"); else mapfile -t -O ${#shards[@]} shards < <(expand "$shard"); fi
 done
 
-closing=120 # seconds that a sweep has, after its last disturbance, to look at what is left
-# log_of N: where what shard N prints is.
+closing=120 # seconds reserved for a sweep's final checks, after its last disturbance
+# log_of N: prints the path of shard N's log.
 log_of() {
     local what=${shards[$1]#*/}
     printf '%s/%02d-%s-%s.log\n' "$out" "$1" "${shards[$1]%%/*}" "${what%%/*}"
 }
 
-# run_shard N SECONDS: 0: without an end.
+# run_shard N SECONDS: runs a shard for at most SECONDS (0: no limit); its log ends with "ended".
 run_shard() {
     local kernel what share log rc=0 suite=sweeps limit=() variables progress
     IFS=/ read -r kernel what share <<<"${shards[$1]}"
@@ -101,7 +101,7 @@ run_shard() {
     echo "ended" >>"$log"
 }
 
-# report: what all shards have said so far; in the end, how often each thing was done.
+# report: writes report.txt: the results of all shards so far, then totals per kernel and kind.
 report() {
     local n log state
     for n in "${!shards[@]}"; do
@@ -140,7 +140,7 @@ for n in "${!shards[@]}"; do
     if [ "$seconds" != 0 ]; then
         left=$((seconds - SECONDS))
         slot=$((left / ((${#shards[@]} - n + jobs - 1) / jobs)))
-        # Better fewer than all without a result.
+        # A shard in less time than this gives no result: rather run fewer shards.
         [ $slot -ge $((2 * closing)) ] || slot=$((left < 2 * closing ? left : 2 * closing))
         if [ $slot -le $closing ]; then
             printf 'SKIP %s: no time left\nended\n' "${shards[$n]}" >"$(log_of "$n")"

@@ -33,7 +33,7 @@ rm -rf "$at"
 mkdir -p "$at"/{tree,include/infiniband,logs,run/mori/{application,core/transport/{p2p,sdma},shmem},amd/mori/core/transport/p2p}
 logs=$at/logs
 failed=0
-# try NAME COMMAND...: a case; what it says is in $logs.
+# try NAME COMMAND...: runs COMMAND as a test case; its output goes to a log in $logs.
 try() {
     local name=$1 rc=0 log
     shift
@@ -51,15 +51,17 @@ try() {
 tar -C "$checkout" --exclude=.git --exclude=build -cf - . | tar -C "$at/tree" -xf -
 try 'its places are found' provider/gda/mori/hooks.py "$at/tree" || exit 1
 build_preset release programs gda_cpu_hip >"$logs/build.log" 2>&1 || { tail -n 3 "$logs/build.log" >&2; exit 1; }
-# As they are installed.
+# Dingo's headers, laid out as if they were installed.
 ln -s "$root"/provider/gda/dingo_gda*.h "$root/provider/dingodv.h" "$root/build/hw/contract/include/dingo_hw.h" "$at/include/infiniband/"
 sources=(rdma.cpp providers/{dv_loader,mlx5/mlx5,bnxt/bnxt,ionic/ionic,ibverbs/ibverbs,ibverbs/ibv_shim,dingo/dingo}.cpp)
 rdma=src/application/transport/rdma
 examples='write_gpu write_inline_gpu atomic_gpu'
 
 run_part() {
-    # What the examples take of it; peer to peer and SDMA are AMD's alone. GCC sees the host's and the device's side at once: a
-    # class has one of two operators then; and GCC 12 takes a static_assert of a branch that is not taken.
+    # Adapts MORI's headers to GCC: peer to peer and SDMA, which need AMD's GPUs, are empty;
+    # application.hpp has only what the examples use. GCC compiles host and device code in one pass,
+    # so of two variants of a class's operators one is cut out; GCC 12 rejects static_assert(false)
+    # even in a discarded branch.
     local in=$at/run example
     : >"$in/mori/core/transport/p2p/p2p.hpp"
     : >"$in/mori/core/transport/sdma/sdma.hpp"
@@ -103,8 +105,8 @@ amd_part() {
         copies=(-I"$at/amd")
         echo "NOTE mori: HIP in $hip is older than ROCm 7: MORI's peer to peer copies need that and are left out"
     fi
-    # compiles NAME PLAIN FILE COMPILER...: FILE with Dingo's lines, if MORI without them has PLAIN compiled: what that lacks is not
-    # Dingo's to give.
+    # compiles NAME PLAIN FILE COMPILER...: case: FILE of the patched copy compiles. Skipped if
+    # unpatched MORI does not compile PLAIN either: that is no fault of Dingo.
     compiles() {
         local name=$1 plain=$2 file=$3 why
         shift 3

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# How good are the tests? Makes single small errors in one part of the sources, one at a time, and runs that part's tests:
-# what no test sees is a hole. It works in a copy of the tree below build/mutate, so the tree itself may change meanwhile.
+# Mutation testing: makes single small errors in one part of the sources, one at a time, and runs
+# that part's tests; an error that no test notices is a gap. Works in a copy of the tree below
+# build/mutate, so the tree itself may change meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/lib/common.sh
@@ -43,19 +44,21 @@ if [ "$1" = --at-once ]; then
     shift
 fi
 parts=(model packet provider driver uverbs qpx)
-# Tests in the order in which they run: the first that fails ends it. step TARGETS PRODUCTS COMMAND; gtest PROGRAM [FILTER]
+# Add to the tests, which run in this order until one fails. step TARGETS PRODUCTS COMMAND; gtest
+# PROGRAM [FILTER]
 step() { tests+=(--test "$1|$2|$3"); }
 gtest() { step "$1" "bin/$1" "\$BUILD/bin/$1 --gtest_brief=1 --gtest_fail_fast ${2:-}"; }
 scripts() { step wire_script bin/wire_script "ctest --test-dir \$BUILD -R ^wire[.]model[.] --stop-on-failure -Q"; }
-# A kernel-less card and real programs on it, for what no unit test reaches.
+# cards: adds real programs on kernel-less cards, for code that no unit test reaches.
 cards() { [ -n "$units" ] || step 'dingo dingo-card dingo_preload dingo_provider verbs_promises verbs_check' 'bin/dingo-card lib/libdingo.so.1' "scripts/lib/mutate_cards.sh \$BUILD"; }
 
-# choose PART: its paths, what is left out of them (so a new file belongs to its part by itself), and its tests.
+# choose PART: sets its paths, the files left out of them (so that a new file is in a part without
+# being listed), and its tests.
 choose() {
     paths=() without=() tests=()
     case $1 in
     model)
-        # Not the admin commands, registers and compute kernels: what a driver asks for, not what passes.
+        # The data path; without admin commands, registers and compute kernels.
         local m=hw/model/src
         paths=($m)
         without=($m/compute $m/cmd_{compute,cq,device,eq,eth,mcast,modify_qp,mr,port,qp,srq,stats}.cpp $m/{admin_queue,card,commands,qp_transitions,registers}.cpp
@@ -67,7 +70,7 @@ choose() {
         gtest conformance --gtest_filter=-*Equality*:*LongestMessage*
         ;;
     packet)
-        # Not what people and tests see as text.
+        # Without the text format, which only people and tests read.
         paths=(hw/packet)
         without=(hw/packet/text.cpp hw/packet/text_parse.cpp hw/packet/include/dingo/packet/text.h)
         gtest test_packet
@@ -75,11 +78,13 @@ choose() {
         gtest test_transport
         ;;
     provider)
-        # The data path, also of programs that post from a GPU; not objects and memory, which the kernel makes.
+        # The data path, also of programs that post from a GPU; not the control path, which the
+        # kernel executes.
         paths=(provider/{send,send_ex,recv,cq,cq_poll,cq_poll_ex,cq_resize,srq,ring,doorbell}.c provider/{wqe,completion,doorbell,ring,queue_size}.h provider/gda)
-        # Not what needs a GPU, nor the control path of gda, whose tests need cards.
+        # Without code that needs a GPU, and without the control path of gda, whose tests need
+        # cards.
         without=(provider/gda/{memory_hip.c,dingo_gda_port_cuda.h,dingo_gda_port_hip.h,queue.c})
-        # Each case in a process of its own: a mutant may well crash one.
+        # Each case runs in its own process, because mutants may crash it.
         local programs=(provider_{create,send,send_roads,recv,data_path,poll,resize,multicast}_test)
         step "${programs[*]}" "${programs[*]/#/bin/}" \
             "for p in ${programs[*]}; do for c in \$(\$BUILD/bin/\$p --list); do \$BUILD/bin/\$p \$c || exit 1; done; done"
@@ -90,17 +95,22 @@ choose() {
         cards
         ;;
     driver)
-        # Memory of programs and far memory, queues and doorbells, frames of strangers (MADs, ARP, ND); not the card's start, its clock and its counters.
+        # Programs' memory and far memory, queues, doorbells, received control frames (MADs, ARP,
+        # ND); not the
+# card's start, its clock and its counters.
         local d=hw/host/driver
         paths=($d)
         without=($d/{admin_queue,clock,driver,status_page}.{cpp,h} $d/{capabilities,device_attr,tap_queue,verbs_types}.h)
         gtest driver_test
-        # The driver's other user: device memory, file regions and events are tested through it. Its hostile clients only cost time here.
+        # uverbs is the driver's other user: device memory, file regions and events are tested
+        # through it. The
+# tests of hostile clients are left out, because they only cost time here.
         gtest uverbs_test --gtest_filter=-*Hostile*
         cards
         ;;
     uverbs)
-        # What a program asks for and what it gets; not the directory, sysfs and the poller, and not what needs a GPU.
+        # The requests of programs; not the card directory, sysfs and the poller, and not what needs
+        # a GPU.
         local u=hw/host/uverbs
         paths=($u)
         without=($u/{card_directory,gpu_opening,uverbs_host}.{cpp,h} $u/{device,service}.h)
@@ -135,11 +145,13 @@ case ${2:-} in
 *) choice=(--count "${2:-25}" --seed "${3:-1}" --until "${4:-0}") ;;
 esac
 export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-# Compiling is most of a mutant's time, so one error compiles one file. A mutant may well leave something unused: that is no error here.
+# No unity build: compiling is most of a mutant's time, and so only one file is compiled. No
+# warnings: mutants may leave something unused.
 linker=$(command -v mold >/dev/null && echo mold || { command -v ld.lld >/dev/null && echo lld || echo bfd; })
 configure="cmake -S . -B @BUILD@ -G Ninja -DCMAKE_BUILD_TYPE=Mutants -DCMAKE_C_FLAGS='-O1 -w' -DCMAKE_CXX_FLAGS='-O1 -w' -DDINGO_RTL=OFF \
     -DDINGO_UNITY=OFF -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=$linker"
-# All mutants are compiled once, and all else is what the tests have built already, when it is built as they build it.
+# At once: all mutants are compiled together, with the options of the usual build, so that ccache
+# has the other objects already.
 [ "$runner" = mutate.py ] || configure="cmake -S . -B @BUILD@ --preset release -DDINGO_WERROR=ON -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
 exec python3 "scripts/lib/$runner" --folder "build/mutate/$1" --configure "$configure" --equivalents scripts/lib/mutate_equivalents.txt --jobs "$jobs" \
     "${choice[@]}" "${tests[@]}" "${without[@]/#/--without=}" "${paths[@]}"

@@ -22,8 +22,9 @@ cd "$(dirname "$0")/.."
 . scripts/lib/build.sh
 . scripts/lib/suites.sh
 
-# Name, lane, program, what it does; what says most in the least time comes first. Each works alone in a fresh tree, and
-# beside those of other lanes: suites that need the same ports, guests or network names are in one lane.
+# name|lane|program|what it does; in order of usefulness per second. Each suite works alone in a
+# fresh tree, and beside those of other lanes: suites that need the same ports, guests or network
+# namespaces are in one lane.
 suites=(
     "style|cpu|tests/style.sh|formatting, licences, names, shell syntax"
     "scripts|cpu|tests/scripts/suite.sh|what the scripts share: the cache keeps only what was built, engines that are asked for"
@@ -73,7 +74,7 @@ suites=(
     "vm-lab|guests|tests/e2e/vm/suite.sh lab|the driver on a debug kernel behind an IOMMU, where scripts/kernel-lab.sh has built one"
 )
 
-# These build Dingo several times more, in roots of their own, or measure rates, or take hours: they run when they are named.
+# Run only when they are named: they build Dingo several times more, measure rates, or take hours.
 by_name=(
     "vm-sweeps|guests|tests/e2e/vm/suite.sh sweeps|hundreds of resets, unplugs and kills, a fault at each admin command, a fuzzer of uverbs; for a machine with KVM"
     "rtl-thorough|cpu|tests/unit.sh thorough|conformance of the simulated card with three times as many random rounds"
@@ -112,7 +113,7 @@ for w in "${wanted[@]}"; do
 done
 
 need_packages "${build_packages[@]}" "${test_packages[@]}"
-# Warnings are errors in the tests, but not for users, whose compiler may be one that was not tried.
+# Warnings are errors in tests, but not for users, whose compilers may be untested.
 export DINGO_WERROR=ON
 need_own_build "$PWD/build"
 logs=$PWD/build/test-logs
@@ -125,9 +126,11 @@ for suite in "${suites[@]}"; do
     [ -n "$side_by_side" ] || suite="$name|one|${suite#*|*|}"
     chosen+=("$suite")
 done
-# Many suites wait for the simulated card: the compiler makes it faster, which takes it minutes after each change of the RTL.
+# For all suites, build the simulated card with profile-guided optimisation (minutes after each
+# change of the RTL), as many of them wait for it.
 [ ${#wanted[@]} -gt 0 ] || export DINGO_TRAIN_RTL=1
-# Built before it is shared: a suite that builds more would replace a program that another lane runs. A failure is each suite's to say.
+# Build all before lanes start: a suite that builds more could replace a program that another lane
+# runs. Failures are ignored here; each suite reports them.
 if [ "$(lanes "${chosen[@]}" | wc -w)" -gt 1 ]; then
     DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release >"$logs/build.log" 2>&1 || true
     printf '== build (%d s; %s)\n' "$SECONDS" build/test-logs/build.log
@@ -135,7 +138,7 @@ fi
 run_suites "$logs" "$budget" "${chosen[@]}"
 if [ ${#failures[@]} -gt 0 ]; then
     printf 'failed suites: %s\n' "${failures[*]}"
-    # Said once more: a log of thousands of lines may be shown without its middle.
+    # Repeated here, because viewers may cut the middle of a log of thousands of lines.
     printf '   %s\n' "${failed_cases[@]:0:40}"
     [ ${#failed_cases[@]} -le 40 ] || printf '   and %d more\n' $((${#failed_cases[@]} - 40))
 fi

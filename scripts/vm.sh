@@ -162,10 +162,11 @@ parse() {
     done
 }
 
-# Numbers come from the user and go into arithmetic and command lines.
+# check_options: dies if a number is not one, as they go into arithmetic and command lines.
 check_options() {
     local v
-    # More guest processors than real ones only take turns: two cards and two guests share them.
+    # Two cards and two guests share the host's processors: more guest processors would only take
+    # turns.
     [ -n "$cpus" ] || cpus=$(($(nproc) >= 4 ? 2 : 1))
     for v in timeout linger cpus memory; do
         [[ ${!v} =~ ^[0-9]+$ ]] || die "--$v takes a number, not '${!v}'"
@@ -195,7 +196,7 @@ side_of() {
     esac
 }
 
-# use_session: set $session to the running session --name.
+# use_session: sets $session to the directory of the running session --name.
 use_session() {
     [ -n "$name" ] || die "--name says which session (vm.sh list)"
     session=$sessions_dir/$name
@@ -204,7 +205,7 @@ use_session() {
     alive "$session/supervisor.pid" || die "session '$name' has ended; vm.sh down --name $name clears it"
 }
 
-# prepare: everything that a boot needs, from the cache.
+# prepare: makes everything that a boot needs, or takes it from the cache.
 prepare() {
     need_root
     need_packages mmdebstrap debian-archive-keyring gpgv openssh-client cpio python3 \
@@ -236,7 +237,7 @@ cmd_up() {
     chmod 700 "$sessions_dir"
     ! alive "$session/supervisor.pid" || die "session '$name' is running already"
     prepare
-    # An emulated kernel that checks each access takes minutes.
+    # Under emulation, a debug kernel takes minutes to boot.
     [ "$accel" = kvm ] || ! is_debug_kernel "$kernel" || boot_timeout=1200
     started=$SECONDS
     for attempt in 1 2; do
@@ -245,7 +246,8 @@ cmd_up() {
         wait_ready A "$((SECONDS + boot_timeout))" || failed_side=A
         [ -n "$failed_side" ] || wait_ready B "$((SECONDS + boot_timeout))" || failed_side=B
         [ -n "$failed_side" ] || break
-        # A busy host can break an emulated kernel's timer calibration. This is not a bug of Dingo's.
+        # Try again: a busy host can break an emulated kernel's timer calibration. That is no bug of
+        # Dingo.
         if [ $attempt = 1 ] && ! grep -q systemd-udevd "$session/$failed_side.console"; then
             log "guest $failed_side stopped before its first process; once more"
             end_session
@@ -256,7 +258,7 @@ cmd_up() {
     log "session $name: ready after $((SECONDS - started)) s"
 }
 
-# start_session: make the session's directory and its supervisor.
+# start_session: makes the session's directory and starts its supervisor.
 start_session() {
     rm -rf "$session"
     mkdir -p "$session/overlay"
@@ -304,7 +306,7 @@ boot_failed() {
 # end_session: stop the supervisor of $session and remove its directory.
 end_session() {
     end_process "$session/supervisor.pid"
-    # Its children died with it; what a killed supervisor left is ended here.
+    # The supervisor ends its children; a killed one may have left some.
     end_children
     rm -rf "$session"
 }
@@ -355,7 +357,7 @@ cmd_shell() {
     fi
 }
 
-# cmd_once: the one-shot forms. The session belongs to this process and ends with it.
+# cmd_once: runs a command in a temporary session, which ends with this process.
 cmd_once() {
     local rc=0
     if [ -z "$shell_mode" ]; then
@@ -428,5 +430,6 @@ main() {
     esac
 }
 
-# In one line with its end: bash reads on after main, and by then an update may have replaced this file.
+# On one line: bash reads the file as it runs, and an update may have replaced it before main
+# returns.
 main "$@"; exit

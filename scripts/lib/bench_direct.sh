@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The direct road beside the cards' own, with rdma-bench: `scripts/bench.sh direct`. Each figure is the median of $direct_rounds
-# rounds; in a round each row is measured once on both roads, one right after the other. Sourced by bench.sh.
+# `scripts/bench.sh direct`: compares the direct road with the way through the cards, by rdma-bench.
+# Each figure is the median of $direct_rounds rounds; in a round each row is measured once on both
+# roads, one right after the other. Sourced by bench.sh.
 
 direct_rounds=${DIRECT_ROUNDS:-5}
 
-# name|unit|key of the JSON|clients, each with a port of its own|rdma-bench's words
+# name|unit|first argument of bench_direct.py|clients, each with a port of its own|rdma-bench's
+# arguments
 direct_rows=(
     "8 B WRITE, half a round trip|us|latency|1|write-lat -s 8 -n 20000"
     "8 B SEND, half a round trip|us|latency|1|send-lat -s 8 -n 20000"
@@ -18,10 +20,11 @@ direct_rows=(
     "16 MiB WRITE|Gb/s|bandwidth|1|write-bw -s 16777216 -D 2"
     "64 KiB WRITE, 4 clients of one card|Gb/s|bandwidth|4|write-bw -s 65536 -D 2"
 )
-# What of these one thread's memcpy() does: name|bytes
+# Sizes for which one thread's memcpy() is measured, too, as an upper bound: name|bytes
 direct_copies=("64 KiB|65536" "1 MiB|1048576" "16 MiB|16777216")
 
-# direct_figure ROAD KEY CLIENTS WORDS...: the sum of all clients' figures.
+# direct_figure ROAD KEY CLIENTS WORDS...: runs CLIENTS pairs of rdma-bench at the same time; prints
+# their combined figure (see bench_direct.py). ROAD is the value of DINGO_DIRECT.
 direct_figure() {
     local -x DINGO_DIRECT=$1
     local key=$2 clients=$3 n pids=()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Kernel-less cards against the kernel's TCP, side by side in one run: `scripts/bench.sh native`.
-# Each figure is the median of $native_rounds rounds; a round measures every row once, so that what else the
-# machine does hits them alike. Sourced by bench.sh.
+# `scripts/bench.sh native`: compares kernel-less cards with the kernel's TCP. Each figure is the
+# median of $native_rounds rounds; a round measures every row once, so that other load on the
+# machine hits all rows alike. Sourced by bench.sh.
 
 native_rounds=${NATIVE_ROUNDS:-3}
 native_seconds=3
@@ -56,7 +56,7 @@ tcp_latency() {
     wait $pid 2>/dev/null || true
 }
 
-# direct COMMAND...: with the direct road, which is off for the other rows.
+# direct COMMAND...: runs COMMAND with the direct road on; it is off for the other rows.
 direct() {
     local -x DINGO_DIRECT=1
     "$@"

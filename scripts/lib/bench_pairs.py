@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""rdma-bench beside perftest where there are many processors: `scripts/bench.sh pairs`. With --against perftest on cards of an
-earlier build beside perftest on cards of this one.
+"""Compares rdma-bench with perftest on a machine with many processors (`scripts/bench.sh pairs`).
+With --against: compares perftest on cards of an earlier build with perftest on cards of this one.
 
-A group is three processors: of a card, a server and a client; card and server may share one where the server sleeps (WRITE
-bandwidth and READ). In each slot half of the groups run one program and half the
-other, in the next slot they change, so that whatever happens to the machine in a slot happens to both programs. Runs are
-short and many, as most of what differs between two runs of one program (which pages, which addresses) is drawn at its start;
-class Pages sees to it that it is.
+A group is three processors, one each for a card, a server and a client; card and server may share one
+where the server sleeps (WRITE bandwidth and READ). In each slot, half of the groups run one program and
+half the other; in the next slot they swap, so that a disturbance of the machine hits both programs
+alike. Runs are short and many, because most of the difference between two runs of one program (which
+pages, which addresses) is settled at its start; class Pages randomises the pages.
 Prints for each row the median and the geometric mean of the ratios of a group's two neighbouring slots, each with its
-standard error. A processor of a shared machine has two speeds (its other thread is somebody else's, or idle) that change
-every few seconds: a pair that meets a change moves the mean much and the median little.
+standard error. A processor of a shared machine has two speeds (its sibling hyperthread is busy or idle)
+that change every few seconds: a pair that meets a change moves the mean much and the median little.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ import subprocess
 import tempfile
 import time
 
-# name, perftest's program, options of a short run, column of the table; of a latency less is better
+# name, perftest's program without "ib_", options of a short run, column of the table
 ROWS = [
     ("WRITE 64 KiB", "write_bw", "-s 65536 -n 60000 --report_gbits", 3),
     ("READ 64 KiB", "read_bw", "-s 65536 -n 60000 --report_gbits", 3),
@@ -39,7 +39,7 @@ ROWS = [
 
 
 def figure(text, column):
-    """The number in that column of the last line of perftest's table; None when there is no table."""
+    """Returns the number in that column of the last row of perftest's table; None when there is no table."""
     found = None
     for line in text.splitlines():
         words = line.split()
@@ -49,7 +49,7 @@ def figure(text, column):
 
 
 def listens(port):
-    """Whether a TCP socket of this machine listens at that port (proc(5): state 0A)."""
+    """Returns True if a TCP socket of this machine listens at that port (proc(5): state 0A)."""
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(path, encoding="ascii") as table:
             for line in table:
@@ -60,10 +60,10 @@ def listens(port):
 
 
 class Pages:
-    """Draws other pages for each run.
+    """Makes each run get other physical pages.
 
-    A processor gives the page freed last to who asks next, so a program may get the same ones in each of its runs; where they lie
-    would then look like the program's doing.
+    The kernel hands out a processor's most recently freed page first, so a program may get the same pages in
+    each of its runs; an effect of their placement would then look like one of the program.
     """
 
     MOST = 512
@@ -85,7 +85,7 @@ class Pages:
 
 
 class Contestant:
-    """One of the two that are compared: its name, its build, and its command for a row's tool."""
+    """One of the two programs or builds that are compared: its name, its build, and its command for a row."""
 
     def __init__(self, name, folder, run, rdma_bench=False):
         self.name, self.dingo = name, os.path.join(folder, "dingo")
@@ -108,12 +108,12 @@ class Contestant:
 
 
 def owners(contestants):
-    """One for each set of cards."""
+    """One contestant for each set of cards (DINGO_RUN); it starts and stops them."""
     return {c.environment["DINGO_RUN"]: c for c in contestants}.values()
 
 
 class Group:
-    """The processors of card, server and client, and a card of each build there."""
+    """The processors of a card, a server and a client, and the cards that run there, one for each build."""
 
     def __init__(self, contestants, name, processors, port):
         self.name, self.processors, self.port = name, processors, port
@@ -132,7 +132,7 @@ class Group:
         return self.side(self.processors[1], who, command)
 
     def ask(self, who, command):
-        """The client, as soon as the server listens."""
+        """Starts the client as soon as the server listens, or after 4 s."""
         for _ in range(400):
             if listens(self.port):
                 break
@@ -141,21 +141,22 @@ class Group:
 
 
 def median_and_error(values):
-    """The median and, by 500 samples with replacement, its standard error."""
+    """Returns the median and its standard error, by 500 bootstrap samples."""
     draw = random.Random(1)
     medians = [statistics.median(draw.choices(values, k=len(values))) for _ in range(500)]
     return statistics.median(values), statistics.stdev(medians)
 
 
 def measure(groups, contestants, row, seconds):
-    """Pairs (first contestant, second) of one row, of neighbouring slots of one group."""
+    """Returns one row's name and its pairs of figures (first contestant, second), each from two neighbouring
+    slots of one group."""
     name, tool, options, column = row
     one, other = contestants
     pairs = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         first = [random.random() < 0.5 for _ in groups[::2]]
-        order = [x for f in first for x in (f, not f)][: len(groups)]  # of two neighbours one starts with each
+        order = [x for f in first for x in (f, not f)][: len(groups)]  # of two neighbouring groups one starts with `one`
         got = [{} for _ in groups]
         for slot in (0, 1):
             running = []

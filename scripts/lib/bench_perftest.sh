@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma-bench beside perftest on the same kernel-less cards: `scripts/bench.sh perftest`. Rounds measure each row with the one and
-# the other program in turn; the figure is the median of $perftest_rounds. Sourced by bench.sh after bench_native.sh.
+# `scripts/bench.sh perftest`: compares rdma-bench with perftest on the same kernel-less cards.
+# Rounds measure each row with both programs in turn; the figure is the median of $perftest_rounds
+# rounds. Sourced by bench.sh after bench_native.sh.
 
 perftest_rounds=${PERFTEST_ROUNDS:-7}
-# "CARD SERVER CLIENT": the processor of each; where there are enough of them, the scheduler's choice is the largest difference.
+# PERFTEST_PIN="CARD SERVER CLIENT": a processor each; without pinning, the scheduler's choice of
+# processors would be the largest difference between runs.
 read -r pin_card pin_server pin_client <<<"${PERFTEST_PIN:-}"
 
-# name|column of the table|perftest's program|options for both. A short run shows on which processors the scheduler put the three
-# programs at its start, and little else; in seconds they move.
+# name|column of the table|perftest's program|options for both. Runs take seconds, in which the
+# scheduler moves the three programs; a short run would mostly show on which processors they
+# started.
 perftest_rows=(
     "WRITE bandwidth 64 KiB, Gb/s|4|write_bw|-s 65536 -D 3 --report_gbits"
     "READ bandwidth 64 KiB, Gb/s|4|read_bw|-s 65536 -D 3 --report_gbits"
@@ -20,9 +23,9 @@ perftest_rows=(
     "READ latency 8 B, us typical|5|read_lat|-s 8 -n 50000"
 )
 
-# Instructions of the client for a message: the difference of two runs under callgrind, which leaves out start and end. Prints
-# those in the program's own code, and all, which has the provider, and every poll that found nothing.
-# client_instructions OPTIONS COMMAND...
+# client_instructions OPTIONS COMMAND...: prints the client's instructions per message, as the
+# difference of two runs under callgrind, which leaves out start and end: those in the program's own
+# code, then all (with the provider, and with polls that found nothing).
 client_instructions() {
     local options=$1 n pid
     shift
@@ -115,7 +118,8 @@ PY
     done
 }
 
-# Groups of processors CARD,SERVER,CLIENT for this machine: the first is everybody's.
+# default_groups: prints groups of processors CARD,SERVER,CLIENT for this machine; with four or
+# more, the first one stays free for other programs.
 default_groups() {
     local first n
     n=$(nproc)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The clock of simulated cards between two `dingo --json stats`.
+"""Computes the clock rate of simulated cards from two outputs of `dingo --json stats`.
 
-sample NAME SERVER CLIENT UNIT FIGURE ELAPSED_NS BEFORE AFTER   one line of JSON: what each card of the run did
-table                                                           medians of such lines
+sample NAME SERVER CLIENT UNIT FIGURE ELAPSED_NS BEFORE AFTER   prints one line of JSON: a run, with each card's clock
+table                                                           prints medians of such lines
 """
 
 import json

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# How fast the Verilated card's clock runs under unmodified perftest: `scripts/bench.sh rtl-speed`. Each figure is the median
-# of $rtl_speed_rounds rounds. Sourced by bench.sh after bench_native.sh.
+# `scripts/bench.sh rtl-speed`: measures how fast the Verilated card's clock runs under unmodified
+# perftest. Each figure is the median of $rtl_speed_rounds rounds. Sourced by bench.sh after
+# bench_native.sh.
 
 rtl_speed_rounds=${RTL_SPEED_ROUNDS:-3}
 rtl_speed_seconds=4

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the build and the tests need of the host, and how a preset is built. Sourced after common.sh.
+# Lists the host packages that builds and tests need; configures and builds presets. Sourced after
+# common.sh.
 
 build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libcli11-dev libfmt-dev libspdlog-dev
     nlohmann-json3-dev libpcap-dev libibverbs-dev librdmacm-dev libssl-dev libnl-3-dev libnl-route-3-dev libudev-dev)
-# A back end of qp-exchange; without it its URLs are refused.
+# For qp-exchange's PMIx back end; without it, pmix URLs are refused.
 build_packages+=(libpmix-dev)
 # shellcheck disable=SC2034  # used by test.sh
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
     iproute2 mmdebstrap procps)
 
-# need_own_build DIRECTORY: stop when another user has built there, or when there is no room to build.
+# need_own_build DIRECTORY: dies when another user has built there, or when the disk is too full.
 need_own_build() {
     local file owner
-    # Root may write everywhere, and so leave files that the tree's owner cannot replace.
+    # Root may write everywhere, but leaves files that the tree's owner cannot replace.
     for file in "$1" "$1/CMakeCache.txt" "$1/build.ninja" "$DINGO_CACHE"; do
         [ -e "$file" ] || continue
         owner=$(stat -c %U "$file")
@@ -26,8 +27,8 @@ or build in a clone of your own$([ "$file" = "$DINGO_CACHE" ] && echo ', with DI
         log "built as root in the tree of $(stat -c %U "$dingo_root"): afterwards build/ is root's"
 }
 
-# configured DIRECTORY -DNAME=VALUE...: whether it was configured with these, and nothing that CMake asks for came since: the presets,
-# packages of the host. Ninja itself looks at the CMakeLists.txt.
+# configured DIRECTORY -DNAME=VALUE...: succeeds if DIRECTORY is configured with these options and
+# neither the presets nor the host's packages have changed since. (Ninja checks the CMakeLists.txt.)
 configured() {
     local dir=$1 option news
     shift
@@ -41,8 +42,9 @@ configured() {
     done
 }
 
-# build_preset PRESET [TARGET...]: configure when needed and build; ccache is kept in the product cache. One builder at a time.
-# DINGO_CMAKE_OPTIONS: more options for the configuration. DINGO_WERROR=ON, as test.sh sets it: warnings are errors.
+# build_preset PRESET [TARGET...]: configures if needed, and builds; ccache is kept in the product
+# cache. A lock admits one builder at a time. DINGO_CMAKE_OPTIONS: more options for the
+# configuration. DINGO_WERROR=ON (set by test.sh): warnings are errors.
 build_preset() {
     local preset=$1 dir options profile
     shift
@@ -50,8 +52,8 @@ build_preset() {
     [ "$preset" = release ] || dir=$dingo_root/build/$preset
     need_own_build "$dingo_root/build"
     export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
-    # Headers are found by the same relative name in every clone; the compiler's own list of them is trusted,
-    # as a run of the preprocessor before each compilation costs a fresh build a tenth.
+    # ccache: BASEDIR makes header paths relative, so that all clones share objects; DEPEND trusts
+    # the compiler's list of headers, as running the preprocessor first costs a fresh build a tenth.
     export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
     # shellcheck disable=SC2206  # the options are words
     options=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
@@ -67,7 +69,7 @@ build_preset() {
     ) 6>"$dir/.build.lock"
 }
 
-# A tree that was configured before Verilator came has DINGO_RTL off, so it is said.
+# DINGO_RTL=ON is explicit because a tree configured before Verilator was installed has it off.
 # shellcheck disable=SC2034  # used by the tests
 rtl_engine_options="-DDINGO_RTL=ON -DDINGO_RTL_ENGINE=ON"
 
@@ -79,7 +81,7 @@ build_rtl_engine() {
     DINGO_CMAKE_OPTIONS=$rtl_engine_options build_preset release dingo-card >&2
 }
 
-# What the kernel-less card is built from, shown with, and tested with.
+# Targets and packages of the kernel-less card: to build it, to show it (demo.sh), to test it.
 # shellcheck disable=SC2034  # used by demo.sh and the tests
 native_targets=(dingo dingo-card dingo_preload dingo_provider)
 # shellcheck disable=SC2034
@@ -91,7 +93,7 @@ native_core_targets=(verbs_check local_transfer)
 # shellcheck disable=SC2034
 native_test_targets=(verbs_check verbs_load verbs_promises verbs_dlopen local_transfer p2p_file p2p_cards rdma-bench gpu_interchange gda_traffic)
 
-# qp-exchange: what its processes, namespaces and fuzzing need.
+# Packages and targets for qp-exchange's tests: processes, namespaces, fuzzing.
 # shellcheck disable=SC2034
 exchange_packages=(python3-pyverbs clang libclang-rt-14-dev procps openmpi-bin munge slurmctld slurmd slurm-client util-linux iproute2 openssl)
 # shellcheck disable=SC2034

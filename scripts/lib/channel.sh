@@ -6,30 +6,32 @@ ssh_options=(-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null
     -o LogLevel=ERROR -o KexAlgorithms=curve25519-sha256 -o HostKeyAlgorithms=ssh-ed25519
     -o Ciphers=aes128-gcm@openssh.com,aes128-ctr -o MACs=umac-64@openssh.com
     -o PreferredAuthentications=none -o ForwardX11=no
-    # Data can stay in the port's socket for minutes, until more arrives (seen). Keep-alives make more arrive.
+    # Data can stay in the port's socket for minutes, until more arrives (seen); keep-alives are
+    # that more.
     -o ServerAliveInterval=2 -o ServerAliveCountMax=1000)
 
-# ssh_words SIDE: set the array ssh_words to the words that reach the guest over its master; add
-# options and the command for the guest's shell. Without a master it fails at once.
+# ssh_words SIDE: sets the array ssh_words to an ssh command line that uses the guest's master
+# connection; the caller appends options and the command. That ssh fails at once without a master.
 ssh_words() {
     ssh_words=(ssh "${ssh_options[@]}" -o ControlMaster=no -o ProxyCommand=/bin/false
         -S "$session/$1.ctl" "root@$1")
 }
 
-# channel SIDE [SSH-OPTION...] COMMAND: run COMMAND by the guest's shell.
+# channel SIDE [SSH-OPTION...] COMMAND: runs COMMAND in the guest's shell.
 channel() {
     ssh_words "$1"
     shift
     "${ssh_words[@]}" "$@"
 }
 
-# channel_open SIDE: succeed when the master connection of the guest stands.
+# channel_open SIDE: succeeds if the master connection to the guest is up.
 channel_open() {
     [ -S "$session/$1.ctl" ] &&
         ssh "${ssh_options[@]}" -S "$session/$1.ctl" -O check "root@$1" >/dev/null 2>&1
 }
 
-# guest_command ID COMMAND: the quoted shell line that runs COMMAND in the guest as ID.
+# guest_command ID COMMAND: prints the quoted shell line that runs COMMAND in the guest under the
+# name ID.
 guest_command() {
     printf '/usr/lib/dingo-guest/run %q %q' "$1" "$2"
 }
@@ -40,8 +42,8 @@ guest_stop() {
     timeout 20 "${ssh_words[@]}" "/usr/lib/dingo-guest/stop $2" </dev/null >/dev/null 2>&1 || true
 }
 
-# labelled LABEL PREFIX COMMAND...: run COMMAND; its lines go to stdout and stderr behind LABEL and
-# unchanged into PREFIX.out and PREFIX.err; its status goes to PREFIX.rc.
+# labelled LABEL PREFIX COMMAND...: runs COMMAND; its lines go to stdout and stderr with LABEL in
+# front, unchanged into PREFIX.out and PREFIX.err, and its exit status into PREFIX.rc.
 labelled() {
     local label=$1 prefix=$2
     shift 2
@@ -52,6 +54,6 @@ labelled() {
             echo "$rc" >"$prefix.rc.new"
         } 2>&1 1>&3 3>&- | tee "$prefix.err" | sed -u "s/^/$label/" >&2
     } 3>&1 | tee "$prefix.out" | sed -u "s/^/$label/"
-    # Only now are all lines out.
+    # PREFIX.rc appears only after all lines are written.
     mv "$prefix.rc.new" "$prefix.rc"
 }

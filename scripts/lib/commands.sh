@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What vm.sh does in a running session. Sourced by vm.sh after its options are read: the options are
-# the variables used here, $session is the session's directory.
+# vm.sh's commands for a running session. Sourced by vm.sh after it has read its options, which are
+# the variables used here; $session is the session's directory.
 # shellcheck disable=SC2154
 
-# remember_command ID, forget_command ID: the supervisor ends remembered commands in the guests if this process dies
-# first.
+# remember_command ID, forget_command ID: the supervisor ends a remembered command in the guest if
+# this process dies before it forgets the command.
 remember_command() {
     process_start "$1" >"$session/new-command.$1"
     mv "$session/new-command.$1" "$session/command.$1"
@@ -25,7 +25,8 @@ cmd_exec() {
     [ -n "$use_stdin" ] || exec </dev/null
     trap 'guest_stop "$side" "$id"; forget_command "$id"; exit 130' INT TERM HUP
     remember_command "$id"
-    # In the background, because bash runs a trap only between commands; <&0 keeps its stdin.
+    # In the background, because bash delays traps until a foreground command ends; <&0 keeps its
+    # stdin.
     ssh_words "$side"
     timeout --foreground "$timeout" "${ssh_words[@]}" "$(guest_command "$id" "$*")" <&0 &
     wait $! || rc=$?
@@ -41,17 +42,18 @@ cmd_exec() {
     return $rc
 }
 
-# guest_run SIDE ID COMMAND: run COMMAND for at most $timeout seconds; status 124 says too long.
+# guest_run SIDE ID COMMAND: runs COMMAND for at most $timeout seconds; status 124 if it timed out.
 guest_run() {
     local rc=0
     ssh_words "$1"
     timeout --foreground "$timeout" "${ssh_words[@]}" "$(guest_command "$2" "$3")" </dev/null || rc=$?
-    # The master connection holds our output's descriptors until the command in the guest ends.
+    # End it in the guest, too: until then the master connection keeps our output's descriptors
+    # open.
     [ $rc != 124 ] || guest_stop "$1" "$2"
     return $rc
 }
 
-# cmd_run -- SERVER -- CLIENT: SERVER in guest $server_side, CLIENT in the other.
+# cmd_run -- SERVER -- CLIENT: runs SERVER in guest $server_side and CLIENT in the other.
 cmd_run() {
     local id dir job_s rc_s rc_c i grace=2 s=$server_side c
     [ "${#positional[@]}" = 4 ] && [ "${positional[0]}" = -- ] && [ "${positional[2]}" = -- ] ||
@@ -137,7 +139,7 @@ cmd_dmesg() {
     fi </dev/null
 }
 
-# supervisor_request VERB SIDE: have the supervisor do it; it must be the parent of the cards.
+# supervisor_request VERB SIDE: asks the supervisor, which must be the cards' parent, to do VERB.
 supervisor_request() {
     local reply=$session/reply.$BASHPID i
     echo "$reply $1 $2" >"$session/fifo"
@@ -159,7 +161,7 @@ cmd_card() {
     [ "$(kind_of "$side")" = card ] || die "guest $side has no Dingo card"
     case ${2:-} in
     start)
-        # QEMU does not connect again to a card that died, and the guest's driver has given it up.
+        # Neither QEMU nor the guest's driver reconnects to a card that died: unplug it first.
         if plugged "$side" && ! alive "$session/$side.card.pid"; then
             log "the card of guest $side died: it is unplugged, and a new one plugged in"
             cmd_plug unplug "$side"
@@ -177,7 +179,7 @@ cmd_card() {
 
 qmp() { python3 "$here/lib/qmp.py" "$session/$1.qmp" "$2"; }
 
-# plugged SIDE: succeed when QEMU has the card (or NIC) of that guest.
+# plugged SIDE: succeeds if that guest's card (or NIC) is plugged in QEMU.
 plugged() {
     qmp "$1" '{"execute":"qom-list","arguments":{"path":"/machine/peripheral"}}' |
         grep -qE '"name": "(card|nic)"'
@@ -190,7 +192,7 @@ cmd_plug() {
     if [ "$1" = unplug ]; then
         plugged "$side" || die "guest $side has no card plugged in"
         for i in {1..600}; do
-            # A guest that has only just booted may miss the first request.
+            # Repeated, because a guest that has only just booted may miss the first request.
             if [ $((i % 100)) = 1 ]; then
                 qmp "$side" "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"$device\"}}" \
                     >/dev/null || true
@@ -199,7 +201,8 @@ cmd_plug() {
             plugged "$side" || break
         done
         ! plugged "$side" || die "guest $side did not let its card go in 60 s"
-        # QEMU keeps the connection (lib/qemu_preload.c says why); the next card is a new process.
+        # QEMU keeps its connection to this process (lib/qemu_preload.c says why); the next plug
+        # starts another.
         [ $device = nic ] || supervisor_request card-stop "$side"
     else
         [ $device = card ] || die "plug: guest $side has no Dingo card"

@@ -6,12 +6,12 @@ dingo_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 DINGO_CACHE=${DINGO_CACHE:-$HOME/.cache/dingo}
 export DINGO_CACHE
 
-# log MESSAGE...: progress for the user; silent with DINGO_QUIET=1.
+# log MESSAGE...: prints progress for the user; silent with DINGO_QUIET=1.
 log() {
     [ -n "${DINGO_QUIET:-}" ] || printf '%s: %s\n' "${0##*/}" "$*" >&2
 }
 
-# die MESSAGE...: stop with status 125, which no guest command of ours uses for itself.
+# die MESSAGE...: exits with status 125, which none of our commands in guests uses.
 die() {
     printf '%s: error: %s\n' "${0##*/}" "$*" >&2
     exit 125
@@ -85,7 +85,7 @@ EOF
     APT_CONFIG=$apt/apt.conf apt-get -qq update
 }
 
-# shell_state: this shell's functions and variables, as a script for another bash.
+# shell_state: prints this shell's functions and variables, as a script for another bash.
 shell_state() {
     local state_name state_text
     for state_name in $(compgen -A variable); do
@@ -94,7 +94,7 @@ shell_state() {
             continue
             ;;
         esac
-        # Without a value there is nothing to take along; what is read-only here may be so there.
+        # Skips variables without a value and read-only ones, which may be read-only there, too.
         state_text=$(declare -p "$state_name" 2>/dev/null) || continue
         [[ ! $state_text =~ ^declare\ -[a-zA-Z]*r ]] || continue
         printf '%s\n' "$state_text"
@@ -102,20 +102,22 @@ shell_state() {
     declare -f
 }
 
-# strictly FUNCTION [ARG...]: call it under set -e, whatever its caller does with the status. In a command before `||`,
-# in an `if` and in `x=$(...) || ...` bash ignores -e, even in subshells with a `set -e` of their own. So the function
-# runs in a bash of its own, with this one's functions and variables. Variables that it sets stay there.
+# strictly FUNCTION [ARG...]: calls FUNCTION under set -e, whatever its caller does with the status.
+# In a command before `||`, in an `if` and in `x=$(...) || ...` bash ignores -e, even in subshells
+# with a `set -e` of their own. So FUNCTION runs in another bash, which gets this shell's functions
+# and variables. Variables that FUNCTION sets are lost.
 strictly() {
     "$BASH" -c '. /dev/fd/8 && exec 8<&- && set -euo pipefail || exit 125
         "$@"' "$0" "$@" 8< <(shell_state)
 }
 
-# cached_path NAME RECIPE: print where `cached` has the product, whether it is there or not.
+# cached_path NAME RECIPE: prints the path at which `cached` keeps the product; it may not exist
+# yet.
 cached_path() { printf '%s/%s-%s\n' "$DINGO_CACHE" "$1" "$(printf '%s' "$2" | sha256sum | cut -c1-12)"; }
 
-# cached NAME RECIPE BUILDER [ARG...]: print the path of product NAME as made by RECIPE (any text
-# that changes when the product must). When it is missing, BUILDER is called with a temporary
-# path and ARGs; only a finished product gets the final name. Concurrent callers wait.
+# cached NAME RECIPE BUILDER [ARG...]: prints the path of product NAME as made by RECIPE (any text
+# that changes when the product must be made anew). If the product is missing, calls BUILDER with a
+# temporary path and ARGs; only a finished product gets the final name. Concurrent callers wait.
 cached() {
     local name=$1 recipe=$2 builder=$3 hash path
     shift 3

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Kernels that find faults: built from Debian's linux-source packages with scripts/guest/debug.config, by
-# scripts/kernel-lab.sh and by nobody else. Under their names they serve where a kernel's name does: KERNEL-debug
-# (6.12-debug) has all checks, with which an emulated guest comes up only where each of its processors has an idle one;
-# KERNEL-lockdep all but KASAN; KERNEL-kasan KASAN, checks of DMA mappings and failing allocations, but nothing else that
-# costs much.
+# Debug kernels, built from Debian's linux-source packages with scripts/guest/debug.config, and only by
+# scripts/kernel-lab.sh. Their names can be used wherever a kernel's name can:
+# - KERNEL-debug (6.12-debug): all checks; an emulated guest boots with it only if each of the guest's
+#   processors has an idle one of the host;
+# - KERNEL-lockdep: all checks but KASAN;
+# - KERNEL-kasan: KASAN, checks of DMA mappings and failing allocations; no other costly checks.
 # Sourced after common.sh, kernel.sh and guest.sh.
 
 debug_config=$dingo_root/scripts/guest/debug.config
 
-# is_debug_kernel NAME: whether that is the name of one.
+# is_debug_kernel NAME: succeeds if NAME is a debug kernel's name.
 is_debug_kernel() { [[ $1 == *-debug || $1 == *-lockdep || $1 == *-kasan ]]; }
 
-# debug_kernel_config NAME: its configuration, over the usual one.
+# debug_kernel_config NAME: prints its configuration fragment, merged over defconfig and
+# kvm_guest.config.
 debug_kernel_config() {
     local costly='PROVE_|LOCKDEP_|DEBUG_OBJECTS|DEBUG_VM|NET_DEV_REFCNT_TRACKER|HARDENED_USERCOPY|PAGE_POISONING'
     case $1 in
@@ -19,28 +21,29 @@ debug_kernel_config() {
     *-kasan)
         sed -E -e "/^CONFIG_($costly)/d" -e '/^CONFIG_LOCALVERSION=/s/debug/kasan/' -e 's/^CONFIG_KASAN_OUTLINE/CONFIG_KASAN_INLINE/' \
             "$debug_config"
-        # Each allocation keeps two stack traces, which ORC takes slowly. kmemleak looks when it is told to.
+        # KASAN takes two stack traces for each allocation, which is slow with ORC. kmemleak scans
+        # only on request.
         printf '%s\n' CONFIG_UNWINDER_FRAME_POINTER=y CONFIG_DEBUG_KMEMLEAK_AUTO_SCAN=n
         ;;
     *) cat "$debug_config" ;;
     esac
 }
 
-# debug_kernel_recipe NAME: what makes a debug kernel another one.
+# debug_kernel_recipe NAME: prints its recipe (see `cached`).
 debug_kernel_recipe() { printf 'v2 %s %s' "$(debug_kernel_config "$1")" "$(declare -f build_debug_kernel private_trixie_apt)"; }
 
-# debug_kernel_is_cached NAME: whether it has been built.
+# debug_kernel_is_cached NAME: succeeds if it has been built.
 debug_kernel_is_cached() { [ -e "$(cached_path "kernel-$1" "$(debug_kernel_recipe "$1")")" ]; }
 
-# debug_kernel_root NAME: as kernel_root; beside root/ and release it has bzImage, config and modules/.
-# Not vmlinux: KASAN faults in it before its shadow is there, where QEMU starts it by PVH.
-# Builds nothing: an hour's work is done when somebody asks for it, not by a test.
+# debug_kernel_root NAME: like kernel_root; beside root/ and release, the directory has bzImage,
+# config and modules/. It has no vmlinux: started through PVH, KASAN faults before its shadow is
+# mapped. Builds nothing, as a build takes an hour: dies if the kernel has not been built.
 debug_kernel_root() {
     debug_kernel_is_cached "$1" || die "no kernel $1 here (scripts/kernel-lab.sh $1 builds it)"
     cached_path "kernel-$1" "$(debug_kernel_recipe "$1")"
 }
 
-# make_debug_kernel NAME: build it, if it is not there, and print its directory.
+# make_debug_kernel NAME: builds it if it is missing, and prints its directory.
 make_debug_kernel() {
     need_root
     need_packages mmdebstrap debian-archive-keyring gpgv xz-utils
@@ -63,7 +66,8 @@ build_debug_kernel() {
     dpkg-deb --fsys-tarfile "$apt"/download/*.deb | tar -xO "./usr/src/linux-source-$kernel.tar.xz" |
         xz -dc -T0 | tar -x -C "$out/root/usr/src/linux" --strip-components=1
     rm -rf "$apt"
-    # Regions of memory may overlap, above all those of one page. The first such complaint would also be the last of all.
+    # Memory regions may map a page twice. DMA debugging would complain, and prints only one
+    # complaint.
     sed -i 's/rc == -EEXIST/false/' "$out/root/usr/src/linux/kernel/dma/debug.c"
     debug_kernel_config "$name" >"$out/root/usr/src/linux/kernel/configs/dingo_lab.config"
     unshare -m bash -c '
@@ -97,7 +101,7 @@ build_debug_kernel() {
     [ -e "$out/root/usr/src/linux-headers-$release/Makefile" ]
 }
 
-# build_debug_kernel_image OUT ROOT TREE: what kernel_image prints, of a debug kernel.
+# build_debug_kernel_image OUT ROOT TREE: makes a debug kernel's directory for kernel_image.
 build_debug_kernel_image() {
     local out=$1 root=$2 tree=$3 release
     release=$(cat "$root/release")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What this tree puts into a session: the card program, the kernel module, the provider.
+# Builds what a session takes from this tree: the card program, the kernel modules, the provider.
 # Sourced after common.sh and kernel.sh.
 
 # shellcheck source=scripts/lib/build.sh
@@ -8,11 +8,12 @@
 # The build directory of the release preset, the same as in the README.
 dingo_build_dir() { printf '%s\n' "${DINGO_BUILD:-$dingo_root/build}"; }
 
-# build_dingo TARGET...: configure once, or with DINGO_CMAKE_OPTIONS, and build those targets; one builder at a time.
+# build_dingo TARGET...: configures once, or again with DINGO_CMAKE_OPTIONS, and builds those
+# targets; a lock admits one builder at a time.
 build_dingo() {
     local build out
     build=$(dingo_build_dir)
-    # CMake looks for the test libraries too when it configures.
+    # The configuration looks for the test libraries, too.
     need_packages "${build_packages[@]}" libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev
     export CCACHE_DIR=${CCACHE_DIR:-$DINGO_CACHE/ccache} CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-2G}
     export CCACHE_BASEDIR=$dingo_root CCACHE_NOHASHDIR=1
@@ -30,7 +31,8 @@ build_dingo() {
     ) 6>"$build/.build.lock" || exit 125
 }
 
-# build_dingo_module KERNEL: build dingo.ko, and dingo_ib.ko beside it, and print the path of the first.
+# build_dingo_module KERNEL: builds dingo.ko and, beside it, dingo_ib.ko; prints the path of
+# dingo.ko.
 build_dingo_module() {
     local build out contract
     build=$(dingo_build_dir)
@@ -44,7 +46,7 @@ build_dingo_module() {
     printf '%s\n' "$out/dingo.ko"
 }
 
-# prepare_dingo: set $card, $ko and $provider to what the options name, else to this tree's own.
+# prepare_dingo: sets $card, $ko and $provider to what the options name, by default this tree's own.
 prepare_dingo() {
     local build targets=()
     build=$(dingo_build_dir)
@@ -53,7 +55,7 @@ prepare_dingo() {
     [ -n "$ko" ] || targets+=(dingo_contract_files)
     if [ ${#targets[@]} -gt 0 ]; then
         log "building ${targets[*]}"
-        # A tree that was configured for something else has no engine rtl.
+        # The release build may have been configured without the engine rtl.
         if [ -z "$card" ] && [[ ${engine_A:-}${engine_B:-} == *rtl* ]] &&
             ! grep -qs '^DINGO_RTL_ENGINE:BOOL=ON' "$build/CMakeCache.txt"; then
             need_packages verilator
@@ -78,7 +80,7 @@ first_file() {
     die "none of these exists: $*"
 }
 
-# install_dingo OVERLAY: lay the modules (with fresh module indexes) and the provider out there.
+# install_dingo OVERLAY: copies the modules (with fresh module indexes) and the provider to OVERLAY.
 install_dingo() {
     local overlay=$1 index
     index=$(module_index "$ko")
@@ -93,14 +95,15 @@ install_dingo() {
     cp "$dingo_root"/provider/*.rules "$overlay/usr/lib/udev/rules.d/"
 }
 
-# module_index KO: print a directory RELEASE/{updates/*.ko,modules.*} for the guest's modules: KO and, where there is one
-# beside it, dingo_ib.ko. depmod sees the whole tree, so that `modprobe dingo` and udev's modalias loading work.
+# module_index KO: prints a directory RELEASE/{updates/*.ko,modules.*} with KO and, if one is beside
+# it, dingo_ib.ko. depmod indexes the guest's whole tree, so that `modprobe dingo` and loading by
+# modalias work.
 module_index() {
     local dir modules=("$1")
     [ ! -r "$(dirname "$1")/dingo_ib.ko" ] || modules+=("$(dirname "$1")/dingo_ib.ko")
     dir=$(cached module-index "v2 $kernel_dir $(cat "${modules[@]}" | sha256sum)" build_module_index "${modules[@]}") ||
         exit 125
-    # Each rebuild of the driver makes one; the last few are enough.
+    # Each rebuild of the driver makes another index; only the last few are kept.
     touch "$dir"
     (cd "$DINGO_CACHE" && ls -dt module-index-* | grep -v '\.tmp\.' | tail -n +9 | xargs -r rm -rf)
     printf '%s\n' "$dir"
@@ -116,7 +119,8 @@ build_module_index() {
     mkdir -p "$tree/lib/modules/$release/updates"
     cp "$ko" "$tree/lib/modules/$release/updates/dingo.ko"
     [ $# = 0 ] || cp "$@" "$tree/lib/modules/$release/updates/"
-    # depmod replaces its files, so the linked originals stay as they are.
+    # depmod replaces its output files instead of writing into them: the hard-linked originals stay
+    # unchanged.
     depmod -b "$tree" "$release"
     cp "$tree/lib/modules/$release"/modules.{dep,alias,symbols}{,.bin} "$out/$release/"
     cp "$tree/lib/modules/$release"/modules.{softdep,devname} "$out/$release/" 2>/dev/null || true

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What a guest boots from: a trixie root image, a kernel image with its modules, an initramfs.
+# Makes what a guest boots from: a trixie root image, a kernel image with its modules, an initramfs.
 # Sourced after common.sh and kernel.sh.
 
 guest_packages=(
@@ -65,7 +65,8 @@ build_guest_image() {
     rm -rf "$out/tree"
 }
 
-# make_ext4 DIRECTORY IMAGE: an ext4 image just large enough, without journal.
+# make_ext4 DIRECTORY IMAGE: makes an ext4 image of DIRECTORY, little larger than needed, without
+# journal.
 make_ext4() {
     local kib inodes
     kib=$(du -sk --apparent-size "$1" | cut -f1)
@@ -74,13 +75,13 @@ make_ext4() {
         -N $((inodes + 1024)) -d "$1" "$2" $((kib * 5 / 4 + inodes * 3 + 32768))k
 }
 
-# boot_file DIRECTORY: the kernel that QEMU starts, in what kernel_image prints.
+# boot_file DIRECTORY: prints the kernel that QEMU starts, in a directory of kernel_image.
 boot_file() {
     if [ -e "$1/bzImage" ]; then echo "$1/bzImage"; else echo "$1/vmlinux"; fi
 }
 
-# kernel_image KERNEL: print a directory with vmlinux, modules.img (the module tree, decompressed),
-# modules/ (the same as files) and initrd (brings up the root).
+# kernel_image KERNEL: prints a directory with vmlinux (debug kernels: bzImage), modules.img (the
+# module tree, decompressed), modules/ (the same as files) and initrd (mounts the root).
 kernel_image() {
     local root tree
     need_packages e2fsprogs kmod xz-utils zstd cpio python3-minimal
@@ -108,16 +109,17 @@ build_kernel_image() {
         fi
     done
     for f in "$apt"/download/*.deb; do dpkg-deb -x "$f" "$out/x"; done
-    # The unpacked ELF boots through PVH: no decompression, which costs seconds under emulation.
+    # The unpacked ELF boots through PVH, without decompression, which takes seconds under
+    # emulation.
     python3 "$dingo_root/scripts/lib/extract_vmlinux.py" \
         "$(find "$out/x" -name "vmlinuz-$release" -o -path "*/$release/vmlinuz" | head -1)" \
         "$out/vmlinux"
-    # Not all image packages have it, the headers of each do.
+    # Not all image packages contain the configuration; all header packages do.
     cp "$root/root/usr/src/linux-headers-$release/.config" "$out/config"
     mkdir -p "$out/modules/lib/modules"
     lib=$out/modules/lib/modules/$release
     mv "$(find "$out/x" -type d -path "*/lib/modules/$release" | head -1)" "$lib"
-    # No guest has these; a smaller tree makes depmod and the image quick.
+    # Drivers for devices that no guest has; a smaller tree speeds up depmod and make_ext4.
     (cd "$lib/kernel" && rm -rf sound drivers/{gpu,media,iio,staging,hwmon,input,leds,usb,bluetooth} \
         drivers/{ata,mmc,mtd,isdn,platform,power,thermal,video,comedi,i2c,spi,gpio,regulator} \
         drivers/scsi/{aacraid,aic7xxx,aic94xx,be2iscsi,bfa,bnx2fc,bnx2i,csiostor,cxgbi,fcoe,fnic,hisi_sas,isci,lpfc,megaraid,mpi3mr} \
@@ -125,7 +127,7 @@ build_kernel_image() {
         drivers/net/{wireless,usb,can,wwan,ieee802154,arcnet} net/{bluetooth,mac80211,wireless,can})
     find "$lib" -name '*.ko.xz' -print0 | xargs -0 -r -P2 -n 64 xz -d
     find "$lib" -name '*.ko.zst' -print0 | xargs -0 -r zstd -q -d --rm
-    # Where the headers have the lists of what is built in, modprobe must find them here to know of it.
+    # modprobe needs the lists of built-in modules, which some releases ship with the headers only.
     for f in "$root/root/usr/lib/modules/$release"/modules.builtin*; do
         [ ! -e "$f" ] || [ -e "$lib/${f##*/}" ] || cp "$f" "$lib/"
     done
@@ -142,7 +144,7 @@ build_initrd() {
     ln -s busybox "$out/x/initrd/bin/sh"
     cp "$dingo_root/scripts/guest/initramfs-init" "$out/x/initrd/init"
     chmod +x "$out/x/initrd/init"
-    # In load order; a module that the kernel has built in is not listed by modprobe.
+    # In load order; modprobe lists no built-in modules.
     for m in virtio_pci virtio_blk ext4 overlay; do
         modprobe -d "$out/modules" -S "$release" --show-depends "$m" 2>/dev/null
     done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$out/x/list"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Kernels: a trixie build root with headers and compiler for each, the image and modules of the
-# same release, and out-of-tree module builds. Sourced after common.sh.
+# For each kernel, makes a trixie build root with headers, compiler, and the image and modules of
+# the same release; builds out-of-tree modules in it. Sourced after common.sh.
 
 dingo_kernels=(6.12 7.2)
 
 # kernel_root KERNEL: print the directory of a trixie root with gcc, make, sparse and the headers
 # of the newest Debian release of that series; `release` holds the release name, `image/` the
-# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. KERNEL-debug, -lockdep, -kasan: see debug_kernel.sh.
+# unpacked linux-image package (vmlinuz and modules), `root/` the root itself. For KERNEL-debug,
+# -lockdep and -kasan see debug_kernel.sh.
 kernel_root() {
     local kernel=$1
     ! is_debug_kernel "$kernel" || { debug_kernel_root "$kernel"; return; }
@@ -27,7 +28,8 @@ build_kernel_root() {
     local out=$1 kernel=$2 apt release acquire opts=()
     apt=$out/apt
     private_trixie_apt "$apt"
-    # linux-image-amd64 names one release only; the archive keeps several beside it.
+    # Not by the package linux-image-amd64: it depends on one release, while the archive has
+    # several.
     release=$(APT_CONFIG=$apt/apt.conf apt-cache pkgnames linux-image- |
               sed -nE "s/^linux-image-(${kernel//./\\.}\.[0-9]+[+~a-z0-9.]*-amd64)\$/\1/p" |
               sort -V | tail -1)
@@ -55,7 +57,8 @@ build_kernel_root() {
 # KERNEL; the .ko files go to OUTDIR. DINGO_CONTRACT_INC names the directory of the generated
 # contract header; make sees a copy of it under the same variable name. OUTDIR/.kbuild-KERNEL
 # keeps objects, so a second build is incremental. KBUILD_ARGS holds further make arguments.
-# DINGO_MODULES: a directory KERNEL/*.ko of what another machine built (scripts/bare-guests.sh), taken instead.
+# With DINGO_MODULES set, builds nothing and copies DINGO_MODULES/KERNEL/*.ko, which another machine
+# has built (scripts/bare-guests.sh).
 build_kmod() { strictly build_kmod_strictly "$@"; }
 
 build_kmod_strictly() {
@@ -75,7 +78,8 @@ build_kmod_strictly() {
     (
         flock 7
         mkdir -p "$work/src" "$work/contract"
-        # Sources that are gone must not be built again, nor their modules be taken; objects stay for the next build.
+        # Remove deleted sources and all modules from the copy; objects stay for an incremental
+        # build.
         find "$work/src" -name '*.ko' -delete
         (cd "$work/src" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
             ! -name '*.mod.c' -print0) |
@@ -86,7 +90,8 @@ build_kmod_strictly() {
         if [ -n "${DINGO_CONTRACT_INC:-}" ]; then
             cp -pu "$DINGO_CONTRACT_INC"/*.h "$work/contract/"
         fi
-        # A private mount namespace: nothing to unmount, and builds for two kernels may overlap.
+        # In a private mount namespace: nothing to unmount, and builds for two kernels may run in
+        # parallel.
         unshare -m bash -c '
             set -e
             root=$1 work=$2 release=$3

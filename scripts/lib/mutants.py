@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single mutants of C and C++ sources: what they are and how one is made. mutate.py runs them."""
+"""Finds and applies the mutants of C and C++ sources. mutate.py runs them."""
 import os
 import re
 
-# Name of the kind, what it looks like, what becomes of it. Templates and shifts have no blanks around their signs.
+# Kind of mutant, pattern, replacement. The blanks keep templates' angle brackets and shifts from
+# matching.
 SWAPS = [
     ("compare", r" == ", " != "), ("compare", r" != ", " == "),
     ("limit", r" < ", " <= "), ("limit", r" <= ", " < "), ("limit", r" > ", " >= "), ("limit", r" >= ", " > "),
@@ -14,21 +15,21 @@ SWAPS = [
 ]
 SKIPPED = re.compile(r"^\s*(#|//|/\*|\*|template|using|namespace|static_assert|typedef|case\b|public:|private:|friend|\[\[)"
                      r"|__attribute__|EXPECT_|ASSERT_|\boperator"
-                     # Words for a person, and what only costs or saves time or memory.
+                     # Log messages, and statements that only change time or memory.
                      r"|\blog::|\bverbs_err\(|\breserve\(|\bshrink_to_fit\(|\bprefetch|\bassert\(")
 STATEMENT = re.compile(r"^\s+((?:[\w.:\[\]>*-]+)(?:\(.*\))?(?:\s*(?:=|\+=|-=|\|=|&=)\s*[^=].*)?|\+\+[\w.>-]+|--[\w.>-]+);$")
 DECLARES = re.compile(r"^\s*(?:(?:const|constexpr|static|auto|struct|unsigned|u8|u16|u32|u64|int|bool|using|break|continue|goto|default)\b|return\s+\S)")
 
 
 def blank_out(text):
-    """The text with comments, string and character constants blank, so that offsets stay."""
+    """Blanks out comments, strings and character constants; offsets stay the same."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match.group())
     return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', blank, text, flags=re.S)
 
 
 def mutants_of(path):
-    """(kind, offset, length, replacement) of all mutants of a file."""
+    """Returns (kind, offset, length, replacement) of all mutants of a file."""
     with open(path, encoding="utf-8") as file:
         clear = blank_out(file.read())
     found, start, depth = [], 0, 0
@@ -47,7 +48,7 @@ def mutants_of(path):
         if m and m.group(1).count("(") == m.group(1).count(")") and ";" not in m.group(1) and " = " not in m.group(1):
             at, size = start + m.start(1), len(m.group(1))
             found += [("negated", at, 0, ("!(", size, ")")), ("never", at, 0, ("false && (", size, ")"))]
-        # A statement of its own inside a function.
+        # A line that is a whole statement in a function.
         m = STATEMENT.match(body)
         if m and inside > 0 and not DECLARES.match(body) and not re.match(r"^\s+[\w:<>,*& ]+ [\w]+\(.*\);$", body):
             at = start + m.start(1)
@@ -65,7 +66,9 @@ def apply(text, mutant):
 
 
 def sources_of(root, paths, without):
-    """The C and C++ files that paths name, or that lie below them; none of those in `without`. ValueError: one is not there."""
+    """Returns the C and C++ files that `paths` name or that lie below them, less those of `without`.
+
+    Raises ValueError if a path does not exist, or one of `without` is not in `paths`."""
     def below(path):
         whole = os.path.join(root, path)
         if not os.path.exists(whole):
@@ -84,7 +87,7 @@ def sources_of(root, paths, without):
 
 
 def describe(text, mutant):
-    """The changed source, line number, changed line, the line before it."""
+    """Returns the changed source, line number, changed line, the line before it."""
     changed = apply(text, mutant)
     number = text.count("\n", 0, mutant[1]) + 1
     lines = changed.splitlines()
@@ -92,7 +95,7 @@ def describe(text, mutant):
 
 
 def read_equivalents(path):
-    """{(file, changed line, or line before and changed line with " | " between): reason}"""
+    """Returns {(file, changed line, or "line before | changed line"): reason}."""
     found = {}
     with open(path, encoding="utf-8") as file:
         for line in file:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many mutants of a C++ source in one text, one of which is chosen when the program runs. mutate_at_once.py runs them."""
+"""Writes a C++ source with many mutants, one of which is chosen at run time. mutate_at_once.py runs them."""
 import re
 
 import mutants
 
-# What a mutated source includes; it has room for so many mutants.
+# The header that a mutated source includes, and the number of mutants for which it has room.
 HEADER, MOST = "scripts/lib/mutate_choice.h", 1 << 16
 
 
 def begin_of(clear, at):
-    """Where the expression around `at` begins: behind what separates expressions."""
+    """Returns the begin of the expression around `at`: just behind the separator before it."""
     depth, i, closed = 0, at - 1, 0
     while i >= 0:
         c = clear[i]
@@ -34,7 +34,7 @@ def begin_of(clear, at):
 
 
 def end_of(clear, at, assigns):
-    """Where it ends. The right side of an assignment may have a choice of its own."""
+    """Returns the end of the expression around `at`. With `assigns`, `?` and `:` do not end it."""
     depth, i = 0, at
     while i < len(clear):
         c = clear[i]
@@ -51,7 +51,7 @@ def end_of(clear, at, assigns):
 
 
 def span_of(clear, mutant):
-    """The expression that is there twice when the mutant is chosen at run time: [begin, end)."""
+    """Returns [begin, end) of the expression that is written twice, as it is and mutated."""
     kind, at, size, to = mutant
     if isinstance(to, tuple):
         return at, at + to[1]
@@ -65,7 +65,7 @@ def span_of(clear, mutant):
 
 
 class Group:
-    """The mutants of one expression, and where they are in the text that is written."""
+    """The mutants of one expression, and their lines in the written text."""
 
     def __init__(self, span):
         self.begin, self.end = span
@@ -78,7 +78,7 @@ class Group:
 
 
 class Text:
-    """A source with the mutants {number: mutant}. `unfit`: those whose expressions overlap with others'."""
+    """A source with the mutants {number: mutant}, but not `unfit`: those whose expressions partly overlap."""
 
     def __init__(self, source, chosen, root):
         self.source, self.unfit = source, set()
@@ -113,7 +113,7 @@ class Text:
         self.put(self.source[begin:end])
 
     def put_group(self, group):
-        """Each mutant begins a line, by which a compiler's error finds it."""
+        """Writes a group; each mutant begins a line, so that a compiler's error can be traced to it."""
         first, cast = self.line, group.cast()
         returns = self.source[group.begin:group.end] == "return"
         self.put("{ " if returns else "(")
@@ -136,7 +136,8 @@ class Text:
         return "".join(self.out)
 
     def blamed(self, line):
-        """The mutants that a compiler's error in this line is for: the line's own, those of the smallest expression, or those before it."""
+        """Returns the mutants to blame for a compiler's error in this line: those of the line itself, else those of
+        the smallest expression around it, else those of the last expression before it."""
         around = [group for group in self.groups if group.lines[0] <= line <= group.lines[1]]
         if around:
             group = min(around, key=lambda one: one.lines[1] - one.lines[0])

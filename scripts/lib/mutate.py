@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs single mutants of C and C++ sources, one at a time, in a copy of the tree. See scripts/mutate.sh and docs/mutation.md."""
+"""Runs the tests on single mutants of C and C++ sources, one at a time, in a copy of the tree.
+
+See scripts/mutate.sh and docs/mutation.md."""
 import argparse
 import hashlib
 import os
@@ -19,13 +21,13 @@ from mutate_results import Result, print_scores, read_results
 
 
 def files_of_tree(root):
-    """What a copy needs: files that git knows or would take, with shared/ and the like left out."""
+    """Lists the files to copy: tracked ones, and untracked ones that git does not ignore."""
     names = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=root, check=True, capture_output=True).stdout
     return [os.fsdecode(name) for name in names.split(b"\0") if name]
 
 
 def copy_tree(root, copy):
-    """A copy in which sources may change. Times are kept, so that a build there stays good."""
+    """Updates the copy of the tree. Keeps modification times, so that a build in the copy stays valid."""
     names = [name for name in files_of_tree(root) if os.path.lexists(os.path.join(root, name))]
     for name in names:
         source, target = os.path.join(root, name), os.path.join(copy, name)
@@ -38,7 +40,8 @@ def copy_tree(root, copy):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
         if replaced:
-            # Ninja must not take what was built of a mutant, whose run was ended, for newer than this.
+            # Objects of a mutant, left by an interrupted run, must be older than the restored
+            # source.
             os.utime(target, follow_symlinks=False)
     known = set(names)
     for folder, inner, present in os.walk(copy):
@@ -51,13 +54,13 @@ def copy_tree(root, copy):
 
 
 class Runner:
-    """Commands in the copy, all of whose processes end with them."""
+    """Runs commands in the copy and kills the processes that they leave."""
 
     def __init__(self, folder, log, environment):
         self.folder, self.log, self.environment = folder, log, environment
 
     def run(self, command, limit):
-        """'ok', 'failed' or 'late', and the seconds."""
+        """Returns 'ok', 'failed' or 'late' (after `limit` seconds), and the seconds it took."""
         began = time.monotonic()
         with open(self.log, "ab") as out:
             child = subprocess.Popen(["bash", "-c", command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
@@ -76,7 +79,7 @@ class Runner:
 
 
 class Step:
-    """A test: what is built for it, the products of that by which it may differ, and the command."""
+    """A test: the targets to build, the products whose contents decide its result, and its command."""
 
     def __init__(self, text):
         self.targets, products, self.command = text.split("|", 2)
@@ -90,30 +93,31 @@ class Step:
         return found.digest()
 
 
-# Programs of two copies may want the same port or the same name of shared memory.
+# Namespaces of its own for each copy: programs use fixed ports and names of shared memory.
 PRIVATE = """unshare --net --ipc --mount bash -c 'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && eval "$1"' private {}"""
 
 
 class Sample:
-    """One copy of the tree: one mutant at a time. The first copy is number 1; with several each has namespaces of its own."""
+    """A copy of the tree, which runs one mutant at a time. Copies are numbered from 1."""
 
     def __init__(self, args, root, number):
         self.args, self.root = args, root
         folder = os.path.join(os.path.abspath(args.folder), str(number))
-        # Two levels below the copy, as build/NAME is below the tree: ccache knows files by their relative names.
+        # Two levels below the copy, like build/NAME in the tree, because ccache uses relative
+        # names.
         self.tree = os.path.join(folder, "tree")
         self.build = os.path.join(self.tree, "build", "mutate")
         environment = dict(os.environ, CCACHE_BASEDIR=self.tree, BUILD=self.build)
         os.makedirs(self.build, exist_ok=True)
         copy_tree(root, self.tree)
         self.runner = Runner(self.tree, os.path.join(folder, "log"), environment)
-        # What a mutant makes is not worth keeping; what it was is.
+        # ccache keeps no objects of mutants.
         self.mutant_runner = Runner(self.tree, self.runner.log, dict(environment, CCACHE_READONLY="1"))
         self.steps = [Step(text) for text in args.test]
         self.equivalents = mutants.read_equivalents(args.equivalents)
 
     def make(self, step, beside):
-        """`beside`: copies that build at the same time."""
+        """Returns the build command; `beside` is the number of copies that build at the same time."""
         return f"ninja -j {max(2, (os.cpu_count() or 2) // beside)} -C '{self.build}' {step.targets}"
 
     def command(self, step):
@@ -131,7 +135,8 @@ class Sample:
             state, seconds = self.runner.run(self.command(step), 1800)
             if state != "ok":
                 sys.exit(f"without a mutant already: {step.command}: {state}; see {self.runner.log}")
-            # A busy machine is no proof: late is three times what it took, and half a minute.
+            # Generous, so that load on the machine does not kill mutants: three times the time,
+            # plus 30 s.
             step.limit = 3 * seconds + 30
             print(f"# {seconds:5.1f} s {step.command}", flush=True)
 
@@ -146,7 +151,7 @@ class Sample:
         return found
 
     def describe(self, file, mutant):
-        """The source, the changed source, line number, changed line, the line before it."""
+        """Returns the source, the changed source, line number, changed line, the line before it."""
         with open(os.path.join(self.tree, file), encoding="utf-8") as source:
             text = source.read()
         return text, *mutants.describe(text, mutant)
@@ -155,7 +160,7 @@ class Sample:
         return (file, line) in self.equivalents or (file, f"{before} | {line}") in self.equivalents
 
     def judge(self):
-        """(verdict, by) of the tree as it is now. A test whose program is the same would say the same."""
+        """Returns (verdict, by) of the tree as it is now. Skips tests whose products did not change."""
         verdict = "same"
         for step in self.steps:
             if self.mutant_runner.run(self.make(step, self.args.jobs), 1200)[0] != "ok":
@@ -184,13 +189,13 @@ class Sample:
         return Result(verdict, by, mutant[0], file, number, line)
 
     def choice(self):
-        """The mutants of the part in the order of the sample, or with --again those that survived earlier."""
+        """Returns the part's mutants in random order, or with --again those that survived earlier."""
         if not self.args.again:
             return self.mutants()
         return self.again([one for one in read_results(self.args.again) if one.verdict == "survived"])
 
     def again(self, results):
-        """The mutants of earlier survivors; a line that has moved is found by its text."""
+        """Returns the mutants of earlier survivors; finds a line that has moved by its text."""
         found = []
         everything = self.mutants()
         for old in results:
@@ -229,10 +234,10 @@ def main():
     began = time.monotonic()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(143))
     samples = [Sample(args, os.getcwd(), number + 1) for number in range(args.jobs)]
-    # Before the build, so that what is wrong with the lists is told at once.
+    # Before the build, so that errors in the lists are reported at once.
     chosen = samples[0].choice()
     samples[0].prepare(1)
-    with ThreadPoolExecutor(args.jobs) as pool:  # ccache knows by now what the others build
+    with ThreadPoolExecutor(args.jobs) as pool:  # their builds hit in ccache, which the first has filled
         list(pool.map(lambda sample: sample.prepare(args.jobs), samples[1:]))
 
     counts = dict.fromkeys(("killed", "survived", "equivalent", "same", "invalid"), 0)
@@ -240,7 +245,7 @@ def main():
     waiting = iter(chosen)
 
     def take():
-        """The next mutant; None at the end."""
+        """Returns the next mutant; None at the end."""
         valid = counts["killed"] + counts["survived"] + counts["equivalent"]
         if (not args.again and valid >= args.count) or (args.until and time.monotonic() - began > args.until):
             return None

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs single mutants as mutate.py does, but builds them all at once: an environment variable chooses the one that a test meets.
-Only those in .cpp files that can be chosen when a program runs. See scripts/mutate.sh and docs/mutation.md."""
+"""Runs single mutants as mutate.py does, but builds them all at once; an environment variable chooses one.
+
+Only for mutants in .cpp files that can be chosen at run time. See scripts/mutate.sh and docs/mutation.md."""
 import os
 import re
 import shlex
@@ -17,7 +18,7 @@ ERROR = re.compile(r"^(\S+?):(\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
 
 
 class Piece:
-    """A part of a step that runs by itself, a suite of tests where they have suites, and the mutants that it comes by."""
+    """A part of a step that runs on its own (a Google Test suite, or the whole step), and the mutants it reaches."""
 
     def __init__(self, name, command):
         self.name, self.command = name, command
@@ -27,14 +28,14 @@ class Piece:
 class SampleAtOnce(mutate.Sample):
     def __init__(self, args, root):
         super().__init__(args, root, 1)
-        # Where the release preset builds, so that ccache knows those objects.
+        # The release preset's directory, so that its objects in ccache are found.
         self.build = os.path.join(self.tree, "build")
         self.runner.environment["BUILD"] = self.mutant_runner.environment["BUILD"] = self.build
         self.chosen, self.texts, self.pieces = {}, {}, []
         self.seen_file = os.path.join(os.path.dirname(self.tree), "seen")
 
     def choose(self, found):
-        """Of the mutants in this order so many that COUNT should be left when the compiler has refused some."""
+        """Chooses the first of these mutants, half again as many as COUNT, as the compiler will refuse some."""
         fit = [one for one in found if one[0].endswith(".cpp")]
         self.chosen = dict(enumerate(fit[:min(MOST, len(fit) if self.args.again else self.args.count * 3 // 2)]))
         print(f"# {len(found) - len(fit)} of {len(found)} are not in .cpp files", flush=True)
@@ -54,7 +55,7 @@ class SampleAtOnce(mutate.Sample):
             self.chosen.pop(number, None)
 
     def build_all(self):
-        """Until it compiles, without the mutants that the compiler's errors are for."""
+        """Builds, leaving out the mutants that the compiler's errors blame, until there are no errors."""
         changed, asked = {name for name, _ in self.chosen.values()}, len(self.chosen)
         while changed:
             self.write(changed)
@@ -77,7 +78,7 @@ class SampleAtOnce(mutate.Sample):
         print(f"# {asked - len(self.chosen)} of {asked} cannot be chosen at run time", flush=True)
 
     def pieces_of(self, step):
-        """Suites of a Google Test program; any other step is one piece."""
+        """Returns a piece for each suite of a Google Test program; any other step is one piece."""
         command = step.command.replace("$BUILD", self.build)
         if "--gtest_brief" not in command:
             return [Piece(os.path.basename(step.command.split()[0]), step.command)]
@@ -90,7 +91,7 @@ class SampleAtOnce(mutate.Sample):
         return [Piece(suite.rstrip("."), f"{command} '--gtest_filter={suite}*{without.group(1) if without else ''}'") for suite in suites]
 
     def learn(self):
-        """A run of each piece without a mutant: how long it takes and which mutants it comes by."""
+        """Runs each piece without a mutant, to learn how long it takes and which mutants it reaches."""
         for step in self.steps:
             self.pieces += self.pieces_of(step)
         for piece in self.pieces:
@@ -104,7 +105,7 @@ class SampleAtOnce(mutate.Sample):
         print(f"# {sum(piece.seconds for piece in self.pieces):.0f} s in {len(self.pieces)} suites", flush=True)
 
     def judge_at_once(self, number):
-        """The quick ones first. One that the mutant is not in would say what it said."""
+        """Runs the pieces that reach the mutant, quickest first."""
         reached = sorted((piece for piece in self.pieces if number in piece.seen), key=lambda piece: piece.seconds)
         for piece in reached:
             state, _ = self.mutant_runner.run(f"export DINGO_MUTANT={number}; {piece.command}", 10 * piece.seconds + 10)

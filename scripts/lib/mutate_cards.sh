@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# mutate_cards.sh BUILD: two kernel-less cards and programs on them, in seconds: what scripts/mutate.sh runs when no unit test saw
-# a mutant. Status 0 when all is well.
+# mutate_cards.sh BUILD: runs programs on two kernel-less cards, in seconds. scripts/mutate.sh runs
+# this for mutants that no unit test kills. Status 0 if all pass.
 set -euo pipefail
 build=$1
 dingo=$build/bin/dingo
 DINGO_RUN=$(mktemp -d /tmp/dingo-mutate-XXXXXX)
 export DINGO_RUN
 finish() {
-    # A mutant's card may not listen any more.
+    # A mutant's card may no longer answer.
     timeout 5 "$dingo" card stop --all || true
     sed -n 's/.*"pid": *\([0-9]*\).*/\1/p' "$DINGO_RUN"/*/card.json 2>/dev/null | xargs -r kill -KILL || true
     rm -rf "$DINGO_RUN"
 }
 trap finish EXIT
 
-# pair SERVER CLIENT: on alpha and beta; the server has a second to listen, the client tries again.
+# pair SERVER CLIENT PORT: runs SERVER on alpha and CLIENT on beta, which starts when the server
+# listens at PORT, or after 2.4 s.
 pair() {
     local server ok=1
     timeout -k 2 30 "$dingo" run --card alpha -- bash -c "$1" &

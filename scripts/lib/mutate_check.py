@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""mutate_check.py EQUIVALENTS: whether the lists of scripts/mutate.sh fit the tree. Standard input: a line a part, its name, its
-paths and, each with a minus before it, what is left out of them. Prints what does not fit, one line each; status 1 then."""
+"""mutate_check.py EQUIVALENTS: checks that the lists of scripts/mutate.sh fit the tree.
+
+Standard input has a line for each part: its name, its paths and, each prefixed by a minus, the paths left
+out of them. Prints each mismatch in a line; exit status 1 if there is one."""
 import sys
 
 import mutants

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which of the mutants in a program is the one that it has: see mutants_at_once.py.
+// Chooses one of a program's mutants at run time, by DINGO_MUTANT: see mutants_at_once.py.
 #pragma once
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-// What a mutant looks like is no error.
+// Mutants need not look sensible.
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wunused-but-set-variable"
@@ -15,13 +15,13 @@
 
 namespace {
 
-// A run of a test without a mutant gives a file; each mutant's byte in it then says whether the
-// test reached it.
+// One byte for each mutant: 1 if the run reached it. Mapped from the file DINGO_MUTANTS_SEEN if
+// that is set, as for a test's run without a mutant.
 unsigned char g_dingo_unseen[1 << 16];
 unsigned char* g_dingo_seen = g_dingo_unseen;
 int g_dingo_chosen = -1;
 
-// Before the constructors of all other objects.
+// Runs before the constructors of all other objects.
 __attribute__((constructor(101))) void dingo_choose_mutant() {
     if (const char* number = std::getenv("DINGO_MUTANT"))
         g_dingo_chosen = std::atoi(number);
@@ -35,7 +35,7 @@ __attribute__((constructor(101))) void dingo_choose_mutant() {
         g_dingo_seen = static_cast<unsigned char*>(seen);
 }
 
-// All threads only ever write the same 1.
+// The data race is harmless: all threads only write 1.
 [[maybe_unused]] inline bool dingo_mutant(int number) {
     g_dingo_seen[number] = 1;
     return number == g_dingo_chosen;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What mutate.py prints of mutants: a line each, and the scores."""
+"""Prints and reads the results of mutate.py: a line for each mutant, and the scores."""
 import math
 import re
 
 
 class Result:
-    """One line of output: verdict, what killed it, kind, place, the changed line."""
+    """One line of output: verdict, what killed the mutant, kind, place, the changed line."""
     LINE = re.compile(r"^(killed|survived|equivalent|same|invalid)\b(.*?) {2,}(\w+) +(\S+?):(\d+): (.*)$")
 
     def __init__(self, verdict, by, kind, file, number, line):
@@ -21,7 +21,7 @@ def read_results(path):
 
 
 def wilson(good, total):
-    """The 95 % interval of a share, in per cent."""
+    """Returns the 95 % confidence interval (Wilson) of a share, in per cent."""
     z, share = 1.96, good / total
     middle, half = share + z * z / (2 * total), z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     return [100 * max(0, min(1, (middle + sign * half) / (1 + z * z / total))) for sign in (-1, 1)]

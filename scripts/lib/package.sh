@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian packages from this tree. Sourced after common.sh, build.sh and roots.sh.
+# Builds Debian packages from this tree. Sourced after common.sh, build.sh and roots.sh.
 
 declare -A debian_numbers=([bookworm]=12 [trixie]=13)
 
-# package_source DIR RDMA_CORE RELEASE REVISION: what dpkg-buildpackage takes, in DIR: this tree's files, debian/ and rdma-core.
+# package_source DIR RDMA_CORE RELEASE REVISION: fills DIR with what dpkg-buildpackage takes: this
+# tree's files, debian/ and rdma-core.
 package_source() {
     local dir=$1 rdma_core=$2 release=$3 revision=$4 version when
     version=$(sed -nE 's/^project\(dingo VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
@@ -12,7 +13,7 @@ package_source() {
         git -c safe.directory='*' ls-files -z --cached --others --exclude-standard
         when=$(git -c safe.directory='*' log -1 --format=%cD)
     else
-        # A tree without git, as from an archive.
+        # A tree without git, such as an unpacked archive.
         find . -path ./build -prune -o -path ./rdma-core -prune -o -type f -print0
         when=$(date -R -r CMakeLists.txt)
     fi >"$dir.files"
@@ -20,13 +21,14 @@ package_source() {
     rm "$dir.files"
     cp -a "$rdma_core" "$dir/rdma-core"
     cp -a scripts/packaging/debian "$dir/debian"
-    # The builder is the maintainer, if the environment names one.
+    # The maintainer is DEBFULLNAME <DEBEMAIL> if the environment sets them.
     [ -z "${DEBEMAIL:-}" ] || sed -i "s/^Maintainer: .*/Maintainer: ${DEBFULLNAME:-The Dingo authors} <$DEBEMAIL>/" "$dir/debian/control"
     printf 'dingo (%s-%s~deb%su1) %s; urgency=medium\n\n  * Built from this tree.\n\n -- %s  %s\n' "$version" "$revision" \
         "${debian_numbers[$release]}" "$release" "$(sed -n 's/^Maintainer: //p' "$dir/debian/control")" "$when" >"$dir/debian/changelog"
 }
 
-# What a root, or this machine, does with the source: packages, then lintian's opinion. Its arguments: DIR, OUT, LINTIAN.
+# Script that runs in a root or on this machine: builds the packages, checks them with lintian (if
+# LINTIAN is not empty), and makes OUT an apt repository. Arguments: DIR, OUT, LINTIAN.
 # shellcheck disable=SC2016
 build_package='
     # debhelper gives the build a home of its own.
@@ -52,7 +54,8 @@ build_package='
     } >Release
 '
 
-# build_packages_for RELEASE RDMA_CORE REVISION OUT HERE LINTIAN: the packages of RELEASE in OUT, with an index for apt.
+# build_packages_for RELEASE RDMA_CORE REVISION OUT HERE LINTIAN: builds RELEASE's packages into
+# OUT, with an index for apt. HERE: on this machine instead of in a root, if not empty.
 build_packages_for() {
     local release=$1 rdma_core=$2 revision=$3 out=$4 here=$5 lintian=$6 work root rc=0
     mkdir -p "$out"

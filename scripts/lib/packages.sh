@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Packages of the host: what is missing, installing it, and what to type where this script may not or cannot.
-# Sourced by common.sh.
+# The host's packages: finds and installs missing ones, or prints the command for the user to
+# install them. Sourced by common.sh.
 
-# Debian, Fedora, Arch: what has another name there. aur:NAME is built from Arch's user repository. Fedora's names are those of
-# its list of packages; nothing here was installed on either.
+# Packages whose names differ: Debian, Fedora, Arch. aur:NAME is built from Arch's user repository.
+# Fedora's names are from its list of packages. Not tested on Fedora or Arch.
 package_names='
 build-essential gcc-c++ base-devel
 g++ gcc-c++ gcc
@@ -34,7 +34,8 @@ libbenchmark-dev google-benchmark-devel benchmark
 zlib1g-dev zlib-devel zlib
 '
 
-# package_line PACKAGE...: what to type, as root, to install these Debian packages on this machine.
+# package_line PACKAGE...: prints the command that installs these Debian packages on this machine,
+# as root.
 package_line() {
     local column=1 tool='apt-get install' words p other
     if ! command -v apt-get >/dev/null; then
@@ -54,7 +55,7 @@ package_line() {
     [ -z "$other" ] || printf 'and from the AUR: %s\n' "${other% }"
 }
 
-# missing_packages PACKAGE...: those that are not installed, one a line.
+# missing_packages PACKAGE...: prints those that are not installed, one per line.
 missing_packages() {
     local p
     for p in "$@"; do
@@ -62,21 +63,22 @@ missing_packages() {
     done
 }
 
-# free_mib PATH: how much a user may write where the path is, or would be.
+# free_mib PATH: prints the MiB free in the file system in which PATH is, or would be made.
 free_mib() {
     local path=$1
     while [ ! -e "$path" ]; do path=$(dirname "$path"); done
     df -P -B 1048576 "$path" | awk 'NR == 2 { print $4 }'
 }
 
-# need_space MIB PATH WHAT: stop, before anything is begun, where there is less.
+# need_space MIB PATH WHAT: dies if fewer than MIB MiB are free at PATH for WHAT.
 need_space() {
     local free
     free=$(free_mib "$2")
     [ "$free" -ge "$1" ] || die "$3 needs $1 MiB at $2, where $free MiB are free: make room, or see what takes it with: du -xh --max-depth 2 $(df -P "$2" 2>/dev/null | awk 'NR == 2 { print $6 }') | sort -h | tail"
 }
 
-# apt_space PACKAGE...: how many MiB apt wants for the installation; 0 where it does not tell.
+# apt_space PACKAGE...: prints the MiB that apt needs to download and install; 0 if apt does not
+# say.
 apt_space() {
     LC_ALL=C apt-get install --assume-no --no-install-recommends -o Debug::NoLocking=1 "$@" 2>/dev/null |
         awk '{ gsub(",", "") }
@@ -86,8 +88,9 @@ apt_space() {
              END { print int(sum + 0.5) }'
 }
 
-# need_packages PACKAGE...: install those Debian packages of the host that are missing, or say what to type.
-# DINGO_PACKAGES=installed: they are there, by whatever name.
+# need_packages PACKAGE...: installs missing Debian packages if run as root on Debian; else dies
+# with the command to type. DINGO_PACKAGES=installed: assumes that they are installed, under
+# whatever name.
 need_packages() {
     local missing
     [ "${DINGO_PACKAGES:-}" != installed ] || return 0

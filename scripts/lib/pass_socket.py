@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connect to a UNIX socket and hand the connection to ssh (ProxyUseFdpass), then leave.
+"""Connects to a UNIX socket, passes the connection to ssh (ProxyUseFdpass), and exits.
 
 usage: pass_socket.py SOCKET
 """

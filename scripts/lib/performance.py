@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/performance.md from docs/performance/*.json, and what a benchmark printed into them.
+"""Renders docs/performance.md from docs/performance/*.json, and records a benchmark's output in them.
 
 usage: performance.py render [--write]       prints the page, or writes docs/performance.md
-       performance.py record PART            reads what `scripts/bench.sh PART` printed from stdin, puts the figures, this machine,
-                                             commit and date into docs/performance/PART.json, and prints that file
+       performance.py record PART            reads the output of `scripts/bench.sh PART` from stdin, writes the figures, this
+                                             machine, commit and date to docs/performance/PART.json, and prints that file
 
-A file has one part: title, order, command, machine, commit, date and rows. A part with `with` continues the table of that part. A
-row has what, measured, unit, goal and limit (what holds the figure down; "": none); match is a regular expression whose groups are
-the figures in the benchmark's output, and format and scale how they become text. record fails, and changes nothing, when a row's
+A file is one part: title, order, command, machine, commit, date and rows. A part with the key `with`
+continues the table of the part that it names. A row has what, measured, unit, goal and limit (what holds
+the figure down; "": nothing). A row's match is a regular expression whose groups are figures in the
+benchmark's output; format and scale turn them into text. record fails, and changes nothing, if a row's
 match is not found.
 """
 import datetime
@@ -61,7 +62,7 @@ def render():
 
 
 def machine():
-    """Processors, their model, and how busy they are."""
+    """Describes this machine: number and model of its processors, load average."""
     model = "unknown processor"
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         for line in file:

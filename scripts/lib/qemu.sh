@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# QEMU with the vfio-user client: trixie-backports' build, run on this host by its own dynamic
-# linker, so that it needs no chroot and sees this host's paths. Sourced after common.sh.
+# Runs trixie-backports' QEMU, which has the vfio-user client, on this host by its own dynamic
+# linker: it needs no chroot and sees this host's paths. Sourced after common.sh.
 
 # qemu_root: print the directory of the extracted packages.
 qemu_root() {
@@ -43,7 +43,8 @@ qemu_command() {
         -L "$1/usr/share/qemu" -L "$1/usr/share/seabios")
 }
 
-# qemu_preload: print the path of the library that makes a card's unplug and death survivable (see its source).
+# qemu_preload: prints the path of the library with which QEMU survives unplug and death of a card
+# (see its source).
 qemu_preload() {
     local source=$dingo_root/scripts/lib/qemu_preload.c dir
     need_packages gcc libc6-dev
@@ -56,9 +57,9 @@ build_qemu_preload() {
     gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/preload.so" "$2" -ldl
 }
 
-# kvm_usable KERNEL-DIR: succeed when an ordinary kernel really boots under KVM here. The device
-# node does not say so: paravirtual-only KVM (kvm-pvm in cloud sandboxes) opens and then emulates.
-# The answer is kept until the machine restarts.
+# kvm_usable KERNEL-DIR: succeeds if an ordinary kernel really boots under KVM here. That /dev/kvm
+# opens is no proof: paravirtual-only KVM (kvm-pvm in cloud sandboxes) opens and then emulates. The
+# answer is cached until the machine restarts.
 kvm_usable() {
     local kernel_dir=$1 answer
     [ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1
@@ -77,13 +78,13 @@ kvm_usable() {
     [ "$(cat "$answer")" = yes ]
 }
 
-# tsc_khz: print the host's time-stamp counter frequency; measured once a machine start.
+# tsc_khz: prints the frequency of the host's time-stamp counter in kHz; measured once per boot.
 tsc_khz() {
     local answer
     answer=$DINGO_CACHE/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
     if [ ! -s "$answer" ]; then
         mkdir -p "$DINGO_CACHE"
-        # Those of earlier starts go; sessions beside this one may be measuring, too.
+        # Remove the answers of earlier boots only: parallel sessions may be measuring, too.
         find "$DINGO_CACHE" -maxdepth 1 -name 'tsc-khz-*' ! -name "${answer##*/}*" -delete
         python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$answer.$BASHPID"
         mv "$answer.$BASHPID" "$answer"

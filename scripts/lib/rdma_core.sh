@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The rdma-core source of trixie: the provider is compiled inside it. Sourced after common.sh.
 
-# Everything from 34 to 56 has the provider ABI suffix 34, so one build loads in Debian 12 and 13.
+# rdma-core 34 to 56 have the provider ABI suffix 34, so one build loads in Debian 12 and 13.
 rdma_core_version=56.1
 
 # rdma_core_source: print the directory of the unpacked rdma-core source.

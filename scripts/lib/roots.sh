@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian roots of other releases, in which Dingo is built, tested and packaged. Sourced after common.sh and build.sh.
+# Makes root file systems of Debian releases, in which Dingo is built, tested and packaged. Sourced
+# after common.sh and build.sh.
 
-# What builds, tests and packages Dingo in a root.
+# Packages to build, test and package Dingo in a root.
 root_packages=("${build_packages[@]}" "${native_packages[@]}" procps util-linux
     libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev clang ca-certificates
     build-essential debhelper dh-dkms dh-python dpkg-dev fakeroot lintian)
 
-# What compiles for arm64 in an amd64 root, and what its programs need to run under qemu-user.
+# Packages to compile for arm64 in an amd64 root, and to run the programs under qemu-user.
 arm64_packages=(g++-aarch64-linux-gnu libc6-dev:arm64 libstdc++6:arm64 cmake ninja-build ccache pkg-config python3 qemu-user
     libisal-dev:arm64 libfmt-dev:arm64 libspdlog-dev:arm64 libpcap-dev:arm64 libibverbs-dev:arm64 libnl-3-dev:arm64 libnl-route-3-dev:arm64
     libudev-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 zlib1g-dev:arm64 libcli11-dev nlohmann-json3-dev)
 
-# debian_root RELEASE [clean|arm64]: print the directory of a root of that release with all of root_packages, or a clean one,
-# with apt and what every Debian has, or one that builds for arm64. It must not be changed: in_root puts a layer over it.
+# debian_root RELEASE [clean|arm64]: prints the directory of a root of that release, with
+# root_packages; clean: with Debian's important packages only; arm64: with arm64_packages. The
+# directory must not be changed: in_root puts a writable layer over it.
 debian_root() {
     local packages=("${root_packages[@]}")
     [[ $1 =~ ^(bookworm|trixie)$ ]] || die "no root of '$1': there are bookworm and trixie"
@@ -35,16 +37,17 @@ build_debian_root() {
     chmod +x "$out/usr/sbin/policy-rc.d"
 }
 
-# The flags of Debian's packages, so that a build in a root and its package share what ccache has. No debugging information:
-# it would double the time.
+# Sets the flags of Debian's packages, so that a build in a root and its package share ccache's
+# objects. No debugging information, which would double the time.
 root_flags='export DEB_BUILD_MAINT_OPTIONS="hardening=+all reproducible=-fixfilepath,-fixdebugpath" DEB_CFLAGS_MAINT_STRIP=-g DEB_CXXFLAGS_MAINT_STRIP=-g
     CPPFLAGS=$(dpkg-buildflags --get CPPFLAGS)
     export CFLAGS="$(dpkg-buildflags --get CFLAGS) $CPPFLAGS" CXXFLAGS="$(dpkg-buildflags --get CXXFLAGS) $CPPFLAGS" LDFLAGS="$(dpkg-buildflags --get LDFLAGS)"'
 
-# in_root ROOT LAYER COMMAND [ARG...]: a command in ROOT with LAYER, a directory that takes what is written ('' for one that
-# ends with the command). It sees this tree and the product cache under their names; $dingo_root/build is LAYER's own.
-# Downloaded packages are kept in the cache. Mounts and processes are private and end with the command. root_environment:
-# words NAME=VALUE for the command; root_binds: further directories that it sees under their names.
+# in_root ROOT LAYER COMMAND [ARG...]: runs COMMAND in ROOT. Its writes go to the directory LAYER
+# ('': to a temporary one). COMMAND sees this tree and the product cache under their usual paths,
+# but $dingo_root/build is in LAYER. Downloaded packages are kept in the cache. Mounts and processes
+# are private and end with COMMAND. root_environment: NAME=VALUE words for COMMAND; root_binds: more
+# directories that it sees under their usual paths.
 root_environment=() root_binds=()
 in_root() {
     local root=$1 layer=$2 release
@@ -88,8 +91,9 @@ in_root() {
         "${root_binds[@]}" "${root_environment[@]}" "$@"
 }
 
-# build_in_root RELEASE COMPILER TARGET...: with gcc or clang, into build/roots/RELEASE-COMPILER. gcc builds with the packages'
-# flags. Without the card in SystemVerilog: Verilator is the host's.
+# build_in_root RELEASE COMPILER TARGET...: builds with gcc or clang, with the layer
+# build/roots/RELEASE-COMPILER. gcc builds with the packages' flags. Builds no SystemVerilog card,
+# as the root has no Verilator.
 build_in_root() {
     local release=$1 compiler=$2 root rc=0
     root=$(debian_root "$release") || exit 125

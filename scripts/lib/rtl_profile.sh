@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the simulated card does most, for a compiler that makes it faster. Sourced by build.sh.
+# Profiles the simulated card, for profile-guided optimisation of its C++. Sourced by build.sh.
 
-# What a simulated card is run through: all that moves data, in short.
+# The training runs, as options of rtl_bench: short runs of each operation that moves data.
 rtl_training=("--operation write --bytes 1024 --qps 4 --count 300" "--operation read --bytes 1024 --qps 4 --count 300"
     "--operation send --bytes 1024 --qps 4 --count 300" "--operation write --bytes 256 --levels 2 --random --sges 2 --count 300")
 
-# rtl_profile: print the directory of the counts, for -DDINGO_RTL_PROFILE. Made once for a state of the card and a compiler (two minutes).
+# rtl_profile: prints the directory of the profile (.gcda files), for -DDINGO_RTL_PROFILE. Made, in
+# two minutes, once for each state of the card's sources and compiler.
 rtl_profile() {
     local recipe
     recipe=$(
@@ -18,7 +19,7 @@ rtl_profile() {
     cached rtl-profile "$recipe" train_rtl
 }
 
-# train_rtl DIRECTORY: builds the card so that it counts, and runs it.
+# train_rtl DIRECTORY: builds an instrumented card, runs it, and stores its profile.
 train_rtl() {
     local build=$1.build run
     mkdir -p "$1"

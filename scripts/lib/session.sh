@@ -16,7 +16,8 @@ save_conf() {
 
 peer_of() { [ "$1" = A ] && echo B || echo A; }
 
-# wire_address SIDE: the wire is UDP on loopback addresses that belong to this session's slot.
+# wire_address SIDE: prints the address of that end of the wire: UDP on loopback addresses of this
+# session's slot.
 wire_address() {
     local slot
     slot=$(cat "$session/slot")
@@ -24,8 +25,8 @@ wire_address() {
 }
 wire_port=4801
 
-# wire_of SIDE: the wire's end at that card. UNIX sockets hold a sender back where
-# UDP may lose frames, and moved half as much when it was measured.
+# wire_of SIDE: prints the --wire option of that card. UNIX sockets block a sender where UDP may
+# lose frames, but reached half of UDP's bandwidth when measured.
 wire_of() {
     local peer
     peer=$(peer_of "$1")
@@ -36,26 +37,26 @@ wire_of() {
     fi
 }
 
-# With --switch the card is at the first port of a PCIe switch, a disk at the second, a second card at the third; the fourth
-# is free.
+# With --switch, a PCIe switch has the card at its first port, a disk at the second and a second
+# card at the third; the fourth is free.
 nic_pci() { [ -n "$switch" ] && echo 0000:03:00.0 || echo 0000:01:00.0; }
 card_bus() { [ -n "$switch" ] && echo port0 || echo rp4; }
 
 mac_of() { [ "$1" = A ] && echo 02:44:49:00:00:0a || echo 02:44:49:00:00:0b; }
 kind_of() { local v=kind_$1; echo "${!v}"; }
 
-# alive PIDFILE: succeed when that process still runs; the start time guards against a reused pid.
+# alive PIDFILE: succeeds if that process still runs; the start time guards against a reused pid.
 alive() {
     local pid start
     [ -r "$1" ] || return 1
     read -r pid start <"$1" || return 1
-    # Without a start time it had ended before that could be read.
+    # An empty start time: the process had ended before it could be read.
     [ -n "$start" ] && [ "$(process_start "$pid")" = "$start" ]
 }
 process_start() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 record_pid() { printf '%s %s\n' "$2" "$(process_start "$2")" >"$1"; }
 
-# end_process PIDFILE: TERM, then KILL after two seconds.
+# end_process PIDFILE: sends TERM and, if the process still runs after two seconds, KILL.
 end_process() {
     local pid start i
     [ -r "$1" ] || return 0
@@ -69,14 +70,14 @@ end_process() {
     rm -f "$1"
 }
 
-# make_session_cpio SIDE: the session's own files, laid over the guest's root by the initramfs.
+# make_session_cpio SIDE: packs the session's files, which the initramfs lays over the guest's root.
 make_session_cpio() {
     local side=$1 tree=$session/$1.tree
     mkdir -p "$tree/session/etc" "$tree/session/usr/lib/dingo-guest/boot.d"
     cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     mkdir -p "$tree/session/usr/lib/udev/rules.d"
-    # The first of two cards in one guest has the addresses.
+    # The first card of a guest gets the IP addresses, also if there is a second one.
     sed "s/0000:01:00.0/$(nic_pci)/" "$dingo_root/scripts/guest/90-dingo-guest.rules" \
         >"$tree/session/usr/lib/udev/rules.d/90-dingo-guest.rules"
     printf '127.0.0.1 localhost\n::1 localhost ip6-localhost\n%s\n%s\n%s\n%s\n' \
@@ -116,7 +117,7 @@ start_card() {
     [ -z "${!engine}" ] || args+=(--engine "${!engine}")
     [ -z "$log_level" ] || args+=(--log "$log_level")
     if [ "$side" = A ] && [ -n "$pcap" ]; then
-        # A card started again must not overwrite what the first one recorded.
+        # A restarted card must not overwrite the capture of the one before.
         i=$pcap
         [ ! -e "$session/pcap-taken" ] || i=$pcap.$(date +%s)
         touch "$session/pcap-taken"
@@ -142,8 +143,8 @@ card_device_json() {
 
 has_second_card() { [ "$1" = A ] && [ -n "$second_card" ]; }
 
-# start_second_card SIDE: one more card for that guest, on a wire with nobody else, for what cards of one machine do with
-# each other.
+# start_second_card SIDE: starts one more card for that guest, on a wire without a peer, to test
+# what the cards of one machine do with each other.
 start_second_card() {
     local side=$1 i
     # shellcheck disable=SC2086 # the user's own words
@@ -159,7 +160,8 @@ start_second_card() {
     return 1
 }
 
-# switch_arguments SIDE: set the array switch_args to a PCIe switch at rp4 and what stands below it but the card.
+# switch_arguments SIDE: sets the array switch_args to QEMU's options for a PCIe switch at rp4 and
+# the devices below it, except the first card.
 switch_arguments() {
     local side=$1 n
     switch_args=(-device x3130-upstream,id=switch,bus=rp4)
@@ -228,7 +230,7 @@ start_qemu() {
     record_pid "$session/$side.qemu.pid" $!
 }
 
-# start_channel SIDE: the master connection; it waits in the socket until the guest's sshd answers.
+# start_channel SIDE: starts the ssh master, whose connection waits until the guest's sshd answers.
 start_channel() {
     local side=$1 i
     for i in {1..200}; do
@@ -259,9 +261,9 @@ take_slot() {
     return 1
 }
 
-# supervise: the supervisor's whole life. It writes `starting`, `running` or `failed: WHY` to
-# $session/state and ends, with all its children, on TERM, when the process $parent ends, or when
-# `down` asks. A guest that ends by itself is left ended; the rest of the session stays.
+# supervise: the supervisor's main function. Writes `running` or `failed: WHY` to $session/state.
+# Exits, with all its children, on TERM (`down` sends it) and when the process $parent ends. A guest
+# that shuts down is not restarted; the rest of the session stays.
 supervise() {
     local side command parent_start=''
     set +e
@@ -286,14 +288,14 @@ supervise() {
             supervisor_command $command
         fi
         if [ -n "$parent" ] && [ "$(process_start "$parent")" != "$parent_start" ]; then
-            # The logs are no longer needed.
+            # Nobody is left to read the logs.
             end_children
             rm -rf "$session"
             exit 0
         fi
         end_orphaned_commands
         for side in A B; do
-            # A lost command channel is rebuilt as long as its guest lives.
+            # Restart a lost command channel if its guest still runs.
             if alive "$session/$side.qemu.pid" && ! alive "$session/$side.ssh.pid"; then
                 sleep 0.5
                 start_channel "$side"
@@ -302,7 +304,7 @@ supervise() {
     done
 }
 
-# end_orphaned_commands: end in the guests what a vm.sh process was running there that was killed itself.
+# end_orphaned_commands: ends the commands in the guests whose vm.sh process was killed.
 end_orphaned_commands() {
     local file id
     for file in "$session"/command.*; do
@@ -313,7 +315,8 @@ end_orphaned_commands() {
     done
 }
 
-# supervisor_command REPLY-FILE VERB SIDE: requests from other vm.sh processes, by way of the fifo.
+# supervisor_command REPLY-FILE VERB SIDE: serves a request from another vm.sh process, read from
+# the fifo.
 supervisor_command() {
     local reply=$1 verb=$2 side=$3 rc=0
     case $verb in

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs test suites in lanes side by side and counts their cases. Sourced by test.sh.
-# A suite is "NAME|LANE|PROGRAM|what it does". Suites of one lane follow each other, as they share something: the processors,
-# ports of this host, the guests.
+# A suite is "NAME|LANE|PROGRAM|what it does". Suites of one lane run one after the other, because
+# they share something: the processors, ports of this host, the guests.
 
 field() { cut -d'|' -f"$1" <<<"$2"; }
 
-# lanes SUITE...: the names of their lanes, each once.
+# lanes SUITE...: prints the names of their lanes, each once.
 lanes() {
     local suite
     for suite in "$@"; do field 2 "$suite"; done | awk '!seen[$0]++'
 }
 
-# run_lane LANE SUITE...: those of the lane, one after the other; prints "NAME STATUS SECONDS" when one has ended.
-# STATUS is "late" when it did not begin, and "cut" when the deadline ended it.
+# run_lane LANE SUITE...: runs those of LANE, one after the other; prints "NAME STATUS SECONDS"
+# after each. STATUS is "late" if no time was left to start it, and "cut" if the deadline ended it.
 run_lane() {
     local lane=$1 suite name rc start limit polite=()
     shift
-    # What waits for a card or a guest comes before what computes.
+    # Lane cpu gives way to suites that wait for a card or a guest.
     [ "$lane" != cpu ] || [ "$(lanes "$@")" = cpu ] || polite=(nice -n 10)
     for suite in "$@"; do
         [ "$(field 2 "$suite")" = "$lane" ] || continue
@@ -35,7 +35,8 @@ run_lane() {
     done
 }
 
-# report SUITE STATUS SECONDS: prints what a suite that has ended leaves to say, and adds to the counts.
+# report SUITE STATUS SECONDS: prints a finished suite's failures, skips and counts, and adds to the
+# totals.
 report() {
     local name rc=$2 p f s log line
     name=$(field 1 "$1") log=$logs/$name.log
@@ -50,7 +51,7 @@ report() {
     p=$(grep -c '^PASS ' "$log" || true)
     f=$(grep -c '^FAIL ' "$log" || true)
     s=$(grep -c '^SKIP ' "$log" || true)
-    # A suite that died or printed no result has failed, whatever it counted.
+    # A suite that died, or printed no result, has failed.
     if [ "$f" = 0 ] && { [ "$rc" != 0 ] || [ $((p + s)) = 0 ]; }; then
         f=1
         echo "FAIL $name: the suite ended with status $rc after $p cases" >>"$log"
@@ -63,8 +64,8 @@ report() {
     while read -r line; do failed_cases+=("$name: ${line#FAIL }"); done < <(grep '^FAIL ' "$log" || true)
 }
 
-# start_lane LANE SUITE...: run_lane in a process group of its own, which end_lanes ends with all that a suite started; its lines come
-# from the descriptor that it leaves in $lane_fd.
+# start_lane LANE SUITE...: starts run_lane in a process group, which end_lanes ends with all that a
+# suite has started. run_lane's lines can be read from the descriptor $lane_fd.
 start_lane() {
     local fifo=$ends/${#lane_pids[@]}-$1-$SECONDS
     mkfifo "$fifo"
@@ -75,7 +76,8 @@ start_lane() {
     exec {lane_fd}<"$fifo"
 }
 
-# fails_beside_others NAME STATUS: a suite that ran beside others, and has failed; says how, and keeps its log as NAME.first.log.
+# fails_beside_others NAME STATUS: succeeds if the suite has failed and ran beside other lanes; then
+# prints the failures and keeps the log as NAME.first.log.
 fails_beside_others() {
     local log=$logs/$1.log
     case $2 in late | cut) return 1 ;; esac
@@ -86,8 +88,9 @@ fails_beside_others() {
     echo "   failed beside others (status $2; ${log#"$PWD/"}): it runs again, alone, at the end"
 }
 
-# run_suites LOGS DEADLINE SUITE...: all of them; prints in the order given. What fails beside others runs again alone. DEADLINE: $SECONDS at which none goes on, or 0.
-# Sets passed, failed, skipped, failures (suites) and failed_cases.
+# run_suites LOGS DEADLINE SUITE...: runs the suites and prints their results in the order given.
+# Suites that fail beside others run again alone. DEADLINE: the value of $SECONDS at which all are
+# stopped; 0: none. Sets passed, failed, skipped, failures (suites) and failed_cases.
 run_suites() {
     local logs=$1 deadline=$2 suite lane name rc seconds lane_fd again=()
     local -A results=()
@@ -120,11 +123,11 @@ run_suites() {
     lane_pids=()
 }
 
-# end_lanes: what still runs ends with this script.
+# end_lanes: terminates the lanes that still run when this script exits.
 end_lanes() {
     local pid
     for pid in "${lane_pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
-    # Suites clean up behind themselves: guests, cards, network names.
+    # Wait up to 30 s for each: suites clean up their guests, cards and network namespaces.
     for pid in "${lane_pids[@]}"; do
         for _ in $(seq 300); do
             kill -0 -- "-$pid" 2>/dev/null || break

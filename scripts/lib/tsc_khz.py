@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Print the frequency of this machine's time-stamp counter in kHz.
 
-An emulated guest reads the host's counter, but calibrates it against an emulated timer, which on
-a busy host goes wrong by any factor. vm.sh tells the guest's kernel the measured value instead.
+An emulated guest reads the host's counter, but calibrates it against an emulated timer, which is
+arbitrarily wrong on a busy host. vm.sh passes the measured value to the guest's kernel instead.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ def main() -> None:
     rdtsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(address)
 
     def sample() -> tuple[int, int]:
-        """One (counter, nanoseconds) pair: the one read with the least time in between."""
+        """Returns a (counter, nanoseconds) pair: of several tries, the one with the shortest reading time."""
         best = None
         for _ in range(200):
             before = time.monotonic_ns()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Yosys with ABC and the SMT solvers of yosys-smtbmc: trixie's build, run on this host by its own
-# dynamic linker, so that it needs no chroot and sees this host's paths. Sourced after common.sh.
+# Runs trixie's Yosys, with ABC and the SMT solvers of yosys-smtbmc, on this host by its own dynamic
+# linker: it needs no chroot and sees this host's paths. Sourced after common.sh.
 
-# yosys_root: print the directory of the extracted packages; its run/ holds commands for a PATH.
+# yosys_root: prints the directory of the extracted packages; its run/ can be added to PATH.
 yosys_root() {
     need_packages mmdebstrap debian-archive-keyring gpgv python3
     cached yosys "v1 $(declare -f build_yosys_root yosys_command_script yosys_python_script)" build_yosys_root
@@ -17,7 +17,8 @@ build_yosys_root() {
             --include='yosys,z3,cvc5' \
             --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
             trixie "$out" -
-    # Yosys looks for yosys-abc and ../share beside the file that the kernel started: the linker.
+    # Yosys looks for yosys-abc and ../share relative to /proc/self/exe, which is the dynamic
+    # linker.
     mkdir "$out/run"
     cp "$out/usr/lib64/ld-linux-x86-64.so.2" "$out/run/ld.so"
     ln -s usr/share "$out/share"
@@ -31,7 +32,8 @@ build_yosys_root() {
     prove_yosys "$out"
 }
 
-# yosys_command_script COMMAND: print the script that runs COMMAND of the root it lies in.
+# yosys_command_script COMMAND: prints a script that runs COMMAND of the root in which the script
+# lies.
 yosys_command_script() {
     cat <<EOS
 #!/bin/sh
@@ -41,7 +43,7 @@ exec "\$root/run/ld.so" --argv0 $1 --library-path "\$root/usr/lib/x86_64-linux-g
 EOS
 }
 
-# yosys_python_script COMMAND: the same for a Python COMMAND, which the host's Python runs.
+# yosys_python_script COMMAND: the same for a Python program, which the host's Python runs.
 yosys_python_script() {
     cat <<EOS
 #!/bin/sh
@@ -51,8 +53,8 @@ exec python3 "\$root/usr/bin/$1" "\$@"
 EOS
 }
 
-# prove_yosys ROOT: succeed when synthesis with ABC works, and with both solvers a property that
-# holds passes and one that does not fails. (Without chformal -lower, write_smt2 drops asserts.)
+# prove_yosys ROOT: succeeds if synthesis with ABC works, and with each solver a true property
+# passes and a false one fails. (Without chformal -lower, write_smt2 drops asserts.)
 prove_yosys() {
     local root=$1 dir solver limit
     dir=$(mktemp -d)
@@ -75,14 +77,14 @@ EOS
     rm -r "$dir"
 }
 
-# run_yosys ARG...: Yosys, for example `run_yosys -q -p 'read_verilog -sv a.sv; synth -top a'`.
+# run_yosys ARG...: runs Yosys, for example `run_yosys -q -p 'read_verilog -sv a.sv; synth -top a'`.
 run_yosys() {
     local root
     root=$(yosys_root) || exit 125
     "$root/run/yosys" "$@"
 }
 
-# run_smtbmc ARG...: yosys-smtbmc, for example `run_smtbmc -s z3 -t 20 a.smt2`.
+# run_smtbmc ARG...: runs yosys-smtbmc, for example `run_smtbmc -s z3 -t 20 a.smt2`.
 run_smtbmc() {
     local root
     root=$(yosys_root) || exit 125

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Where things go when they are installed. Components: native (what the kernel-less card and a board's user need), bench,
-# qpx, qpxd. Targets: `programs` builds all that `cmake --install build` takes, `uninstall` takes it away.
+# Installation. Components: native (the kernel-less card, and what users of a board need), bench,
+# qpx, qpxd. Targets: `programs` builds all that `cmake --install build` installs, `uninstall`
+# removes it.
 
-# Debian's libibverbs has its providers in the multiarch directory, whatever prefix the first configuration had.
+# Debian's libibverbs looks for providers in the multiarch directory, whatever the prefix is.
 if(NOT DEFINED CMAKE_INSTALL_LIBDIR AND EXISTS /etc/debian_version AND CMAKE_LIBRARY_ARCHITECTURE)
   set(CMAKE_INSTALL_LIBDIR lib/${CMAKE_LIBRARY_ARCHITECTURE} CACHE PATH "Libraries, below the prefix")
 endif()
 include(GNUInstallDirs)
 set(DINGO_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Completion for zsh, below the prefix")
 
-# A library found by pkg-config may ask for an RPATH (pmix does); Debian's are where the loader looks.
+# Removes the RPATH that a pkg-config library may add (pmix does): the loader finds Debian's
+# libraries without it.
 function(dingo_without_rpath target)
   get_target_property(options ${target} INTERFACE_LINK_OPTIONS)
   if(options)
@@ -18,7 +20,8 @@ function(dingo_without_rpath target)
   endif()
 endfunction()
 
-# dingo_completion(PROGRAM COMPONENT): what `PROGRAM completion SHELL` prints, where the shells look.
+# dingo_completion(PROGRAM COMPONENT): installs the output of `PROGRAM completion SHELL` for each
+# shell.
 function(dingo_completion program component)
   if(DINGO_SANITIZE OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
     return()
@@ -26,7 +29,7 @@ function(dingo_completion program component)
   set(dir ${CMAKE_BINARY_DIR}/completions)
   file(MAKE_DIRECTORY ${dir})
   foreach(shell IN ITEMS bash zsh fish)
-    # Packages are built without RPATH: the program would not find libdingo.
+    # LD_LIBRARY_PATH, because packages are built without RPATH and the program needs libdingo.
     add_custom_command(TARGET ${program} POST_BUILD
                        COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/lib ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${program}> completion ${shell} > ${dir}/${program}.${shell} VERBATIM)
   endforeach()
@@ -35,7 +38,7 @@ function(dingo_completion program component)
   install(FILES ${dir}/${program}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT ${component})
 endfunction()
 
-# What is not there must be said before the first file is copied.
+# Fails before the first file is copied if a file to install has not been built.
 install(CODE "
   if(CMAKE_INSTALL_COMPONENT STREQUAL \"\" OR NOT DEFINED CMAKE_INSTALL_COMPONENT)
     include(\"${CMAKE_BINARY_DIR}/installed.cmake\")
@@ -48,7 +51,8 @@ install(CODE "
   endif()")
 install(DIRECTORY LICENSES/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT native)
 
-# dingo_programs(): after all targets are known.
+# dingo_programs(): defines the targets programs, native and uninstall; call it after all other
+# targets.
 function(dingo_programs)
   set(targets "")
   set(files "")
@@ -58,7 +62,8 @@ function(dingo_programs)
       string(APPEND files "  \"$<TARGET_FILE:${target}>\"\n")
     endif()
   endforeach()
-  # CMake ends the RPATH of a build tree with an empty element, which is the current directory; these need none.
+  # These need no RPATH in the build tree. CMake would end it with an empty element, which means the
+# current directory.
   foreach(target IN LISTS targets)
     if(NOT target MATCHES "^(local_transfer|p2p_file|p2p_cards|dingo_gda|gpu_interchange)$")
       set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH ON)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cmake -DBUILD=build -P uninstall.cmake: removes what the last installations from BUILD wrote, and the directories of
-# Dingo's own that are then empty. DESTDIR counts as it did there.
+# cmake -DBUILD=build -P uninstall.cmake: removes the files that the last installations from BUILD
+# wrote, and directories named dingo or qpx that are empty then. Honours DESTDIR.
 file(GLOB manifests ${BUILD}/install_manifest.txt ${BUILD}/install_manifest_*.txt)
 if(NOT manifests)
   message(FATAL_ERROR "Nothing to remove: ${BUILD} has no install_manifest.txt, so nothing was installed from it")
@@ -22,7 +22,7 @@ foreach(manifest IN LISTS manifests)
   endforeach()
   file(REMOVE ${manifest})
 endforeach()
-# Deepest first. Others' directories are kept, empty or not.
+# Deepest first. Directories of other names are kept, even if empty.
 list(REMOVE_DUPLICATES directories)
 list(SORT directories ORDER DESCENDING)
 foreach(directory IN LISTS directories)

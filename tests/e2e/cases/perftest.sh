@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# perftest: every tool, every option of the project's promise. Sourced by tests/e2e/vm and tests/e2e/native, which define
-# perftest TOOL [OPTIONS], and cm_perftest for what needs the connection manager.
+# Runs each perftest tool with each option that Dingo promises to support. Sourced by tests/e2e/vm
+# and tests/e2e/native, which define perftest TOOL [OPTIONS], and cm_perftest for connections by
+# rdma_cm.
 bandwidth=(ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw)
 latency=(ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat)
 
 for tool in "${bandwidth[@]}" "${latency[@]}"; do perftest $tool; done
 
 for tool in ib_write_bw ib_read_bw ib_send_bw; do
-    # Few of each size: those of megabytes take emulated guests long.
+    # Few messages of each size: those of megabytes take long in emulated guests.
     limit=300 perftest $tool '-a -n 20'
     perftest $tool '-n 5 -s 8388608'
     perftest $tool '-m 256 -n 500'
@@ -25,7 +26,7 @@ for tool in "${bandwidth[@]}"; do
     perftest $tool '-b'
     perftest $tool '-D 2'
 done
-# perftest itself refuses -e for WRITE, which has no completion at the other side.
+# perftest refuses -e for WRITE, which has no completion at the responder.
 for tool in ib_read_bw ib_send_bw ib_atomic_bw; do perftest $tool '-e -n 500'; done
 for tool in ib_write_lat ib_read_lat ib_send_lat; do
     limit=300 perftest $tool '-a -n 20'

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What verbs_promises printed, as cases of the suite that has run it. Sourced by the suites on cards and in guests.
+# Reports the output of verbs_promises as cases of the suite that ran it. Sourced by suites on
+# kernel-less cards and in guests.
 
-# promises OUTPUT ALLOWED: each promise is a case; one that is skipped for a reason that is not like ALLOWED has failed.
+# promises OUTPUT ALLOWED: reports each promise as a case; a skip whose reason does not match the
+# regular expression ALLOWED is a failure.
 promises() {
     local line count=0
     while IFS= read -r line; do

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Attacks by programs. Sourced by cases.
+# Runs programs that attack cards. Sourced by cases.
 
-# program NAME COMMAND: its lines "PASS what: ..." and "FAIL what: why" are cases.
+# program NAME COMMAND: runs COMMAND; its lines "PASS what: ..." and "FAIL what: why" become cases.
 program() {
     local name=$1 out rc=0 verdict what rest
     shift

@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a client loses by an attack on its card, beside one on another card of the same machine.
+"""Measures what a client loses by an attack on its card, compared with an attack on another card.
 
-A neighbour (verbs_load neighbour) sends 64 KiB WRITEs and makes requests. The same attack runs
-against its card and against another one, in turns of --window milliseconds: so the processor time
-that the attackers take is no loss, whatever the machine has. An attack fails when in four tries
-the median of the WRITEs' rate beside it is below 0.9 of that beside the other one, or the median
-request takes more than three times as long. Attackers that have the card work have a part of it,
-which is theirs: there the rate may be half of the other one, less noise, and a request wait ten
-times as long.
+A neighbour (verbs_load neighbour) sends 64 KiB WRITEs and makes requests. The same attack runs in
+turns of --window milliseconds against the neighbour's card and against another card of the machine,
+so that the processor time that the attackers take does not count as loss. A case fails if in each of
+four tries the median WRITE rate is below 0.9 of that during the attack on the other card, or the
+median request takes more than three times as long. Attackers that make the card work get their
+share of it: against them the bounds are 0.35 (half, less noise) and ten times.
 
 usage: tests/e2e/native/attacks.py [--attack NAME]... [--turns 5] [--window 300] [--build DIR]
            [--cards DIR]
---cards: where the dingo is that starts the cards (an AddressSanitizer's build). A line for each
-attack: PASS or FAIL, its name, and the ratios. Exit status 1 when one failed.
+--cards: directory of the dingo that starts the cards, for example of an AddressSanitizer build.
+Prints a line for each attack: PASS or FAIL, its name, and the ratios. Exit status 1 if one failed.
 """
 
 import argparse
@@ -29,13 +28,13 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# Least share of the rate, most of a request's time; and the same where the attackers make the card
-# work.
+# Lowest ratio of rates and highest ratio of request times; BOUNDS_WORK for attackers that make the
+# card work.
 BOUNDS = (0.9, 3.0)
 BOUNDS_WORK = (0.35, 10.0)
 TRIES = 4
 
-# {card}: its name, {directory}: of it
+# {run}, {card}, {load} and {directory} (the card's) are filled in by Cards.start().
 LOAD = ["{run}", "--card", "{card}", "--", "{load}"]
 STRANGER = [sys.executable, str(HERE / "strangers.py")]
 ATTACKS = {
@@ -56,7 +55,7 @@ WORK = {"regions", "churn", "many-qps", "small-messages"}
 
 
 class Cards:
-    """Two cards with a process each, in a run directory of their own."""
+    """Two cards in a process each, in a run directory of their own."""
 
     def __init__(self, build, cards):
         self.dingo, self.starter = build / "dingo", cards / "dingo"
@@ -80,7 +79,7 @@ class Cards:
                        stdout=subprocess.DEVNULL)
 
     def start(self, words, card, **how):
-        """A command of ATTACKS, in a process group of its own."""
+        """Starts a command of ATTACKS in a process group of its own."""
         places = {"run": self.dingo, "card": card, "load": self.load,
                   "directory": f"{self.directory}/{card}"}
         words = [w.format(**places) for w in words]
@@ -95,7 +94,7 @@ def tell(process, what):
 
 
 class Neighbour:
-    """verbs_load neighbour."""
+    """The process `verbs_load neighbour` on the card victim."""
 
     def __init__(self, cards):
         self.process = cards.start([*LOAD, "neighbour"], "victim", stdin=subprocess.PIPE,
@@ -104,7 +103,7 @@ class Neighbour:
             raise RuntimeError("the neighbour did not come up")
 
     def measure(self, window):
-        """Gb/s, median microseconds of a request."""
+        """Returns the WRITE rate in Gb/s and the median time of a request in us, over `window` ms."""
         self.process.stdin.write(f"{window}\n")
         self.process.stdin.flush()
         words = self.process.stdout.readline().split()
@@ -118,12 +117,12 @@ class Neighbour:
 
 
 def compare(cards, neighbour, words, turns, window):
-    """Ratios of rate and latency: attack here to attack there."""
+    """Returns the ratios of rate and latency: attack on the neighbour's card to attack on the other."""
     attackers = {card: cards.start(words, card, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL) for card in ("other", "victim")}
     found = {card: [] for card in attackers}
     try:
-        time.sleep(1)  # they come up
+        time.sleep(1)  # the attackers start
         for attacker in attackers.values():
             tell(attacker, signal.SIGSTOP)
         for _ in range(turns):

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of one card come, attack, stop, go on and are killed, as a seed says.
+"""Clients of one card start, attack, are stopped, continued and killed, in an order given by a seed.
 
-Beside them a neighbour's WRITEs and requests must not fail. When all are gone the card must have
-the descriptors and mappings that it had before, hardly more memory, no objects, and serve honest
-clients.
+Meanwhile a neighbour's WRITEs and requests must not fail. Afterwards the card must have as many
+descriptors and mappings as before, hardly more memory and no objects, and must serve honest clients.
 
 usage: tests/e2e/native/clients.py [--seed N] [--seeds COUNT] [--seconds 10] [--clients 12]
            [--build DIR] [--cards DIR]
-A minute by hand: --seeds 6. The soak: --clients 64 --seconds 3600.
-A line for each seed: PASS or FAIL. Exit status 1 when one failed.
+--seeds 6 takes a minute; --clients 64 --seconds 3600 is a soak test.
+Prints a line for each seed: PASS or FAIL. Exit status 1 if one failed.
 """
 
 import argparse
@@ -30,10 +29,10 @@ HONEST = {
     "hold": [*LOAD, "hold", "rts"],
     "stream": [*LOAD, "stream"],
 }
-# Those that fill the machine's memory or take every connection are for attacks.py.
+# Without attacks that fill the machine's memory or take all connections; attacks.py has those.
 COMMANDS = HONEST | {k: v for k, v in ATTACKS.items() if k not in ("crowd", "many-qps")}
-# Threads that close and unmap stay (hw/base/elsewhere.h); each has a stack and a heap, and the C
-# library keeps those of some that have ended. What a client gives to a card has a file.
+# Threads that close and unmap stay (hw/base/elsewhere.h). Each has a stack and a heap, and the C
+# library keeps some of those of exited threads. All memory of clients is mapped from files.
 THREADS = 64 + 1
 MAPPINGS_OF_THREAD = 4
 MOST_MORE = {"descriptors": 0, "threads": THREADS, "mappings of files": 2,
@@ -41,7 +40,7 @@ MOST_MORE = {"descriptors": 0, "threads": THREADS, "mappings of files": 2,
 
 
 class Card:
-    """The victim of Cards, from outside."""
+    """The process of the card victim, seen from outside."""
 
     def __init__(self, cards):
         self.cards = cards
@@ -64,8 +63,8 @@ class Card:
                 "rss_kb": int(status["VmRSS"].split()[0])}
 
     def settled(self, clients, before=None):
-        """Its usage once no more than `clients` are there, and what is closed and unmapped elsewhere is gone, too; the last usage
-        when it stays above `before`. None: they are there."""
+        """Waits until the card has at most `clients` clients and has closed and unmapped what the others left.
+        Returns its usage, which may still exceed `before`; None if clients are left."""
         usage = None
         for _ in range(200):
             stats = self.stats()
@@ -84,7 +83,7 @@ def differences(before, after):
 
 
 def play(cards, rng, seconds, most):
-    """Returns what was done, by name."""
+    """Lets clients act for `seconds`; returns how often each action was done."""
     there, counts = [], {}
     neighbour = Neighbour(cards)
     end = time.monotonic() + seconds
@@ -115,7 +114,7 @@ def play(cards, rng, seconds, most):
             gone = [process for process in there if process.poll() is not None]
             there = [process for process in there if process not in gone]
             for process in gone:
-                tell(process, signal.SIGKILL)  # what it has left in its group
+                tell(process, signal.SIGKILL)  # processes that it has left in its group
     finally:
         for process in there:
             tell(process, signal.SIGKILL)
@@ -127,7 +126,7 @@ def play(cards, rng, seconds, most):
 
 def run(cards, seed, options):
     card = Card(cards)
-    honest(cards)  # what a card keeps after its first client
+    honest(cards)  # the first client makes the card allocate what it keeps
     before = card.settled(0)
     counts = play(cards, random.Random(seed), options.seconds, options.clients)
     after = card.settled(0, before)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Pairs of rdma_cm programs. Sourced by the cases with the cards alpha and beta.
+# Runs pairs of rdma_cm programs on the cards alpha and beta. Sourced by cases.
 
-# cm_count CARD NAME: a number of the card's rdma_cm.
+# cm_count CARD NAME: prints the card's rdma_cm counter NAME (listeners, ids, joins ...).
 cm_count() {
     "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/$1/control" stats |
         /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["rdma_cm"][sys.argv[1]])' "$2"
 }
-# wait_count CARD NAME VALUE PID: until that number is there, or the process is gone.
+# wait_count CARD NAME VALUE PID: waits until the counter is VALUE; fails after 30 s or when PID has
+# exited.
 wait_count() {
     local _
     for _ in $(seq 600); do
@@ -16,12 +17,13 @@ wait_count() {
     done
     return 1
 }
-# try_pair NAME SERVER CLIENT [REGEX]: sets $problem, empty when all was right, and $out, the beginning of the logs' names.
+# try_pair NAME SERVER CLIENT [REGEX]: sets $problem, which is empty on success, and $out, the
+# prefix of the logs' names.
 try_pair() {
     local rc_a=0 rc_b=0 pid
     problem=''
     out=$logs/$(slug "$1")
-    wait_count "${server_card%% *}" listeners 0 $$ || true # the last server's may be there a moment longer
+    wait_count "${server_card%% *}" listeners 0 $$ || true # the last server's listener may still exist
     on "$server_card" "$2" >"$out.A" 2>&1 &
     pid=$!
     wait_count "${server_card%% *}" listeners 1 $pid || true
@@ -33,26 +35,29 @@ try_pair() {
         problem="the client printed no line like /$4/: $(why "$out.B")"
     fi
 }
-# cm_pair NAME SERVER CLIENT [REGEX]: as pair; the server listens when its card has a listener.
+# cm_pair NAME SERVER CLIENT [REGEX]: like pair, but waits for a listener in the server card's
+# rdma_cm.
 cm_pair() {
     try_pair "$@"
     if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
 }
-# cm_perftest TOOL OPTIONS. perftest listens twice, a second apart, and its client does not wait for the second time: on
-# a busy machine it comes too early and is rejected, which only then may be tried again.
+# cm_perftest TOOL OPTIONS: case. perftest listens twice, a second apart, and its client does not
+# wait for the second listener: on a busy machine it connects too early and is rejected. Only then
+# it is run again.
 cm_perftest() { perftest_pair "$prefix$1 $2" "$1 -F $2" 10.77.0.1; }
 # perftest_pair NAME COMMAND ADDRESS
 perftest_pair() {
     local row='^ +[0-9]+ +[0-9]+ +[0-9.]+' _
     for _ in 1 2 3 4 5; do
         limit=20 try_pair "$1" "$2" "$2 $3" "$row"
-        grep -qE 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)' "$out.B" || break # 1: for datagrams
+        grep -qE 'RDMA_CM_EVENT_(REJECTED; error: 8|UNREACHABLE; error: 1)' "$out.B" || break # UNREACHABLE: for UD
     done
     if [ -n "$problem" ]; then fail "$1" "$problem"; else pass "$1"; fi
 }
-# mcast_card ADDRESS: the card that has it.
+# mcast_card ADDRESS: prints the card with that address.
 mcast_card() { case $1 in *1) echo alpha ;; *) echo beta ;; esac }
-# mcast NAME OPTIONS SENDER RECEIVER...: mckey sends ten datagrams, and each receiver has to count ten. WHO/ADDRESS each.
+# mcast NAME OPTIONS SENDER RECEIVER...: case: mckey sends ten datagrams, and each receiver must
+# count ten. SENDER and RECEIVER are CARD/ADDRESS.
 mcast() {
     local name=$1 options=$2 sender=$3 problem='' n=0 rc=0 pids=() receiver out card
     local -A members=()
@@ -62,7 +67,7 @@ mcast() {
         on "${receiver%%/*}" "mckey -b ${receiver#*/} -C 10 ${options% -o}" >"$out.R$n" 2>&1 &
         pids+=($!) n=$((n + 1))
     done
-    # Joined by all, its event is read at once; the sender waits three seconds before it sends.
+    # Wait until all receivers have joined. The sender waits three more seconds before it sends.
     n=0
     for receiver; do
         card=$(mcast_card "${receiver#*/}")
@@ -78,7 +83,7 @@ mcast() {
     done
     if [ -n "$problem" ]; then fail "$name" "$problem"; else pass "$name"; fi
 }
-# wait_joined CARD N PID: until there are so many joins, or the process is gone.
+# wait_joined CARD N PID: waits until CARD has N joins; fails after 30 s or when PID has exited.
 wait_joined() {
     local _
     for _ in $(seq 600); do
@@ -88,7 +93,8 @@ wait_joined() {
     done
     return 1
 }
-# nothing_left NAME: no identifiers, listeners and descriptors; communications end after their timewait.
+# nothing_left NAME: case: both cards have no identifiers, listeners and descriptors left, and after
+# their timewait no connections.
 nothing_left() {
     local card what left _
     for _ in $(seq 300); do
@@ -104,14 +110,15 @@ nothing_left() {
     fail "$1" "left:$left"
 }
 
-# leaf PID: the program below the shells.
+# leaf PID: prints the program's process below the shells of PID.
 leaf() {
     local pid=$1 child
     while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
     echo "$pid"
 }
 
-# kill_clients TIMES WHO COMMAND CARD COUNTER: clients that are killed at different moments, once CARD counts one.
+# kill_clients TIMES WHO COMMAND CARD COUNTER: starts COMMAND on WHO and kills it at different
+# moments after CARD's COUNTER has become 1.
 kill_clients() {
     local n pid
     for n in $(seq "$1"); do

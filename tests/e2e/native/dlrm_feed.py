@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trainer in plain Python: every word of every tensor against the reference, lifetimes, refusals. With numpy and
-PyTorch, where they are, what those see, too.
+"""A trainer in plain Python: compares every word of every tensor with the reference; tests lifetimes and
+refusals. Also tests the tensors in numpy and PyTorch if they are installed.
 
 usage: dlrm_feed.py RECORDS BATCHES SIZE,... MODULUS"""
 import array
@@ -25,7 +25,7 @@ def refused(number, call, *args):
 
 
 def rows(tensor):
-    """The words of a tensor as a list of rows; calls its deleter."""
+    """Returns the words of a tensor as a list of rows, and calls its deleter."""
     managed = tensor.managed()
     t = managed.contents.tensor
     assert (t.device_type, t.device_id, t.bits, t.lanes) == (1, 0, 32, 1)
@@ -49,7 +49,7 @@ def check_words(batch, expected):
 def check_lifetime(batch):
     look = batch.dense.__dlpack__()
     assert "looked at by 1 tensors" in refused(errno.EBUSY, batch.release)
-    del look  # nobody took it
+    del look  # no library took the capsule
     held = batch.sparse.managed()
     assert "looked at by 1 tensors" in refused(errno.EBUSY, batch.release)
     held.contents.deleter(held)
@@ -108,7 +108,7 @@ def main():
             for names, check in ((("numpy",), check_numpy), (("numpy", "torch"), check_torch)):
                 if available(*names):
                     check(batch, want)
-        if number == 2:  # both buffers in use, and the order of releases
+        if number == 2:  # both buffers in use; tests the order of releases
             second = source.next()
             refused(errno.EBUSY, source.next)
             refused(errno.EINVAL, second.release)
@@ -123,7 +123,7 @@ def main():
     for number in range(4, batches):
         batch = source.next()
         check_words(batch, reference.take(expected, *next(spans)))
-        keep = batch.label.managed()  # outlives its feed below
+        keep = batch.label.managed()  # outlives the feed
         if number < batches - 1:
             keep.contents.deleter(keep)
             batch.release()

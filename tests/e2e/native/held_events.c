@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client that holds a thread of its card: it reads events of a channel into memory that faults,
- * while the card wants them back. Prints "holding" and stays. Exit status 77: no userfaultfd.
+ * A client that blocks a thread of its card: it reads events of a channel into memory whose page
+ * faults (userfaultfd) it does not resolve. Prints "holding" and sleeps. Exit status 77: no
+ * userfaultfd.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -77,7 +78,7 @@ int main(void) {
                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0);
     NEED(ibv_req_notify_cq(cq, 0) == 0);
     NEED(ibv_post_recv(qp, &empty, &bad) == 0);
-    attr.qp_state = IBV_QPS_ERR; /* which completes the receive */
+    attr.qp_state = IBV_QPS_ERR; /* flushes the receive */
     NEED(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0);
     NEED(pthread_create(&thread, NULL, read_events, NULL) == 0);
     NEED(poll(&fault, 1, 10000) == 1);

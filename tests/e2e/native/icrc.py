@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the invariant CRC of every RoCE v2 packet of a pcap file (Ethernet, IPv4 or IPv6); InfiniBand specification
-annex A17, clause A17.3.3. Independent of the product's own code: zlib's CRC."""
+annex A17, clause A17.3.3. Independent of Dingo's code: uses zlib's CRC."""
 
 import struct
 import sys
@@ -20,7 +20,7 @@ def frames(path):
 
 
 def icrc(frame):
-    """(computed, carried) or None for what is not RoCE v2."""
+    """Returns the frame's (computed, carried) ICRC, or None if it is not RoCE v2."""
     kind = frame[12:14]
     if kind == b"\x08\x00":
         ip = bytearray(frame[14:34])

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was posted just before rdma_disconnect() arrives. Usage: last_message.py ROUNDS server|client ADDRESS. Each round is
-a connection with one long message or many short ones, from memory that is shared and anonymous or, each second time, from
-private memory: with DINGO_SHARE=0 the card has to fetch that."""
+"""Tests that messages posted just before rdma_disconnect() arrive.
+
+usage: last_message.py ROUNDS server|client ADDRESS
+Each round is a connection with one long message or many short ones. The memory is anonymous and shared,
+or every second time private; with DINGO_SHARE=0 the card has to fetch private memory's bytes."""
 
 import ctypes
 import mmap
@@ -20,7 +22,7 @@ MANY = 64
 
 
 def messages(n):
-    """Of round n: how many, and their bytes. All are less than what may be on its way without an acknowledgement."""
+    """Returns count and size of round n's messages; together they fit into the window of unacknowledged bytes."""
     return (MANY, 64) if n % 4 > 1 else (1, 512 << 10)
 
 
@@ -49,7 +51,7 @@ def serve(rounds, where):
             peer.post_recv(region)
         peer.accept()
         for k in range(count):
-            signal.alarm(20)  # a message that is lost is never heard of
+            signal.alarm(20)  # for a lost message there is no completion
             status = peer.get_recv_comp().status
             if status != e.IBV_WC_SUCCESS:
                 sys.exit(f"round {n}, message {k}: status {status}")

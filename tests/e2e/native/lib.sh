@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cases of kernel-less cards. Each prints one line: PASS name, FAIL name: why, SKIP name: why.
-# Sourced by the suites on them after common.sh and build.sh.
+# Runs cases on kernel-less cards. Each prints one line: PASS name, FAIL name: why, SKIP name: why.
+# Sourced by the suites after common.sh and build.sh.
 
 failed=0
 limit=60
@@ -8,8 +8,10 @@ server_card=alpha client_card=beta
 server_address=127.0.0.1
 cleanups=()
 
-# begin_suite NAME LOGS [PACKAGE...] -- [TARGET...]: installs and builds; sets $suite, $logs (build/test-logs/LOGS), $dingo, and
-# $as_user, the words before a command of an ordinary user. Cards are this suite's own and end with it.
+# begin_suite NAME LOGS [PACKAGE...] -- [TARGET...]: installs packages and builds targets; sets
+# $suite, $logs (build/test-logs/LOGS), $dingo, and $as_user, the prefix of commands (empty; cases
+# may set it to run as an ordinary user). The suite has its own run directory; its cards end with
+# it.
 begin_suite() {
     local packages=()
     suite=$1 logs=$dingo_root/build/test-logs/$2
@@ -36,7 +38,8 @@ begin_suite() {
     }
 }
 
-# run_cases DIRECTORY [NAME...]: the files of cases there, all unless named. Status 0 when no case failed.
+# run_cases DIRECTORY [NAME...]: runs the named files of cases in DIRECTORY, by default all.
+# Succeeds if no case failed.
 run_cases() {
     local directory=$1 name
     shift
@@ -60,15 +63,17 @@ fail() {
     failed=$((failed + 1))
 }
 slug() { tr -c 'A-Za-z0-9._\n-' '_' <<<"$1"; }
-# why FILE...: the last lines that say something; nothing is fine, too, where `set -e` looks at an assignment.
+# why FILE...: prints the last three lines that are neither blank nor rules. Succeeds without such
+# lines, too, so that `set -e` does not end assignments of its output.
 why() { { grep -hvE '^ *$|^-+$' "$@" 2>/dev/null || true; } | tail -n 3 | tr '\n\t' '  ' | cut -c1-300; }
 
-# on CARD COMMAND: a shell command that sees the card, or several ("alpha beta"; tests/e2e/native/bin has `gid`).
+# on CARD COMMAND: runs a shell command on CARD, or on several ("alpha beta"); `gid` of
+# tests/e2e/native/bin is in its PATH.
 on() { # shellcheck disable=SC2086  # the prefixes and the cards are words
     $as_user timeout -k 5 "$limit" "$dingo" run $(printf -- '--card %s ' $1) -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $2"
 }
 
-# single NAME CARD COMMAND [REGEX]: a command that must succeed and print a line like REGEX.
+# single NAME CARD COMMAND [REGEX]: case: COMMAND on CARD succeeds and prints a line like REGEX.
 single() {
     local name=$1 out rc=0
     out=$logs/$(slug "$name").out
@@ -82,7 +87,8 @@ single() {
     fi
 }
 
-# plain NAME COMMAND [REGEX [STATUS]]: a command of this host.
+# plain NAME COMMAND [REGEX [STATUS]]: case: COMMAND on this host exits with STATUS (0) and prints a
+# line like REGEX.
 plain() {
     local name=$1 out rc=0
     out=$logs/$(slug "$name").out
@@ -97,12 +103,13 @@ plain() {
     fi
 }
 
-# sent CARD: bytes that it has sent on its wire.
+# sent CARD: prints the bytes that CARD has sent on its wire.
 sent() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["wire"]["tx_bytes"])'; }
 
-# wait_listen PORT PID: until the port has a listener, or the process is gone. A busy machine may take its time.
+# wait_listen PORT PID: waits until the TCP port has a listener; fails after 30 s or when PID has
+# exited.
 wait_listen() { wait_socket listening "$@"; }
-# wait_connected PORT PID: the same, until somebody is connected to it.
+# wait_connected PORT PID: the same for a connection to the port.
 wait_connected() { wait_socket established "$@"; }
 wait_socket() {
     local _
@@ -113,7 +120,8 @@ wait_socket() {
     done
     return 1
 }
-# until_line FILE TEXT [PID]: it is written within 30 s, before the process ends.
+# until_line FILE TEXT [PID]: succeeds once FILE contains TEXT; fails after 30 s or when PID has
+# exited.
 until_line() {
     local _
     for _ in $(seq 600); do
@@ -123,7 +131,7 @@ until_line() {
     done
     grep -q "$2" "$1" 2>/dev/null
 }
-# until_gone PID: the process ends within 30 s.
+# until_gone PID: succeeds once the process has exited; fails after 30 s.
 until_gone() {
     local _
     for _ in $(seq 600); do
@@ -133,8 +141,8 @@ until_gone() {
     return 1
 }
 
-# pair NAME SERVER CLIENT [REGEX [PORT]]: the server with $server_card, the client with $client_card; A in CLIENT
-# stands for the server's address.
+# pair NAME SERVER CLIENT [REGEX [PORT]]: case: SERVER on $server_card and CLIENT on $client_card
+# succeed, and CLIENT prints a line like REGEX. A in CLIENT stands for the server's address.
 pair() {
     local name=$1 dir rc_a=0 rc_b=0 pid
     dir=$logs/$(slug "$name")
@@ -153,19 +161,20 @@ pair() {
         pass "$name"
     fi
 }
-# lossy_pair NAME SERVER CLIENT REGEX: programs that do not wait for each other at their end, on a wire that loses
-# frames. A program leaves when it has all messages and ACKs; if its own last ACK was lost, the other side's retries
-# find nobody, as on every device.
+# lossy_pair NAME SERVER CLIENT REGEX: like pair, for programs that do not wait for each other at
+# their end, on a lossy wire. A program exits when it has all messages and ACKs; if its own last ACK
+# was lost, the other side's retries are exceeded, as on every device. That is no failure.
 lossy_pair() { local lossy=yes && pair "$@"; }
-# lost_last_ack FINISHED OTHER REGEX: the one printed its result, the other one only missed an ACK.
+# lost_last_ack FINISHED OTHER REGEX: succeeds if one log has a result and the other reports
+# exceeded retries.
 lost_last_ack() { grep -qE "$3" "$1" && grep -q 'transport retry counter exceeded' "$2"; }
 
-# perftest TOOL [OPTIONS]: a perftest pair with the same options on both sides.
+# perftest TOOL [OPTIONS]: case: a perftest pair with the same options on both sides.
 perftest() {
     local tool=$1 options=${2:-}
     pair "$prefix$tool${options:+ $options}" "$tool -F $options" "$tool -F $options A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
 }
-cm_perftest() { :; } # the suite `cm` has them: they wait for a listener in another way
+cm_perftest() { :; } # only the suite `cm` runs these (cm_lib.sh), as their listeners are rdma_cm's
 prefix=''
 
 start_card() {
@@ -175,7 +184,7 @@ start_card() {
         exit 1
     }
 }
-# card_pid NAME: the process that serves it.
+# card_pid NAME: prints the pid of the card's process.
 card_pid() { "$dingo" --json card show "$1" | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])'; }
 stop_cards() {
     local c

@@ -4,8 +4,8 @@
 
 usage: migrate.py DINGO SOURCE-CARD DESTINATION-CARD DESTINATION-ADDRESS DIRECTORY PIN-ALL(on|off) QEMU...
 
-The machine never runs a program of its own: its memory holds a pattern, which must be at the other side afterwards, byte for byte.
-Prints "migrated N bytes". Exit status 1 and the reason otherwise.
+The machine runs no guest program: its memory holds a pattern, which must arrive byte for byte. Prints
+"migrated N bytes"; otherwise the reason, and exit status 1.
 """
 
 import json
@@ -18,7 +18,7 @@ import time
 
 MEMORY_MIB = 64
 PATTERN_AT = 0x1000000
-PATTERN_BYTES = 9 << 20  # not a multiple of the chunks of 1 MiB that QEMU registers, after its last page
+PATTERN_BYTES = 9 << 20  # and 4101: no multiple of a page or of 1 MiB, the unit in which QEMU registers
 PATTERN_BYTES += 4096 + 5
 PATIENCE = 90  # seconds for each step
 

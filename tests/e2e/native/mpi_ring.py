@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Open MPI's ranks in a ring: each sends to the next one and compares every byte that comes.
+"""Open MPI's ranks in a ring: each sends to the next one and compares every byte that it receives.
 
-usage: mpirun -n N mpi_ring.py [ROUNDS]    (needs libmpi.so.40 only, no headers and no mpi4py)
+usage: mpirun -n N mpi_ring.py [ROUNDS]    (needs only libmpi.so.40, neither headers nor mpi4py)
 """
 import ctypes
 import sys
@@ -20,7 +20,7 @@ def number(call):
 
 
 def pattern(rank, count, length):
-    """`length` bytes that no other rank and round has."""
+    """Returns `length` bytes that differ from those of other ranks and rounds."""
     unit = bytes((rank * 31 + count * 7 + i * 3) % 251 for i in range(251))
     return (unit * (length // 251 + 1))[:length]
 

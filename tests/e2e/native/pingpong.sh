@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# pingpong.sh ADDRESS OPTIONS...: libfabric's fi_pingpong with itself at 127.0.0.1, in a network namespace with an interface
-# that has ADDRESS, as libfabric uses only such addresses. Root's.
+# pingpong.sh ADDRESS OPTIONS...: runs libfabric's fi_pingpong with itself at 127.0.0.1, in a
+# network namespace with an interface that has ADDRESS, as libfabric accepts only such addresses.
+# Needs root.
 set -euo pipefail
 [ "${in_namespace:-}" ] || in_namespace=1 exec unshare --net -- "$0" "$@"
 address=$1

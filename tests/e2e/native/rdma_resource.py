@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes objects with pyverbs and compares what iproute2's `rdma` says of them.
+"""Makes objects with pyverbs and checks what iproute2's `rdma resource` prints for them.
 
 usage: rdma_resource.py DEVICE QPS
 """

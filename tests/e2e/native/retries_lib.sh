@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two cards with a bad wire between them, and many queue pairs that do not use their retries up. Sourced by busy.sh, paused.sh.
+# Two cards with a bad wire between them, and a test with many queue pairs whose retries must
+# suffice. Sourced by busy.sh and paused.sh.
 bench=$dingo_root/build/bin/rdma-bench
 faults='drop=2%,reorder=1%,corrupt=1%,duplicate=1%'
 start_card alpha --own-process --faults "$faults"
 start_card beta --own-process --faults "$faults"
 alpha_pid=$(card_pid alpha)
-# What a case starts beside them ends with it, and the card goes on.
+# beside COMMAND...: runs COMMAND in the background until end_others, which also continues alpha's
+# card.
 others=()
 beside() {
     "$@" &
@@ -19,7 +21,7 @@ end_others() {
 } 2>/dev/null
 cleanups+=(end_others)
 
-# T_tr is 67 ms (timeout 14), and a request is sent again seven times.
+# retried NAME TEST: runs rdma-bench TEST with T_tr = 67 ms (timeout 14) and seven retries.
 retried() {
     local options="$2 -q 64 -u 14 --retry_count 7 --verify"
     limit=200 pair "$1" "$bench $options" "$bench $options A" ' 0 wrong$'

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Looks for standstills: short runs between two cards, beside processes that burn processor time.
+"""Looks for stalls: short runs between two cards, beside processes that burn processor time.
 
 Each group has two cards (one process, or a process each), runs rdma-bench pairs in turn and
 watches the cards' counters. A run in which no message moves for --still seconds is reported with
@@ -54,7 +54,7 @@ def threads_of(pid):
 
 
 class Group:
-    """Two cards and what runs on them, on processors of their own."""
+    """Two cards and the programs on them, bound to their own processors."""
 
     def __init__(self, number, options):
         self.number = number

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a program without Dingo's preload library does to a card's sockets, until it is killed.
+"""Attacks a card's sockets, as a program without Dingo's preload library can, until it is killed.
 
 usage: tests/e2e/native/strangers.py NAME CARD_DIRECTORY [SEED]
 """
@@ -23,7 +23,7 @@ def connect(directory, name="uverbs.sock"):
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         sock.connect(os.path.join(directory, name))
-    except OSError:  # the card's list of newcomers is full
+    except OSError:  # the card's listen queue is full
         sock.close()
         return None
     return sock
@@ -43,7 +43,7 @@ def hello(pid):
 
 
 def linger(directory, _):
-    """Descriptors whose close() takes as long as their sender likes (row 1 of the findings)."""
+    """Passes sockets whose close() blocks for as long as the sender likes (SO_LINGER)."""
     listener = socket.create_server(("127.0.0.1", 0))
     while True:
         client = socket.create_connection(listener.getsockname())
@@ -58,7 +58,7 @@ def linger(directory, _):
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 2))
         if sock := connect(directory):
             send(sock, b"x", [client.fileno()])
-            # The card's copy is the last one.
+            # Now the card's copy is the last one, and its close() lingers.
             os.close(client.detach())
             time.sleep(0.02)
             sock.close()
@@ -66,7 +66,7 @@ def linger(directory, _):
 
 
 def crowd(directory, _):
-    """All the connections that a card takes (row 5)."""
+    """Takes all the connections that a card accepts."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     there = []
@@ -82,7 +82,7 @@ def crowd(directory, _):
 
 
 def gifts(directory, _):
-    """Descriptors that nobody asked for, as many as a message takes (row 5)."""
+    """Passes unrequested descriptors, as many as fit into a message."""
     files = [os.memfd_create("gift") for _ in range(250)]
     while True:
         if sock := connect(directory):
@@ -93,7 +93,7 @@ def gifts(directory, _):
 
 
 def garbage(directory, rng):
-    """Messages that are none."""
+    """Sends random bytes as messages."""
     while True:
         name = rng.choice(["uverbs.sock", "rdma_cm.sock"])
         if sock := connect(directory, name):
@@ -106,7 +106,7 @@ def garbage(directory, rng):
 
 
 def peer_of(path, number):
-    """A card that says hello on a shm segment: its socket; None: its peer's door is full."""
+    """Connects to a card as a peer of the shm network. Returns the socket, or None if that failed."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     memory = os.memfd_create("peer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -125,7 +125,7 @@ def peer_of(path, number):
 
 
 def kicks(directory, _):
-    """Cards on its segment that kick it without end."""
+    """Acts as up to 32 peers of the shm network that kick the card without end."""
     with open(os.path.join(directory, "card.json"), encoding="utf-8") as file:
         process = json.load(file)["pid"]
     net = os.path.join(directory, "..", "nets", "default")

@@ -17,11 +17,11 @@ suite=${1:-}
 case $suite in -h | --help) usage; exit 0 ;; esac
 [[ $suite =~ ^[a-z]+(-[a-z]+)*$ ]] && [ -r "tests/e2e/native/cases/$suite.sh" ] || { usage >&2; die "no suite '$suite'"; }
 . tests/e2e/native/lib.sh
-# Where Dingo is built for the first time there may be no more than that.
+# core also runs in fresh roots (tests/packaging), which have few packages.
 [ "$suite" != core ] || native_test_packages=() native_test_targets=("${native_core_targets[@]}")
 [ "$suite" != net ] || native_test_packages+=(wireguard-tools wireguard-go)
 [ "$suite" != dlrm ] || native_test_packages=(python3) native_test_targets=(dingo-criteo dlrm-storage dlrm-check dlrm_feed fake_cuda dmabuf_as_host rdma-bench)
-# What is about cards has them move the data.
+# Suites that test the cards' data path switch off the direct road.
 case $suite in attack-rates | busy | gpu | host | paused | refs | rtl) export DINGO_DIRECT=0 ;; esac
 begin_suite "$suite" "native-$suite" "${build_packages[@]}" "${native_packages[@]}" "${native_test_packages[@]}" -- \
     "${native_targets[@]}" "${native_test_targets[@]}"

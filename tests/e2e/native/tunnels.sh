@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # RoCE over WireGuard and over IPsec between the namespaces $a and $b of cases/net.sh (docs/howto/tunnel.md).
 
-# wg_of NAMESPACE: its interface; wireguard-go's sockets are in one directory for all namespaces.
+# wg_of NAMESPACE: prints the name of its WireGuard interface, unique on this host, as wireguard-go
+# has the sockets of all namespaces in one directory.
 wg_of() { [ "$1" = "$a" ] && echo "wa$$" || echo "wb$$"; }
-# start_wireguard NAMESPACE: the interface, of the kernel or of wireguard-go; false: neither is here.
+# start_wireguard NAMESPACE: makes the interface, by the kernel or wireguard-go; fails without
+# either.
 start_wireguard() {
     local name
     name=$(wg_of "$1")
@@ -22,7 +24,7 @@ set_wireguard() {
     ip -n "$1" link set "$(wg_of "$1")" mtu 1420 up
 }
 icrc_errors() { in_ns $b on west 'cat /sys/class/infiniband/west/ports/1/hw_counters/rx_icrc_encapsulated'; }
-# Frames with the tunnel's addresses that come past it, as anybody on the way can send them.
+# past_the_tunnel: sends frames with the tunnel's addresses outside it, as anybody on the way could.
 past_the_tunnel() {
     ip netns exec $a /usr/bin/python3 "$dingo_root/tests/e2e/native/past_tunnel.py" v0 "$(ip netns exec $b cat /sys/class/net/v0/address)" 10.79.0.1 10.79.0.2
     sleep 0.3
@@ -66,7 +68,8 @@ wireguard_cases() {
     else
         fail 'wireguard: what comes past the tunnel is not heard' "rx_icrc_encapsulated $before, then $(icrc_errors)"
     fi
-    # The same card without the interface: shows that such frames do arrive.
+    # A card that is not bound to the interface receives such frames: the case before tested
+    # something.
     in_ns $b "$dingo" card stop west >/dev/null
     in_ns $b start_card west --wire roce:10.79.0.2 --ip 10.79.0.2/24
     past_the_tunnel
@@ -80,7 +83,7 @@ wireguard_cases() {
     in_ns $b "$dingo" card stop west >/dev/null
 }
 
-# esp NAMESPACE SOURCE DESTINATION SPI: one direction of a transport-mode association.
+# esp NAMESPACE SOURCE DESTINATION SPI: adds one direction of a transport-mode security association.
 esp() {
     ip -n "$1" xfrm state add src "$2" dst "$3" proto esp spi "$4" reqid 1 mode transport \
         aead 'rfc4106(gcm(aes))' "0x$(printf 'ab%.0s' {1..20})" 128
@@ -93,7 +96,7 @@ ipsec_cases() {
             return
         fi
     done
-    # Everything on port 4791 between the two goes through, and nothing else is taken.
+    # Policies: UDP port 4791 between the two is encrypted, and accepted only if it was.
     for pair in "$a out 10.78.0.1 10.78.0.2" "$a in 10.78.0.2 10.78.0.1" "$b out 10.78.0.2 10.78.0.1" "$b in 10.78.0.1 10.78.0.2"; do
         # shellcheck disable=SC2086
         set -- $pair

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cases that run in the two guests. Each prints one line: PASS name, FAIL name: why, SKIP name: why.
+# Runs cases in the two guests. Each prints one line: PASS name, FAIL name: why, SKIP name: why.
 # Sourced by suite.sh, which sets $suite, $kernel and $logs.
 
 vm=$dingo_root/scripts/vm.sh
 session=suite-$suite-$$
 up_options=()
 failed=0
-# What all limits of time are multiplied by: a debug kernel that is emulated is slow.
+# Factor for all time limits: emulated debug kernels are slow.
 slow=1
 
-# boot [OPTION...]: start the session that the following cases use.
+# boot [OPTION...]: starts the session that the following cases use.
 boot() {
     up_options=("$@")
     "$vm" up --quiet --name "$session" --parent $$ --kernel "$kernel" \
@@ -34,7 +34,7 @@ fail() {
 
 slug() { tr -c 'A-Za-z0-9._\n-' '_' <<<"$1"; }
 
-# why DIRECTORY: the end of what a failed pair printed, in one line.
+# why DIRECTORY: prints the end of a failed pair's output in one line.
 why() {
     local f
     for f in B.err A.err B.out A.out; do
@@ -43,10 +43,10 @@ why() {
     done
 }
 
-# in_guest A|B COMMAND: run it, with the time limit $limit (seconds).
+# in_guest A|B COMMAND: runs COMMAND in the guest, with the time limit $limit (60 s).
 in_guest() { "$vm" exec --quiet --name "$session" --timeout $((${limit:-60} * slow)) "$1" "$2"; }
 
-# single NAME A|B COMMAND [REGEX]: a command that must succeed and print a line like REGEX.
+# single NAME A|B COMMAND [REGEX]: case: COMMAND in the guest succeeds and prints a line like REGEX.
 single() {
     local name=$1 side=$2 command=$3 regex=${4:-} out rc=0
     out=$logs/$(slug "$name").out
@@ -61,7 +61,8 @@ single() {
     fi
 }
 
-# try_pair: one run of a pair; sets $problem, empty when all was right.
+# try_pair DIRECTORY SERVER CLIENT REGEX [RUN-OPTION...]: runs a pair once; sets $problem, which is
+# empty on success.
 try_pair() {
     local server=$2 client=$3 regex=$4 client_side=B rc=0
     local dir=$1
@@ -77,10 +78,10 @@ try_pair() {
     fi
 }
 
-# pair NAME SERVER CLIENT [REGEX [RUN-OPTION...]]: server in A, client in B (with `--server B` the
-# other way round); both must succeed, and the client must print a line like REGEX. On a shared machine
-# an emulated guest can stand still for longer than a program's own limits: a pair may be tried again, and
-# says so, but not more than $second_tries_allowed times in a suite.
+# pair NAME SERVER CLIENT [REGEX [RUN-OPTION...]]: case: SERVER in A and CLIENT in B (with `--server
+# B` the reverse) succeed, and CLIENT prints a line like REGEX. On a busy machine an emulated guest
+# can stall for longer than a program's time limits: a pair may be tried again, which is printed, at
+# most $second_tries_allowed times in a suite.
 second_tries_allowed=3
 pair() {
     local name=$1 server=$2 client=$3 regex=${4:-} dir
@@ -103,7 +104,7 @@ pair() {
     fi
 }
 
-# perftest TOOL [OPTIONS [NAME]]: a perftest pair with the same options on both sides.
+# perftest TOOL [OPTIONS]: case: a perftest pair with the same options on both sides.
 perftest() {
     local tool=$1 options=${2:-}
     pair "$tool${options:+ $options}" "$tool $options" "$tool $options A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
@@ -111,14 +112,17 @@ perftest() {
 
 cm_perftest() { perftest "$@"; }
 
-# mckey_receiver COUNT OPTION...: it never sleeps and listens nowhere, so something else must say by listening that the sender may start.
+# mckey_receiver COUNT OPTION...: prints a shell command that runs mckey as receiver, and listens at
+# TCP port 2000 after 2 s, which tells `vm.sh run` that the sender may start (mckey neither sleeps
+# nor listens).
 mckey_receiver() {
     local count=$1
     shift
     echo "mckey -m 239.1.2.3 -C $count $* & mckey=\$!; sleep 2; nc -l 2000 </dev/null >/dev/null & nc=\$!; wait \$mckey; status=\$?; kill \$nc; exit \$status"
 }
 
-# check_alive: a failed case must not take the following ones with it.
+# check_alive: reboots the guests if they do not reach each other, so that later cases do not fail,
+# too.
 check_alive() {
     if limit=20 in_guest A 'ping -c 1 -W 5 B' >/dev/null 2>&1 &&
         limit=20 in_guest B 'test -n "$(ls /sys/class/infiniband)"' >/dev/null 2>&1; then
@@ -138,7 +142,7 @@ save_dmesg() {
     done
 }
 
-# clean_dmesg [REGEX]: neither kernel has anything to complain of, but what a case provokes (lines like REGEX).
+# clean_dmesg [REGEX]: cases: neither kernel's log has warnings, except lines like REGEX.
 clean_dmesg() {
     local side text
     save_dmesg "$logs/dmesg"
@@ -153,7 +157,7 @@ clean_dmesg() {
     done
 }
 
-# install_program NAME: build this tree's program and put it into both guests.
+# install_program NAME: builds this tree's program and copies it into both guests.
 install_program() {
     local side program
     # shellcheck source=scripts/lib/dingo.sh
@@ -164,8 +168,9 @@ install_program() {
     for side in A B; do "$vm" push --quiet --name "$session" "$side" "$program" /usr/local/bin || return 1; done
 }
 
-# install_rdma_bench: this tree's rdma-bench for both guests, with the libraries of this host that theirs may not have,
-# and the fake GPU drivers of its tests (found only with --gpu as the first word).
+# install_rdma_bench: installs this tree's rdma-bench in both guests, with those of this host's
+# libraries that they may lack, and the fake GPU drivers of its tests (used only with --gpu as the
+# first argument).
 install_rdma_bench() {
     local side build place=/root/rdma-bench
     # shellcheck source=scripts/lib/dingo.sh

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A bad wire, many queue pairs and a machine without processor time to spare: no request ends because its retries were used up.
+# With a bad wire, many queue pairs and busy processors, no request fails with "retries exceeded".
 # shellcheck source=tests/e2e/native/retries_lib.sh
 . "$dingo_root/tests/e2e/native/retries_lib.sh"
 for _ in 1 2; do beside sh -c 'ulimit -t 600; while :; do :; done'; done

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `dingo run --cluster`: each rank of a parallel program has a card of its own.
+# `dingo run --cluster`: each rank of a parallel program gets its own card.
 need_packages openmpi-bin
 mpi='mpirun --allow-run-as-root --oversubscribe --mca btl self,tcp --mca pml ob1'
 device='ibv_devices | awk "NR > 2 { print \$1 }" | paste -sd " "'
 
-# ranks NAME EXPECTED LAUNCHER...: what the ranks see, sorted, is what is expected.
+# ranks NAME EXPECTED LAUNCHER...: case: the ranks' cards, sorted, are EXPECTED.
 ranks() {
     local name=$1 expected=$2 out
     shift 2

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma_cm without a kernel: Debian's own programs over librdmacm, two cards and one card, refusals, sudden deaths, loss.
+# Kernel-less rdma_cm: Debian's programs over librdmacm, between two cards and on one; refusals,
+# sudden deaths, loss.
 start_card alpha --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --ip 10.77.0.2/24 --ip fd77::2/64
 
@@ -40,7 +41,7 @@ for verb in write read; do
         "fio --name=client --ioengine=rdma --hostname=10.77.0.1 --port=18540 --verb=$verb --bs=16k --size=4m --rw=write --iodepth=16" 'err= 0'
 done
 
-# qperf takes one address for TCP and rdma_cm: a card with an address of the machine has both.
+# qperf uses the same address for TCP and rdma_cm: give a card an address of the machine.
 start_card gamma --wire roce:127.0.78.1 --ip 127.0.78.1/8
 start_card delta --wire roce:127.0.78.2 --ip 127.0.78.2/8
 on gamma 'qperf -lp 18541' >"$logs/qperf-server" 2>&1 &
@@ -49,8 +50,9 @@ wait_listen 18541 $qperf_server || true
 for measure in rc_bw rc_lat rc_rdma_write_bw rc_rdma_read_lat ver_rc_fetch_add; do
     single "qperf -cm1 $measure" delta "qperf -lp 18541 -cm1 -t 1 127.0.78.1 $measure" '= +[0-9]'
 done
-# It sends its LID and no GID, and ib_core makes no address without one on RoCE: refused at once, and the server serves on.
-# Both sides are refused; the client says its own words, or "server:" when the server, which has the words then, was first.
+# Without rdma_cm, qperf sends a LID but no GID, without which ib_core makes no address on RoCE:
+# both sides are refused at once, and the server continues. The client prints the error, or
+# "server:" if the server failed first and printed it.
 for measure in rc_bw uc_bw ud_lat; do
     single "qperf $measure knows LIDs only" delta "! qperf -lp 18541 -t 1 127.0.78.1 $measure" '(RTR|address handle): Invalid argument|^server:'
 done
@@ -68,7 +70,7 @@ cm_pair 'one card: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c 10' 'ret
 cm_pair 'one card: udaddy' 'udaddy -c 10' 'udaddy -s 10.77.0.1 -c 10' 'return status 0'
 cm_perftest ib_write_bw '-R -n 500'
 
-# Loopback addresses are the card itself, whatever its own are.
+# A loopback address means the card itself, whatever its own addresses are.
 cm_pair 'loopback: rping' 'rping -s -a 127.0.0.1 -V -C 20' 'rping -c -a 127.0.0.1 -V -C 20'
 cm_pair 'loopback: rping over IPv6' 'rping -s -a ::1 -V -C 20' 'rping -c -a ::1 -V -C 20'
 cm_pair 'loopback: rping to a wildcard listener' 'rping -s -V -C 20' 'rping -c -a 127.0.0.1 -V -C 20'
@@ -128,7 +130,8 @@ cm_pair 'five percent loss: ucmatose' 'ucmatose -c 10' 'ucmatose -s 10.77.0.1 -c
 limit=60
 nothing_left 'nothing is left after loss'
 
-# Live migration of QEMU: its own rdma_cm, its own libibverbs (rdma-core 56), and it asks for more events than it reads.
+# Live migration of QEMU, which has its own librdmacm and libibverbs (rdma-core 56), and asks for
+# more events than it reads.
 # shellcheck disable=SC2031  # dingo_root is set again in the subshell alone
 qemu=$(
     . "$dingo_root/scripts/lib/common.sh"

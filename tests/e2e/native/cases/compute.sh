@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The compute slot as applications reach it: dingodv and the local transfer example. Sourced by tools.sh and rtl.sh, which
-# may make the transfers other than few by $transfer.
+# The compute slot as applications use it: dingodv and the example local_transfer. Sourced by
+# tools.sh and rtl.sh; $transfer holds other options for local_transfer.
 local_transfer="$dingo_root/build/bin/local_transfer ${transfer:--r 5 -X 1000000}"
 single 'compute: the kernels are listed' alpha "$local_transfer --list" 'dlrm +record of 192 bytes, parameter 1 to 4294967295'
 for transform in pass add_one dlrm 'dlrm --param 1000'; do
     single "compute: local transfer through $transform" alpha "$local_transfer --kernel $transform" '^Every word .* right'
 done
-# The card in SystemVerilog has it on the send side only.
+# The RTL card has the compute slot on the send side only.
 if [ -z "${transfer:-}" ]; then
     for transform in pass add_one dlrm; do
         single "compute: received through $transform" alpha "$local_transfer --side receive --kernel $transform" '^Every word .* right'

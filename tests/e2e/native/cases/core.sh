@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The least that must work wherever Dingo is built: each tool of perftest, pingpongs, checked data, rdma_cm, an ordinary user.
+# The minimum that must work wherever Dingo is built: each perftest tool, pingpongs, verified data,
+# rdma_cm, an ordinary user.
 start_card alpha
 start_card beta
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'

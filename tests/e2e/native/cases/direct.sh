@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Kernel-less: programs that carry out requests themselves (docs/reference/direct.md), and what goes by their cards all the same.
+# The direct road between kernel-less programs (docs/reference/direct.md), and the requests that
+# still go through their cards.
 bench=$dingo_root/build/bin/rdma-bench
 load=$dingo_root/build/bin/verbs_load
 start_card alpha --own-process
@@ -7,7 +8,8 @@ start_card beta --own-process
 server_card=alpha client_card=beta
 lines='^ +[0-9]+ +[0-9]+ +[0-9.]+'
 
-# moved CARD: "requests frames": requests that came for it, and frames that it has received.
+# moved CARD: prints "REQUESTS FRAMES": the requests for CARD's QPs, and the frames that it
+# received.
 moved() {
     "$dingo" --json stats "$1" | /usr/bin/python3 -c '
 import json, sys
@@ -15,8 +17,9 @@ s = json.load(sys.stdin)[0]
 c = s["counters"]
 print(c["rx_write_requests"] + c["rx_read_requests"] + c["rx_send_requests"] + c["rx_atomic_requests"], s["wire"]["rx_frames"])'
 }
-# roads NAME LEAST direct|card COMMAND...: so many requests come to alpha while COMMAND runs, at most a quarter of them in frames, or
-# at least half. $each: frames of a request, 1 unless set.
+# roads NAME LEAST direct|card COMMAND...: case: at least LEAST requests come to alpha while COMMAND
+# runs; direct: at most a quarter of them in frames; card: at least half. $each: frames per request
+# (1).
 roads() {
     local name=$1 least=$2 road=$3 before after requests frames
     shift 3
@@ -62,7 +65,7 @@ pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -g 1 -n 5000 -c -s 4097' 'ibv_rc_ping
 single 'a CQ that one QP fills gives the completions of another' alpha "exec $load shared-cq"
 pair 'ibv_srq_pingpong' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c' 'ibv_srq_pingpong -g 1 -n 500 -q 4 -c A' 'usec/iter'
 
-# Each byte of each message, sizes and kinds that the two roads share out among themselves.
+# Every byte is verified, for kinds and sizes of messages that go by different roads.
 for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -s 1048577 -n 100' 'write-bw -s 16777217 -n 6' \
     'read-bw -s 4097 -n 3000' 'read-bw -s 2097152 -n 50' 'atomic-bw -n 5000' 'atomic-bw -n 2000 -q 4' \
     'send-bw -s 33 -n 20000' 'send-bw -s 4096 -n 5000 -q 8' 'send-bw -s 2000000 -n 100' 'send-lat -s 64 -n 5000' 'write-lat -s 4096 -n 5000'; do
@@ -70,12 +73,13 @@ for what in 'write-bw -s 1 -n 5000' 'write-bw -s 65537 -n 2000 -q 4' 'write-bw -
 done
 
 ctl="$dingo_root/build/bin/dingo-card ctl $DINGO_RUN/beta/control"
-# Faults of the wire are for all requests: they go by the card from then on, and come back.
+# Faults apply to all requests: while they are set, requests go through the card; afterwards they
+# return to the direct road.
 pair 'frames are lost from the middle on' 'ib_write_bw -F -s 4096 -D 4' "(sleep 1.5; $ctl faults drop=1%; sleep 1; $ctl faults) >/dev/null & ib_write_bw -F -s 4096 -D 4 A" "$lines"
 roads 'after the faults' 1000 direct perftest ib_write_lat '-s 8 -n 1000'
 
 for_ever='-F -s 65536 -D 60'
-# start_flow COMMAND [LOG]: requests from beta to alpha for ever.
+# start_flow COMMAND [LOG]: starts endless requests from beta to alpha; sets $server and $client.
 start_flow() {
     local log=${2:-$logs/flow}
     on alpha "exec $1" >"$log.A" 2>&1 &
@@ -86,7 +90,8 @@ start_flow() {
     wait_connected 18515 $server || true
     sleep 1
 }
-# program_below PID: perftest's or rdma-bench's. By a card's clients it cannot be told from its peer, which is one, too.
+# program_below PID: prints the process of perftest or rdma-bench below PID. (The card's list of
+# clients does not tell which is which: the peer is a client of both cards.)
 program_below() {
     local pid
     for pid in $(pgrep -P "$1"); do
@@ -99,7 +104,7 @@ end_flow() {
     kill_program $client 2>/dev/null || true
     wait $server $client 2>/dev/null || true
 }
-# idle CARD: no client of it is left within 10 s.
+# idle CARD NAME: case: CARD has no clients within 10 s.
 idle() {
     local _
     for _ in $(seq 100); do
@@ -122,7 +127,8 @@ for tool in ib_write_bw ib_send_bw; do
     idle beta "$tool: the receiver is killed: nothing is left at the sender's card"
     perftest $tool '-s 4096 -n 500'
 done
-# garbage COMMAND: neither program may crash, or not end by SIGTERM, though all words are written that both can write.
+# garbage COMMAND: case: with garbage in all words that both programs can write, neither crashes,
+# and SIGTERM still ends them.
 garbage() {
     local name="garbage in the pages of ${1##*/}" dir programs rc_a=0 rc_b=0
     local -x limit=15
@@ -145,7 +151,7 @@ for what in 'ib_write_bw -F -s 65536 -D 60' 'ib_send_bw -F -b -s 64 -D 60' 'ib_s
     garbage "$what"
 done
 perftest ib_send_lat '-s 8 -n 1000'
-# The receiver's card, and others' programs on it, go on while a sender is stopped.
+# While a sender is stopped, the receiver's card and other programs on it continue.
 start_flow "ib_send_bw $for_ever"
 stopped=$(program_below $client)
 kill -STOP "$stopped"
@@ -156,7 +162,7 @@ end_flow
 start_flow "ib_write_bw $for_ever"
 single 'regions and queue pairs come and go beside it' alpha "exec $load churn 300"
 end_flow
-# The sender finds that the peer's card has gone, as on each road: its retries are used up.
+# The peer's card is killed: as without the direct road, the sender's retries are exceeded.
 start_flow "ib_write_bw $for_ever"
 kill -9 "$(card_pid alpha)"
 if until_gone $client; then pass "the receiver's card is killed: the sender ends"; else fail "the receiver's card is killed: the sender ends" "$(why "$logs/flow.B")"; fi

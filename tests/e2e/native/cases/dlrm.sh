@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The pipeline of docs/dlrm.md: a storage process writes click records into a trainer's two buffers, the trainer's card
-# preprocesses what lands. Every word is compared with the CPU's; with PyTorch the losses are.
+# The pipeline of docs/dlrm.md: a storage process writes click records into a trainer's two buffers,
+# and the trainer's card preprocesses them. Compares every word with the CPU's result, and with
+# PyTorch the losses.
 # shellcheck disable=SC2154  # lib.sh's variables
 criteo=$dingo_root/build/bin/dingo-criteo storage=$dingo_root/build/bin/dlrm-storage check=$dingo_root/build/bin/dlrm-check
 records=$logs/clicks.rec sizes=1,7,129,64,1000
@@ -8,7 +9,8 @@ records=$logs/clicks.rec sizes=1,7,129,64,1000
 start_card alpha
 start_card beta
 
-# stream NAME TRAINER STORAGE [REGEX]: the trainer on alpha, what writes to it on $sender; the trainer prints a line like REGEX.
+# stream NAME TRAINER STORAGE [REGEX]: case: TRAINER on alpha, STORAGE, which writes to it, on
+# $sender; the trainer must print a line like REGEX.
 sender=beta
 stream() {
     local name=$1 dir pid rc_a=0 rc_b=0
@@ -34,12 +36,13 @@ stream 'dlrm: 10,000 batches' "$check $records -m 1009 -b 1,3,64,31 -n 10000" "$
 limit=60
 stream 'dlrm: tensors in plain Python' "/usr/bin/python3 $PWD/tests/e2e/native/dlrm_feed.py $records 30 1,7,33 1009" "$storage $records 127.0.0.1 -b 1,7,33 -n 30" '^30 batches: every word right'
 
-# A GPU without a GPU, as in rdma-bench's suite: a driver over host memory, and a library that registers what it exports.
+# A simulated GPU, as in rdma-bench's suite: a driver over host memory, and a library that registers
+# the memory that the driver exports.
 gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake-gpu/libdmabuf-as-host.so"
 stream "dlrm: batches land in a fake GPU's memory" "$gpu $check $records -m 1009 -b $sizes -n 100 --mem cuda:1" "$storage $records 127.0.0.1 -b $sizes -n 100"
 stream "dlrm: and come from one" "$check $records -m 1009 -b $sizes -n 100" "$gpu $storage $records 127.0.0.1 -b $sizes -n 100 --mem cuda:0"
 
-# A storage process that is killed in the middle of a batch; the next one goes on there.
+# A storage process is killed in the middle of a batch; the next one continues there.
 stream 'dlrm: storage is killed and comes back' "$check $records -m 1009 -b $sizes -n 300" \
     "for at in 0 1 2 17 100 299; do $storage $records 127.0.0.1 -b $sizes -n 300 --die-at \$at; [ \$? = 137 ] || exit 9; done; $storage $records 127.0.0.1 -b $sizes -n 300" \
     'batches 0 to 300, .* 7 sessions: every word right'
@@ -47,14 +50,14 @@ stream 'dlrm: the trainer goes on behind a checkpoint' \
     "$check $records -m 1009 -b $sizes -n 300 --stop 50 && $check $records -m 1009 -b $sizes -n 300 --first 40 --stop 120 && $check $records -m 1009 -b $sizes -n 300 --first 120" \
     "$storage $records 127.0.0.1 -b $sizes -n 300" 'batches 120 to 300, '
 
-# What does not fit is said on both sides.
+# Mismatches are reported on both sides.
 plain 'dlrm: a batch larger than the buffers' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/small.A 2>&1 & p=\$!
     timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -b 11 -n 1 >$logs/small.B 2>&1; wait \$p; cat $logs/small.A" 'trainer: .*up to 11 records'
 plain 'dlrm: and the storage process says it, too' "cat $logs/small.B" 'dlrm-storage: .*up to 11 records'
 single 'dlrm: no whole records' beta "head -c 100 $records >$logs/cut.rec; ! $storage $logs/cut.rec 127.0.0.1 -n 1 2>&1" '100 bytes are no whole records'
 single 'dlrm: nobody trains' beta "! $storage $records 127.0.0.1 -n 1 --retry 1 2>&1" 'nobody listens'
 
-# Cards of one process pass payload by reference where they can, those of two never.
+# Cards of one process pass payloads by reference where possible, cards of two processes never.
 start_card apart --own-process
 sender=apart
 stream 'dlrm: cards of two processes' "$check $records -m 1009 -b $sizes -n 200" "$storage $records 127.0.0.1 -b $sizes -n 200"
@@ -66,7 +69,7 @@ sender=beta
 
 if /usr/bin/python3 -c 'import torch, numpy' 2>/dev/null; then
     train="/usr/bin/python3 $PWD/examples/dlrm/train.py $records -b $sizes"
-    limit=300 # and a busy machine takes its time to import PyTorch
+    limit=300 # importing PyTorch takes long on a busy machine
     plain 'dlrm: training, preprocessed by numpy' "$train -n 200 --losses $logs/losses.cpu" '^200 batches; loss'
     stream 'dlrm: training from the card, killed storage' "$train --feed --losses $logs/losses.card" \
         "$storage $records 127.0.0.1 -b $sizes -n 200 --retry 120 --die-at 77; $storage $records 127.0.0.1 -b $sizes -n 200 --retry 120" '^200 batches; loss'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Device code posts to cards by itself: threads of the processor stand for a GPU's, unless $gda is gda_traffic_cuda. Sourced by
-# tools.sh and gpu-gda.sh.
+# Device code posts to cards. The CPU's threads simulate a GPU's, unless $gda is gda_traffic_cuda.
+# Sourced by tools.sh and gpu-gda.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 gda=${gda:-$dingo_root/build/bin/gda_traffic}
 both='alpha beta'
@@ -25,10 +25,10 @@ single 'gda: 64 threads, one QP, 1 % loss' 'lossy_a lossy_b' "$gda traffic 64 1 
 single 'gda: 64 threads, 64 QPs, 1 % loss' 'lossy_a lossy_b' "$gda traffic 64 64 20" 'every byte and atomic is right'
 single 'gda: full rings, 1 % loss' 'lossy_a lossy_b' "$gda full 8 1 200" 'filled 1 rings'
 
-# Nothing is lost between these two: an error completion before the kill would be another end.
+# No loss between these two: an error completion before the kill would end the program differently.
 start_card doomed_a --own-process
 start_card doomed_b --own-process
-# gda_killed NAME CARD LINE: threads wait for completions when the process of the card is killed.
+# gda_killed NAME CARD LINE: case: the card's process is killed while threads wait for completions.
 gda_killed() {
     local out pid
     out=$logs/$(slug "$1").out

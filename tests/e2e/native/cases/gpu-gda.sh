@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# gda.sh's cases by kernels on an NVIDIA GPU, and more warps than a processor has threads. Needs nvcc; scripts/gpu.sh runs it.
+# gda.sh's cases with kernels on an NVIDIA GPU, and with more warps than a CPU has threads. Needs
+# nvcc. Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 build_preset release gda_traffic_cuda gpu_interchange >>"$logs/build.log" 2>&1 || { fail 'build' "$(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
 gda=$dingo_root/build/bin/gda_traffic_cuda

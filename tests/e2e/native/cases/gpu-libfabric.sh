@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libfabric with CUDA, from a GPU's memory to a GPU's memory over its verbs provider. Debian builds libfabric without CUDA: $DINGO_FABTESTS
-# is a folder with the programs of its fabtests, built with --with-cuda. scripts/gpu.sh runs it.
+# libfabric with CUDA: from GPU memory to GPU memory over the verbs provider. Debian builds
+# libfabric without CUDA: $DINGO_FABTESTS is a folder with its fabtests, built with --with-cuda. Run
+# by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 programs=${DINGO_FABTESTS:-}
 if [ ! -x "$programs/fi_rma_bw" ]; then
@@ -12,7 +13,7 @@ start_card beta --own-process --ip 10.77.0.2/24
 # shellcheck source=tests/e2e/native/cm_lib.sh
 . tests/e2e/native/cm_lib.sh
 limit=60
-# -v compares every byte; -R registers by a DMABuf.
+# -v compares every byte; -R registers memory by DMABuf.
 for memory in '-D cuda' '-D cuda -R'; do
     for test in 'fi_msg_bw -e msg -p verbs -S 65536 -I 500' 'fi_msg_pingpong -e msg -p verbs -S 8 -I 500' \
         'fi_rdm_tagged_bw -p verbs\;ofi_rxm -S 1048576 -I 200' 'fi_rdm_tagged_pingpong -p verbs\;ofi_rxm -S all -I 50' \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Mooncake's transfer engine, which moves the key-value caches of language models, from a GPU's memory to a GPU's memory. $DINGO_MOONCAKE
-# is a folder with its transfer_engine_bench and transfer_engine_validator, built with -DUSE_CUDA=ON. scripts/gpu.sh runs it.
+# Mooncake's transfer engine, which moves key-value caches of language models: from GPU memory to
+# GPU memory. $DINGO_MOONCAKE is a folder with its transfer_engine_bench and
+# transfer_engine_validator, built with -DUSE_CUDA=ON. Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 programs=${DINGO_MOONCAKE:-}
 if [ ! -x "$programs/transfer_engine_validator" ]; then
@@ -10,7 +11,8 @@ fi
 start_card alpha --own-process --ip 10.77.0.1/24
 start_card beta --own-process --ip 10.77.0.2/24
 engine='--metadata_server=P2PHANDSHAKE --protocol=rdma --logtostderr'
-# engine_pair NAME PROGRAM TARGET-OPTIONS INITIATOR-OPTIONS REGEX: the target says at which port it is found, and serves until it is killed.
+# engine_pair NAME PROGRAM TARGET-OPTIONS INITIATOR-OPTIONS REGEX: case. The target prints its port,
+# and serves until it is killed.
 engine_pair() {
     local name=$1 target port out
     out=$logs/$(slug "$name").target
@@ -18,7 +20,7 @@ engine_pair() {
     target=$!
     until_line "$out" 'Received\|listening on' $target || true
     port=$(grep -oE 'listening on 127.0.0.1:[0-9]+' "$out" | grep -oE '[0-9]+$')
-    # It has a segment when it has registered its memory.
+    # Time to register the memory, without which the target has no segment.
     sleep 2
     single "$name" beta "$programs/$2 --mode=initiator --local_server_name=127.0.0.1 --device_name=beta --segment_id=127.0.0.1:${port:-0} $engine $4 2>&1" "$5"
     kill $target 2>/dev/null || true

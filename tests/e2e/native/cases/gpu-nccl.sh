@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# torch.distributed over NCCL, a card for each of two GPUs: results, the GPU's memory registered directly and not, loss, a killed
-# rank. Ratios beside NCCL's own sockets: $logs/rates. scripts/gpu.sh runs it.
+# torch.distributed over NCCL, with a card for each of two GPUs: results, with and without direct
+# registration of GPU memory, loss, a killed rank. Rates compared with NCCL's sockets go to
+# $logs/rates. Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 if ! python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null; then
     skip 'nccl' 'needs PyTorch and two GPUs'
@@ -11,22 +12,24 @@ export TORCH_NCCL_ASYNC_ERROR_HANDLING=1
 ranks="torchrun --standalone --nproc-per-node 2 $dingo_root/tests/gpu/nccl.py"
 direct='NCCL_NET=IB NCCL_NET_GDR_LEVEL=SYS'
 limit=180
-# nccl NAME SETTINGS OPTIONS [REGEX [ARGUMENTS]]: two ranks on cards that `dingo run` starts with the options.
+# nccl NAME SETTINGS OPTIONS [REGEX [ARGUMENTS]]: case: two ranks on cards that `dingo run` starts
+# with OPTIONS; SETTINGS are environment variables.
 nccl() { plain "$1" "$2 $dingo run --cluster 2 $3 -- $ranks ${5:-}" "${4:-^rank 0: every result is right}"; }
 nccl 'nccl: collectives, by host memory' 'NCCL_NET=IB NCCL_NET_GDR_LEVEL=LOC' ''
 nccl "nccl: collectives, the GPU's memory registered" "$direct" ''
 grep -q 'GDR 1\|GDRDMA' "$logs/$(slug "nccl: collectives, the GPU's memory registered").out" && pass 'nccl: its log says GDR' ||
     fail 'nccl: its log says GDR' "$(grep -m 1 -i gdr "$logs/$(slug "nccl: collectives, the GPU's memory registered").out")"
 nccl 'nccl: 1 % loss' "$direct" '--faults drop=1%' '' --few
-# Not by torchrun, which would end the other rank itself. NCCL says which peer is gone; what PyTorch makes of that is its own.
+# Without torchrun, which would end the other rank itself. NCCL must report the peer; what PyTorch
+# does with the error is not tested.
 plain 'nccl: a rank is killed' "$direct NCCL_IB_TIMEOUT=14 TORCH_NCCL_BLOCKING_WAIT=1 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29511 \
     timeout -k 1 40 $dingo run --cluster 2 -- sh -c 'for r in 0 1; do RANK=\$r LOCAL_RANK=\$r python3 $dingo_root/tests/gpu/nccl.py --die & done; wait'; true" \
     'Got completion from peer .*status=IBV_WC_RETRY_EXC_ERR'
 nccl 'nccl: once more' "$direct" '' '' --few
-# Without NCCL's log, in whose lines two processes' output would mix.
+# Without NCCL's log, which would mix the lines of two processes.
 NCCL_DEBUG=WARN plain 'nccl: the program of docs/gpu.md, as it is there' "cd $logs && sed -n '/cat >train.py/,/torchrun/p' $dingo_root/docs/gpu.md |
     sed 's,^    ,,; s,build/bin/dingo,$dingo,' >quick.sh && bash quick.sh" 'rank 1: 3.0'
-# rates NAME SETTINGS: what all_reduce takes.
+# rates NAME SETTINGS: measures all_reduce.
 rates() {
     NCCL_DEBUG=WARN plain "nccl: rates, $1" "$2 NCCL_SOCKET_IFNAME=lo $dingo run --cluster 2 -- $ranks --rates" '^. all_reduce'
     sed -n "s/^| all_reduce/| NCCL, $1: all_reduce/p" "$logs/$(slug "nccl: rates, $1").out" >>"$logs/rates"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# perftest with --use_cuda, from a GPU's memory to a GPU's memory. Debian builds perftest without CUDA: $DINGO_PERFTEST is a tree of
-# its sources with a configure script (./autogen.sh makes it), which is built here. scripts/gpu.sh runs it.
+# perftest with --use_cuda: from GPU memory to GPU memory. Debian builds perftest without CUDA, so
+# it is built here from $DINGO_PERFTEST, its sources with a configure script (made by ./autogen.sh).
+# Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 source=${DINGO_PERFTEST:-}
 cuda=${CUDA_HOME:-/usr/local/cuda}

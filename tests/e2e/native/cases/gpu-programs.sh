@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs of others on two GPUs, a card for each, as their users start them: training by DDP, FSDP, a pipeline and Hugging Face's
-# Trainer; JAX and CuPy over NCCL; PyTorch's RPC over ibverbs; NCCL's settings. Results are checked. scripts/gpu.sh runs it.
+# Third-party programs on two GPUs with a card each, started as users start them: training by DDP,
+# FSDP, a pipeline and Hugging Face's Trainer; JAX and CuPy over NCCL; PyTorch's RPC over ibverbs;
+# NCCL's settings. Results are checked. Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 if ! python3 -c 'import torch; assert torch.cuda.device_count() >= 2' 2>/dev/null; then
     skip 'programs' 'needs PyTorch and two GPUs'
@@ -12,7 +13,7 @@ export NCCL_NET=IB NCCL_NET_GDR_LEVEL=SYS HF_HUB_OFFLINE=1 XLA_PYTHON_CLIENT_PRE
 limit=120
 cluster="$dingo run --cluster 2"
 torchrun="torchrun --standalone --nproc-per-node 2"
-# has NAME MODULE: Python finds it; else the case is skipped.
+# has NAME MODULE: succeeds if Python finds MODULE; else skips the case NAME.
 has() { python3 -c "import importlib.util as u, sys; sys.exit(u.find_spec('$2') is None)" || { skip "$1" "no $2 here"; return 1; }; }
 for how in ddp fsdp pipeline; do
     plain "torch: $how" "$cluster -- $torchrun $programs/training.py $how" "^rank 1: $how agrees"
@@ -21,7 +22,7 @@ plain 'torch: ddp with expandable segments' "PYTORCH_CUDA_ALLOC_CONF=expandable_
 plain 'torch: tensors of expandable segments as regions' "$dingo run -- python3 $programs/segments.py" '^4 tensors are registered'
 plain 'torch: ddp at 1 % loss' "$cluster --faults drop=1% -- $torchrun $programs/training.py ddp" '^rank 1: ddp agrees'
 plain 'torch: registered memory, groups, objects' "$cluster -- $torchrun $programs/buffers.py" '^rank 1: all buffers are right'
-# Settings that people find in guides to NCCL.
+# Settings that tuning guides for NCCL recommend.
 for settings in 'NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=1' 'NCCL_PROTO=LL' 'NCCL_PROTO=LL128' 'NCCL_ALGO=allreduce:tree NCCL_PROTO=Simple' \
     'NCCL_CUMEM_ENABLE=0' 'NCCL_DMABUF_ENABLE=0' 'NCCL_NET_GDR_READ=0' 'NCCL_IB_USE_INLINE=1 NCCL_IB_AR_THRESHOLD=0' 'NCCL_IB_PCI_RELAXED_ORDERING=0 NCCL_IB_TC=106 NCCL_IB_SL=0' \
     'NCCL_MIN_NCHANNELS=8 NCCL_BUFFSIZE=1048576' 'NCCL_IB_GID_INDEX=1' 'NCCL_IB_FIFO_TC=40'; do

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# UCX with CUDA, from a GPU's memory to a GPU's memory over its rc_verbs and ud_verbs. Debian builds UCX without CUDA: $DINGO_UCX is a
-# tree of its sources with a configure script (./autogen.sh makes it), which is built here. scripts/gpu.sh runs it.
+# UCX with CUDA: from GPU memory to GPU memory over rc_verbs and ud_verbs. Debian builds UCX without
+# CUDA, so it is built here from $DINGO_UCX, its sources with a configure script (made by
+# ./autogen.sh). Run by scripts/gpu.sh.
 # shellcheck disable=SC2154  # lib.sh's variables
 source=${DINGO_UCX:-}
 cuda=${CUDA_HOME:-/usr/local/cuda}
@@ -20,7 +21,7 @@ export LD_LIBRARY_PATH=$ucx/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 start_card alpha --own-process --ip 10.77.0.1/24
 start_card beta --own-process --ip 10.77.0.2/24
 limit=90
-# UCX asks with a DMABuf that does not exist whether there are DMABufs: EBADF says so.
+# UCX probes DMABuf support with an invalid descriptor and expects EBADF.
 single "ucx_info: the card takes DMABufs" alpha "$ucx/bin/ucx_info -d | grep -A 12 'Memory domain: alpha'" 'register: unlimited, dmabuf'
 for transport in rc ud; do
     for what in 'tag_lat -s 8' 'tag_bw -s 65536' 'tag_bw -s 4194304 -n 300' 'ucp_put_bw -s 1048576 -n 300' 'ucp_get -s 65536' 'ucp_am_bw -s 262144'; do
@@ -29,7 +30,7 @@ for transport in rc ud; do
             "$settings=beta:1 $ucx/bin/ucx_perftest -p 13400 A -n 1000 -w 20 -f -m cuda,cuda -t $what 2>&1" '^ +[0-9]+ +[0-9.]+' 13400
     done
 done
-# Programs that look at what arrives; they meet by rdma_cm, at the card's address.
+# Programs that verify the data they receive; they connect by rdma_cm, at the card's address.
 peer=10.77.0.1
 client_server=$ucx/build/examples/ucp_client_server
 for memory in 'cuda cuda' 'cuda host' 'host cuda'; do

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Memory of an NVIDIA GPU. Without one the driver is ours (tests/rdma-bench/memory/fake), in the programs and in the cards;
-# with DINGO_REAL_GPU=1, as scripts/gpu.sh sets it, it is NVIDIA's, and what has to be pretended is skipped.
+# Memory of an NVIDIA GPU. Programs and cards use a fake driver (tests/rdma-bench/memory/fake), or
+# with DINGO_REAL_GPU=1, set by scripts/gpu.sh, NVIDIA's; then cases that simulate faults are
+# skipped.
 build_preset release gpu_regions rdma-bench local_transfer >>"$logs/build.log" 2>&1 || { fail 'build' "$(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
 if [ "${DINGO_REAL_GPU:-0}" != 1 ]; then
     build_preset release fake_cuda >>"$logs/build.log" 2>&1 || { fail 'fake driver' "$(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
@@ -25,7 +26,7 @@ done
 single 'inline data out of a GPU' alpha "! $bench send-lat -F -I 64 --mem cuda:0 2>&1" 'processor copies inline data'
 single 'local_transfer --mem cuda:0' alpha "$PWD/build/bin/local_transfer --mem cuda:0 -r 4 -X 65536 2>&1" 'Every word of every transfer is right'
 
-# serves CARD NAME: the card still works, and no object of its former clients is left.
+# serves CARD NAME: case: the card still works, and no object of its former clients is left.
 serves() {
     local left
     for _ in $(seq 50); do
@@ -46,7 +47,8 @@ if [ "${DINGO_REAL_GPU:-0}" = 1 ]; then
     skip 'refusals and delays' 'they are pretended: the real driver has none'
     return 0
 fi
-# refuses NAME MODE LINE: a card whose driver is like that gives 95 or 19, one line in its log, and serves others.
+# refuses NAME MODE LINE: case: a card with a GPU driver in that MODE refuses with EOPNOTSUPP (95)
+# or ENODEV (19), logs LINE once, and serves other clients.
 refuses() {
     local log=$DINGO_RUN/gamma/log
     FAKE_CUDA=$2 start_card gamma --own-process
@@ -70,8 +72,9 @@ single 'a GPU without IPC: vmm' alpha "FAKE_CUDA=mig $regions vmm 2>&1" passed
 serves alpha 'a GPU without IPC: the card serves on'
 single 'memory that the driver gives to nobody: vmm' alpha "! FAKE_CUDA=no-ipc $regions vmm 2>&1" 'Operation not supported'
 
-# A copy engine that is slow: no RNR, no timeout, and a client with host memory has its rate. All copies take 2 s and more; a
-# timeout is 0.5 s, as a busy machine may keep a card from its processor for longer than the usual 67 ms.
+# A slow copy engine causes no RNR and no timeout, and does not slow down a client with host memory.
+# All copies together take more than 2 s. The timeout is 0.5 s, as on a busy machine a card may wait
+# for a processor for longer than the usual 67 ms.
 FAKE_CUDA_DELAY_US=20000 start_card gamma --own-process
 single 'slow copies: every byte' gamma "$regions address 2>&1" passed
 server_card=gamma

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cards that share one process (docs/reference/kernel-less.md): they work as if each had its own, and come and go one by one.
+# Cards that share one process (docs/reference/kernel-less.md) behave as if each had its own, and
+# start and stop one by one.
 check=$dingo_root/build/bin/verbs_check load=$dingo_root/build/bin/verbs_load
 json() { /usr/bin/python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
 counter() { "$dingo" --json stats "$1" | json "s[0]['wire']['$2']"; }
-# truth NAME WHY COMMAND...: the command succeeds.
+# truth NAME WHY COMMAND...: case: COMMAND succeeds.
 truth() {
     local name=$1 because=$2
     shift 2
     if "$@"; then pass "$name"; else fail "$name" "$because"; fi
 }
-# ends PID: within 30 s; then its status is in $rc.
+# ends PID: succeeds if the process exits within 30 s; its status is in $rc.
 ends() {
     rc=0
     if ! until_gone "$1"; then
@@ -52,11 +53,11 @@ for pairing in 'one process: alpha beta' 'out of the process: alpha gamma' 'into
 done
 server_card=alpha client_card=beta prefix=''
 
-# Each has its own counters, faults and capture.
+# Each card has its own counters, faults and capture.
 sent=$(counter alpha tx_frames) of_gamma=$(counter gamma rx_frames)
 perftest ib_write_bw '-n 2000'
 truth 'frames are counted by the cards that send and take them' "alpha sent nothing" [ "$(counter alpha tx_frames)" -gt "$sent" ]
-more=$(($(counter gamma rx_frames) - of_gamma)) # questions for addresses go to all
+more=$(($(counter gamma rx_frames) - of_gamma)) # ARP and ND requests go to all cards
 truth 'and by no other' "gamma took $more frames" [ $more -lt 20 ]
 "$dingo-card" ctl "$DINGO_RUN/alpha/control" faults 'drop=2%' >/dev/null
 pair 'one card of the process loses frames: every byte right' "$check" "$check A" 'every byte right' 18600
@@ -72,7 +73,7 @@ plain 'the capture of one card of the process: every ICRC is right' "/usr/bin/py
 plain 'its log is its own' "cat $DINGO_RUN/beta/log" 'RDMA device beta'
 server_card=alpha
 
-# They come and go while the others work.
+# Cards start and stop while others work.
 pair_running() { # pair_running SERVER CLIENT: ib_write_bw for 6 s in the background; $a and $b are the two
     on "$1" "exec ib_write_bw -F -D 6 -p 18620" >"$logs/running.A" 2>&1 &
     a=$!
@@ -113,7 +114,7 @@ truth 'it comes back into the same process' "$(card_pid alpha), not $shared" [ "
 server_card=alpha
 pair 'and works' "$check" "$check A" 'every byte right' 18600
 
-# Idle, and dead.
+# Idle cards, and killed ones.
 start_card delta --one-process
 ticks() { awk '{print $14 + $15}' "/proc/$shared/stat"; }
 sleep 2
@@ -144,7 +145,7 @@ shared=$(card_pid alpha)
 "$dingo" card stop beta >/dev/null
 for _ in $(seq 600); do [ -e "/proc/$shared" ] || break; sleep 0.05; done # until its parent has seen it
 truth 'the process ends with its last card' "$shared runs on" [ ! -e "/proc/$shared" ]
-# A full file system, or one that somebody has cleaned, ends no card.
+# A full run directory, or deleted files in it, end no card.
 start_card alpha --one-process
 start_card beta --one-process
 rm -rf "$DINGO_RUN/alpha/sys"
@@ -155,7 +156,8 @@ truth 'files of /sys are gone: the cards go on' "$("$dingo" card list)" \
 server_card=beta client_card=beta
 pair 'files of /sys are gone: the other card serves on' "$check" "$check A" 'every byte right' 18600
 
-# killed_start NAME OPTION: `dingo card start` is killed while its card opens its capture, which nobody reads yet.
+# killed_start NAME OPTION: case: `dingo card start` is killed while its card opens its capture, a
+# FIFO without a reader.
 killed_start() {
     local fifo=$logs/killed.fifo starter
     rm -f "$fifo"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# SCSI over iSER between two processes: tgt's target and libiscsi's initiator, unmodified. Sourced by cm.sh, with the cards alpha
-# (10.77.0.1) and beta. Over iSER tgtd lets in only an initiator that is bound by its name, too, whatever "-I ALL" says.
+# SCSI over iSER between two processes: tgt's target and libiscsi's initiator, unmodified. Sourced
+# by cm.sh, with the cards alpha (10.77.0.1) and beta. Over iSER, tgtd admits only initiators that
+# are bound by name, even with "-I ALL".
 need_packages tgt libiscsi-bin
 disk=$logs/iser.disk initiator=iqn.2026-11.dingo:initiator target=iqn.2026-11.dingo:disk
 truncate -s 32M "$disk"
-# The control port names tgtd's socket: another tgtd of this host stays what it is.
+# An own control port, as it names tgtd's socket: does not disturb another tgtd of this host.
 control=$((20000 + $$ % 10000))
 "$dingo" run --card alpha -- tgtd -f -C $control --iser pool_sz_mb=64 >"$logs/tgtd.out" 2>&1 &
 tgtd_parent=$!
@@ -22,7 +23,7 @@ limit=120 single 'iSER: libiscsi writes, reads, verifies' beta "iscsi-test-cu -d
     tee /dev/stderr | awk '/[.]passed/ {n++} /FAILED|[.]failed/ {bad++} END {exit !(n >= 10 && !bad)}'"
 single 'iSER: 256 KiB blocks for 2 s' beta "iscsi-perf -i $initiator -b 512 -m 16 -t 2 '$unit' | tr '\\r' '\\n'" 'iops average [1-9]'
 plain 'iSER: the card carried it' "[ $(($(sent alpha) - before)) -gt 4000000 ]"
-# tgtd ignores SIGTERM while it has targets, and its parent would wait for it.
+# SIGKILL, because tgtd ignores SIGTERM while it has targets.
 pkill -KILL -P $tgtd_parent || kill -KILL $tgtd_parent || true
 wait $tgtd_parent 2>/dev/null || true
 rm -f "$disk"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sudden deaths: clients killed in every phase, servers killed under load, the card killed; nothing hangs or is left.
+# Sudden deaths: clients killed in every phase, servers killed under load, the card killed; nothing
+# hangs, and no objects are left.
 load=$dingo_root/build/bin/verbs_load
 start_card alpha --own-process
 start_card beta --own-process
 
-# objects CARD: how many queue pairs and clients the card has now.
+# objects CARD: prints the card's numbers of queue pairs and clients.
 objects() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; s = json.load(sys.stdin)[0]; print(len(s["qps"]), len(s["clients"]))'; }
-# gone NAME CARD: soon the card has no objects and no clients; a busy machine needs many times what an idle one does.
+# gone NAME CARD: case: within 30 s, the card has no queue pairs and no clients.
 gone() {
     local end=$((${EPOCHREALTIME/./} + 30000000)) now
     while now=$(objects "$2"); do
@@ -16,12 +17,13 @@ gone() {
     fail "$1" "after 30 s there are (QPs, clients): $now"
 }
 
-# kill_in_phase PHASE COUNT
+# kill_in_phase PHASE COUNT: case: kills COUNT clients that hold in PHASE; all their objects
+# disappear.
 kill_in_phase() {
     local pid n out
     out=$logs/hold-$1.out
     for n in $(seq "$2"); do
-        : >"$out" # not by the new process, which may be late: what the former said would be taken for its words
+        : >"$out" # truncated here: the new process may be late, and the former's output would be taken for its own
         "$dingo" run --card alpha -- "$load" hold "$1" >"$out" 2>&1 &
         pid=$!
         for _ in $(seq 3000); do
@@ -39,7 +41,7 @@ kill_in_phase() {
     done
     gone "$2 clients killed -9 in phase $1 are gone" alpha
 }
-# 200 in all: in tight loops the kill also lands between the phases.
+# 120 clients killed in defined phases, and 80 at moments that may lie between the phases.
 for phase in context pd mr cq qp rts; do kill_in_phase $phase 20; done
 for delay in 2 5 10 20 40; do
     for _ in $(seq 16); do
@@ -53,14 +55,15 @@ for delay in 2 5 10 20 40; do
 done
 gone '80 clients killed at any moment are gone' alpha
 
-# leaf PID: the last of the processes below PID, each the only child of the one before: the program itself.
+# leaf PID: prints the program's own process: the last in the chain of children below PID.
 leaf() {
     local pid=$1 child
     while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
     echo "$pid"
 }
 
-# victim NAME SIDE: ib_write_bw runs; one side is killed -9; the other must end, and a new pair must work.
+# victim NAME SIDE: case: SIDE of a running ib_write_bw is killed by SIGKILL; the other side must
+# end, and a new pair must work.
 victim() {
     local a b
     on alpha 'exec ib_write_bw -F -D 30 -u 10' >"$logs/victim.A" 2>&1 &
@@ -81,7 +84,8 @@ victim() {
     gone "$1: nothing is left on the client's card" beta
     pair "$1: the next pair works" 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 }
-# limit_wait NAME PID: it ends by itself, with an error, within 20 s; its own 30 s are longer.
+# limit_wait NAME PID: case: the process exits with an error within 20 s, before its own 30 s (-D
+# 30) end.
 limit_wait() {
     local rc=0
     for _ in $(seq 200); do
@@ -99,7 +103,8 @@ limit_wait() {
 victim 'server killed under load' A
 victim 'client killed under load' B
 
-# The card is killed: a waiting client is told, a busy one ends, and a new card can take the name.
+# The card is killed: a waiting client gets an event, a polling one ends, and a new card can take
+# the name.
 "$dingo" run --card alpha -- "$load" watch >"$logs/watch.out" 2>&1 &
 watch=$!
 "$dingo" run --card alpha -- "$load" stream >"$logs/stream.out" 2>&1 &
@@ -132,7 +137,8 @@ plain 'card killed: dingo says so' "$dingo card show alpha" 'dead'
 start_card alpha --own-process
 pair 'card killed: a new card of the same name works' 'ib_write_bw -F -n 200' 'ib_write_bw -F -n 200 A' '65536'
 
-# A client that holds a thread of its card does not hold up the card's end, nor a new card of that name.
+# A client that blocks a thread of its card delays neither the card's end nor a new card of that
+# name.
 start_card gamma --own-process
 if ! cc "$dingo_root/tests/e2e/native/held_events.c" -o "$logs/held_events" -libverbs -pthread 2>"$logs/held_events.cc"; then
     fail 'a client that holds an event thread' "cc: $(why "$logs/held_events.cc")"
@@ -153,7 +159,7 @@ else
 fi
 "$dingo" card stop gamma >/dev/null 2>&1 || true
 
-# Idle: no processor, little memory.
+# An idle card uses no processor time and little memory.
 card_pid=$(card_pid alpha)
 ticks() { awk '{print $14 + $15}' "/proc/$card_pid/stat"; }
 sleep 2

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Open MPI and libfabric as Debian has them: the bytes of messages cross the two cards. Sourced by cluster.sh.
+# Debian's Open MPI and libfabric: their messages go through the two cards. Sourced by cluster.sh.
 need_packages openmpi-bin libfabric-bin
 start_card mpi0 --one-process --ip 10.79.0.1/24
 start_card mpi1 --one-process --ip 10.79.0.2/24
 ring=$dingo_root/tests/e2e/native/mpi_ring.py
 ranks='mpirun --allow-run-as-root --oversubscribe -n 2 --mca btl self'
-# libfabric's rdma_cm takes addresses of this machine's interfaces only.
+# With rdma_cm, libfabric accepts only addresses of this machine's interfaces.
 with_addresses='unshare --net sh -ec "ip link set lo up; ip link add eth7 type veth peer name eth8
     for n in 1 2; do ip addr add 10.79.0.\$n/24 dev eth7; done; ip link set eth8 up; ip link set eth7 up; exec \"\$@\"" sh'
 
-# mpi NAME OPTIONS [BEFORE]: every rank finds 4473144 bytes right, on the direct road, too, and by the cards, which send as many.
+# mpi NAME OPTIONS [BEFORE]: case: every rank verifies 4473144 bytes, on the direct road and through
+# the cards, which must send as many.
 mpi() {
     local one two run="$dingo run --cluster 2 --card mpi -- ${3:-} $ranks $2 $ring"
     limit=20 plain "$1" "$run" 'rank 1 of 2: 4473144 bytes right'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# RDMA netlink without a kernel: iproute2's rdma on kernel-less cards. Sourced by tools.sh.
+# Emulated RDMA netlink: iproute2's `rdma` on kernel-less cards. Sourced by tools.sh.
 single 'rdma link: as JSON, as pyverbs reads it' alpha "rdma link show -j | /usr/bin/python3 -c '
 import json, sys
 (link,) = json.load(sys.stdin)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `dingo pair`: a server, and its client when it listens; nothing is left afterwards.
+# `dingo pair`: starts a server, and a client when the server listens; leaves nothing behind.
 # shellcheck disable=SC2154  # lib.sh's variables
 p="$dingo pair"
 running() { "$dingo" card list -q | tr '\n' ' '; }
-# nothing_left NAME: no card runs, and perftest's port is free.
+# nothing_left NAME: case: no card runs, and perftest's port is free.
 nothing_left() {
     local cards
     cards=$(running)
@@ -32,14 +32,14 @@ plain 'pair: a client without an end is ended' "$p --no-address --timeout 1 --wa
 nothing_left 'pair, when it failed'
 plain 'pair: without a command' "$p alice bob" 'dingo pair A B -- COMMAND' 2
 
-# It is interrupted, and a grandchild of the server that made itself a daemon holds the port.
+# `dingo pair` is interrupted while a daemonised grandchild of the server holds the port.
 daemon='import os, socket, time
 s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", 18515)); s.listen()
 time.sleep(60)'
 "$dingo" pair --no-address alice bob -- sh -c "setsid /usr/bin/python3 -c '$daemon' & wait" -- sleep 60 >"$logs/interrupted.out" 2>&1 &
 pid=$!
 wait_listen 18515 $pid || true
-kill -TERM $pid || true  # gone already: the status says so
+kill -TERM $pid || true  # if it has exited already, its status shows that
 rc=0
 wait $pid || rc=$?
 [ $rc = 143 ] && pass 'pair: SIGTERM ends it' || fail 'pair: SIGTERM ends it' "status $rc: $(why "$logs/interrupted.out")"

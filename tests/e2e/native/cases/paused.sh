@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A bad wire, many queue pairs, and a peer whose card gets no processor for a while: no request ends because its retries were used up.
+# With a bad wire, many queue pairs and a peer's card that gets no processor for a while, no request
+# fails with "retries exceeded".
 # shellcheck source=tests/e2e/native/retries_lib.sh
 . "$dingo_root/tests/e2e/native/retries_lib.sh"
-# Eight times T_tr are 0.54 s; with waits that grow as C9-140 allows they are 1.4 s.
+# The pause is longer than eight times T_tr (0.54 s), but shorter than eight timeouts that grow as
+# C9-140 allows (1.4 s).
 pause_again_and_again() {
     while sleep 2; do
         kill -STOP "$alpha_pid"

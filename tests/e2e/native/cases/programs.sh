@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs that use verbs in unusual ways. Sourced by tools.sh.
+# Third-party and own programs that use verbs in unusual ways. Sourced by tools.sh.
 load=$dingo_root/build/bin/verbs_load
 check=$dingo_root/build/bin/verbs_check
 single 'fork: parent and child both work' alpha "$load fork" ok
@@ -17,8 +17,8 @@ for sanitizer in address thread undefined; do
         skip "a program with gcc's $sanitizer sanitizer registers and closes, and nothing is reported" "no run time of it: $(why "$logs/sanitized-$sanitizer.cc")"
     fi
 done
-# iperf3 knows nothing of RDMA: its sockets become rsockets.
-# awk reads to the end: a program that writes to a closed pipe would end this suite by SIGPIPE.
+# iperf3 does not know RDMA: the preloaded library makes its sockets rsockets. The awk program reads
+# to the end, as with pipefail a SIGPIPE of ldconfig would end this suite.
 rsockets=$(dirname "$(ldconfig -p | awk '/librdmacm.so.1 / && !n++ {print $NF}')")/rsocket/librspreload.so
 if [ -r "$rsockets" ] && command -v iperf3 >/dev/null; then
     export over="$rsockets"
@@ -38,14 +38,15 @@ plain 'and nothing of them is left' "$dingo --json stats alpha | /usr/bin/python
 client_card=beta
 pair 'verbs_check: every operation, every byte' "$check -n 2" "$check -n 2 A" '' 18600
 pair 'verbs_check over IPv6' "$check -6 -n 2" "$check -6 -n 2 A" '' 18600
-# UCX hooks mmap() and looks at the network header of datagrams; rc_verbs needs SRQs and connects over UD.
+# UCX hooks mmap() and reads the network header of datagrams; rc_verbs needs SRQs and connects over
+# UD.
 for transport in rc ud; do
     for what in 'tag_lat -s 8' 'tag_bw -s 65536' 'ucp_get -s 4096' 'ucp_fadd -s 8'; do
         pair "ucx_perftest $what over $transport" "UCX_NET_DEVICES=$server_card:1 UCX_TLS=$transport ucx_perftest -p 13400" \
             "UCX_NET_DEVICES=$client_card:1 UCX_TLS=$transport ucx_perftest -p 13400 A -n 200 -w 20 -f -t $what" '^ +200 +[0-9.]+' 13400
     done
 done
-# What the programs of docs/p2p.md do with a card that is not behind PCI: its memory is that of a process.
+# The programs of docs/p2p.md on a card that is not behind PCI: its memory belongs to a process.
 p2p="$dingo_root/build/bin/p2p"
 single 'device memory: into a file and from it, by O_DIRECT' alpha \
     "file=\$(mktemp); ${p2p}_file -w -s 65536 \$file && ${p2p}_file \$file; status=\$?; rm \$file; exit \$status" \

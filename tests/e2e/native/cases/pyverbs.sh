@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# This host's pyverbs suite on a kernel-less card: 0 failures; every skip with its reason.
+# This host's pyverbs test suite on a kernel-less card: no failures; each skip is listed with its
+# reason.
 start_card alpha
 cp -r /usr/share/doc/rdma-core/tests "$logs/tests"
 find "$logs/tests" -name '*.gz' -exec gunzip {} +
-# One test wants huge pages of 2 MiB; a machine that gives none skips it.
+# One test needs huge pages of 2 MiB; it is skipped if the machine has none to give.
 pages=$(cat /proc/sys/vm/nr_hugepages)
 [ "$(id -u)" != 0 ] || echo $((pages + 8)) 2>/dev/null >/proc/sys/vm/nr_hugepages || true
 for direct in 1 0; do

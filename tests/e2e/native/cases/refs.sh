@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cards of two processes: payloads stay in clients' memory (docs/reference/shm-references.md), and memory is taken back.
+# Cards of two processes: frames refer to payloads in clients' memory
+# (docs/reference/shm-references.md), and the references are revoked in time.
 load=$dingo_root/build/bin/verbs_load
 bench=$dingo_root/build/bin/rdma-bench
 start_card alpha --own-process
 start_card beta --own-process
 start_card plain --own-process --wire shm:default,refs=off
 
-# referred CARD: frames whose payload stayed in memory.
+# referred CARD: prints the number of frames that CARD sent with a reference instead of the payload.
 referred() { "$dingo" --json stats "$1" | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["wire"]["tx_referred"])'; }
-# refers NAME CARD BEFORE yes|no: since then the card has sent such frames, or none.
+# refers NAME CARD BEFORE yes|no: case: since the count BEFORE, the card has sent such frames, or
+# none.
 refers() {
     local now
     now=$(referred "$2")
@@ -38,7 +40,7 @@ verified 'a card with refs=off receives' 'write-bw -s 65536 -n 500'
 refers 'refs=off: nothing is handed to it' alpha "$before" no
 server_card=alpha client_card=beta
 
-# Every admin command takes back what the rings refer to: the data must be right all the same.
+# Every admin command revokes the references in the rings: the data must still be right.
 on beta "exec $load churn 1000000" >"$logs/churn.out" 2>&1 &
 churn=$!
 verified 'while queue pairs and regions come and go' 'write-bw -s 262144 -n 3000'
@@ -46,7 +48,7 @@ kill -0 $churn || fail 'the load ran meanwhile' "$(why "$logs/churn.out")"
 pkill -9 -P $churn 2>/dev/null || true
 wait $churn 2>/dev/null || true
 
-# flow SIDE...: WRITEs from beta to alpha for ever; the processes are $server and $client.
+# start_flow: starts endless WRITEs from beta to alpha; sets $server and $client.
 start_flow() {
     on alpha "exec ib_write_bw -F -s 65536 -D 60" >"$logs/flow.A" 2>&1 &
     server=$!
@@ -61,13 +63,13 @@ end_flow() {
     pkill -9 -P $client 2>/dev/null || true
     wait $server $client 2>/dev/null || true
 }
-# A peer that has stopped keeps nobody's memory.
+# A stopped peer does not keep other clients' memory.
 start_flow
 kill -STOP "$(card_pid alpha)"
 limit=20 single 'the peer is stopped: regions come and go at the sender' beta "$load churn 50"
 kill -CONT "$(card_pid alpha)"
 end_flow
-sleep 2 # one that was at a frame was cut off, and is connected to again
+sleep 2 # a peer stopped in the middle of a frame was disconnected, and connects again
 verified 'the peer goes on' 'write-bw -s 65536 -n 1000'
 start_flow
 kill -9 "$(card_pid alpha)"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The card in SystemVerilog under Verilator, as unmodified programs see it: few iterations, for it is simulated clock by
-# clock. One card, two cards, rtl and model in both roles, loss; and what it does not have is refused by its errno.
+# The RTL card under Verilator with unmodified programs: few iterations, because each clock cycle is
+# simulated. One card, two cards, RTL and model in both roles, loss. What the RTL does not have must
+# be refused with the right errno.
 build_rtl_engine >"$logs/build.log" 2>&1 || { fail "the rtl engine builds" "see $logs/build.log"; return; }
 start_card alpha --engine rtl
 start_card beta --engine rtl
@@ -14,15 +15,16 @@ single 'ibv_devinfo -v: memory windows' alpha 'ibv_devinfo -v' 'max_mw:[[:space:
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
 single 'mckey: no groups' alpha '! mckey -m ff0e::17' 'failure joining: Operation not supported'
 
-# clock CARD: cycles that were simulated, and whether the rate fits the time that they took.
+# clock CARD: prints the simulated cycles, and whether the reported rate fits the time that they
+# took.
 clock() {
     "$dingo" --json stats "$1" |
         python3 -c 'import json,sys; s=json.load(sys.stdin)[0]["simulation"]; print(s["clock_cycles"], abs(s["clock_khz"] * s["busy_ns"] - 1e6 * s["clock_cycles"]) <= s["clock_cycles"])'
 }
 export -f clock
 export dingo
-# The command asks the card itself, which takes the same cycles each time, however long it was at rest. On a busy machine what the
-# last program has left is put away later.
+# The stats command itself costs the same number of cycles each time, however long the card was
+# idle. On a busy machine, cleanup after the last program adds cycles for some time.
 cycles() { clock alpha | cut -d' ' -f1; }
 for _ in {1..20}; do
     first=$(cycles) second=$(cycles)
@@ -37,10 +39,10 @@ plain 'kilohertz are cycles by the time that they took' 'clock alpha' ' True$'
 plain 'dingo stats says how fast the clock ran' "$dingo stats alpha" '^alpha: simulated clock [0-9.]+ kHz'
 plain 'the model has no such clock' "! $dingo stats soft | grep -q 'simulated clock'"
 
-# The model takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
+# -o 16: the model serves 128 outstanding READs, the RTL 16, and perftest does not negotiate.
 tools=('ib_write_bw -n 20 -s 4096' 'ib_read_bw -n 20 -s 4096 -o 16' 'ib_send_bw -n 20 -s 4096'
     'ib_write_lat -n 20' 'ib_read_lat -n 20 -o 16' 'ib_send_lat -n 20' 'ib_atomic_bw -n 20 -o 16' 'ib_atomic_lat -n 20 -o 16')
-# some WHO SERVER CLIENT: the common programs between two cards.
+# some WHO SERVER CLIENT: runs the common programs between two cards.
 some() {
     local tool
     prefix="$1: " server_card=$2 client_card=$3
@@ -70,7 +72,8 @@ some 'rtl serves model' alpha soft
 some 'model serves rtl' soft alpha
 
 check=$dingo_root/build/bin/verbs_check load=$dingo_root/build/bin/verbs_load
-# verify NAME SERVER CLIENT: every operation that both have, up to 1 MiB, every byte compared.
+# verify NAME SERVER CLIENT: case: every operation that both engines have, up to 1 MiB; verifies all
+# bytes.
 verify() {
     server_card=$2 client_card=$3
     pair "verbs_check: $1" "$check" "$check A" 'every byte right' 18600
@@ -83,7 +86,7 @@ single 'threads: contexts of their own, and one shared' alpha "$load threads 8" 
 single '16 processes with 8 QPs each, data checked' alpha "$load many 16 8" ok
 single '500 QPs created and destroyed' alpha "$load churn 500" ok
 
-# Promises about what the card does not have are skipped, by what they lack.
+# Promises that need a missing capability are skipped; the reason names it.
 . tests/e2e/cases/promises.sh
 limit=1500 on alpha "$dingo_root/build/bin/verbs_promises -d alpha -t 120" >"$logs/promises.out" 2>&1 || true
 promises "$logs/promises.out" \
@@ -92,7 +95,7 @@ promises "$logs/promises.out" \
 transfer='-r 1 -X 12288'
 . tests/e2e/native/cases/compute.sh
 
-# What the card does not have is skipped by its capabilities; nothing may fail.
+# Tests that need a missing capability are skipped; none may fail.
 cp -r /usr/share/doc/rdma-core/tests "$logs/tests"
 find "$logs/tests" -name '*.gz' -exec gunzip {} +
 single "Debian's pyverbs suite: no failure" alpha \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A kernel-less card against the kernel's rdma_rxe in a guest, on one wire, both roles, every byte checked.
-# Programs exchange their addresses over TCP; that goes through the guest's command channel.
+# A kernel-less card and the kernel's rdma_rxe in a guest, on one wire, in both roles, with every
+# byte verified. The programs' TCP connections are forwarded through the guest's command channel.
 vm=$dingo_root/scripts/vm.sh
 vm_session=native-rxe-$$
 vm_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}/$vm_session
@@ -10,18 +10,19 @@ cleanups+=('"$vm" down --name $vm_session >/dev/null 2>&1')
     fail boot "the guest did not come up: $(why "$logs/boot.log")"
     exit 1
 }
-# Our card takes the place of the other guest at its end of the wire.
+# Guest A quits; the kernel-less card takes over its end of the wire.
 "$vm" qmp --name $vm_session A '{"execute":"quit"}' >/dev/null 2>&1 || true
 slot=$(cat "$vm_dir/slot")
 for _ in $(seq 100); do ss -Hlun "src 127.77.$slot.1" | grep -q . || break; sleep 0.1; done
 start_card near --wire "udp:127.77.$slot.1:4801,127.77.$slot.2:4801" --ip 10.77.0.1/24 --ip fd77::1/64
 
 in_guest() { "$vm" exec --quiet --name $vm_session --timeout $limit B "$1" </dev/null; }
-# forward -L|-R PORT: PORT of this machine's loopback is the guest's, or the other way round.
+# forward -L|-R PORT: forwards PORT of this machine's loopback to the guest (-L), or the reverse
+# (-R).
 . "$dingo_root/scripts/lib/channel.sh"
 forward() { ssh "${ssh_options[@]}" -S "$vm_dir/B.ctl" -O forward "$1" "127.0.0.1:$2:127.0.0.1:$2" root@B >>"$logs/forward.log" 2>&1; }
 
-# try_against OUT CARD-COMMAND GUEST-COMMAND REGEX: sets $problem, empty when all was right.
+# try_against OUT CARD-COMMAND GUEST-COMMAND REGEX: sets $problem, which is empty on success.
 try_against() {
     local out=$1 rc_card=0 rc_guest=0 pid client
     problem=''
@@ -50,9 +51,10 @@ try_against() {
         problem="the client printed no line like /$4/: $(why "$out.$client")"
     fi
 }
-# An emulated guest on a busy machine can stand still for longer than the retries of a QP last: two cases may be tried again.
+# An emulated guest on a busy machine can stall for longer than a QP's retries last: two cases may
+# be tried again.
 second_tries_allowed=2
-# judged TRY NAME ARGUMENT...: the case NAME is what `TRY OUT ARGUMENT...` leaves in $problem.
+# judged TRY NAME ARGUMENT...: case NAME: runs `TRY OUT ARGUMENT...`, which sets $problem.
 judged() {
     local try=$1 name=$2
     shift 2
@@ -64,9 +66,10 @@ judged() {
     fi
     if [ -n "$problem" ]; then fail "$name" "$problem"; else pass "$name"; fi
 }
-# against NAME CARD-COMMAND GUEST-COMMAND REGEX: the one in which A stands for the server's address is the client.
+# against NAME CARD-COMMAND GUEST-COMMAND REGEX: case. The command that contains A, which stands for
+# the server's address, is the client.
 against() { judged try_against "$@"; }
-# both TOOL OPTIONS: rxe is the server, then the card is. Each of the retries may take a second.
+# both TOOL OPTIONS: first rxe is the server, then the card. Each retry may take a second.
 both() {
     local row='^ +[0-9]+ +[0-9]+ +[0-9.]+'
     against "$1 $2, rxe serves" "$1 -F -u 18 -p PORT $2 A" "$1 -F -u 18 -p PORT $2" "$row"
@@ -79,7 +82,7 @@ both ib_write_lat '-n 100'
 both ib_send_lat '-n 100'
 both ib_send_bw '-c UD -s 1024 -n 100'
 both ib_write_bw '-x $(gid 6) -s 65536 -n 20'
-# Every byte of sends, writes, reads and atomics.
+# Verifies every byte of sends, writes, reads and atomics.
 in_guest 'mkdir -p /usr/local/bin'
 "$vm" push --quiet --name $vm_session B "$dingo_root/build/bin/verbs_check" /usr/local/bin
 check=$dingo_root/build/bin/verbs_check
@@ -87,8 +90,8 @@ against 'verbs_check, rxe serves' "$check -p PORT A" 'verbs_check -p PORT' 'ever
 against 'verbs_check, the card serves' "$check -p PORT" 'verbs_check -p PORT A' 'every byte right'
 against 'verbs_check over IPv6, rxe serves' "$check -6 -p PORT A" 'verbs_check -6 -p PORT' 'every byte right'
 
-# rdma_cm with the kernel's, byte for byte: no TCP goes beside it.
-# try_cm OUT card|rxe SERVER CLIENT REGEX: which side runs the server; as try_against.
+# rdma_cm against the kernel's, without TCP. try_cm OUT card|rxe SERVER CLIENT REGEX: like
+# try_against; the second word tells who runs the server.
 try_cm() {
     local out=$1 rc_card=0 rc_guest=0 pid client=guest
     problem=''

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's own programs, unmodified, with the options that people use; two cards over shared memory, one card, and as
-# an ordinary user. The first two cards are in one process, the ordinary user's have one each.
+# Debian's programs, unmodified, with common options: two cards over shared memory, one card, and as
+# an ordinary user. The first two cards share a process; the ordinary user's cards have one each.
 start_card alpha --one-process
 start_card beta --one-process
 
@@ -8,7 +8,7 @@ single 'ibv_devices lists the card' alpha ibv_devices 'alpha[[:space:]]+[0-9a-f]
 single 'ibv_devinfo -v: RoCE v2 GIDs' alpha 'ibv_devinfo -v' 'GID\[.*RoCE v2'
 single 'ibv_devinfo: port state' alpha ibv_devinfo 'state:[[:space:]]+PORT_ACTIVE'
 single 'ibstat: type, state and link layer' alpha 'ibstat | tr -d "\n"' 'CA type: Dingo.*State: Active.*Link layer: Ethernet'
-# libibumad takes InfiniBand ports only, also of other RoCE NICs. Its message must not suggest modprobe.
+# libibumad supports InfiniBand ports only, on any RoCE NIC. The error must not suggest modprobe.
 for tool in perfquery ibaddr sminfo; do
     single "$tool: refused as with every RoCE NIC" alpha "out=\$(! $tool 2>&1) && echo \"\$out\" && ! grep -q module <<<\"\$out\"" "can't open UMAD port"
 done
@@ -31,8 +31,8 @@ for kind in rc uc ud srq; do
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' 'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
 
-# A card's row counts all that it has done, although its QPs are gone by now. RETRANS and DROPS come from
-# damaged frames.
+# A card's row counts all its traffic, including that of destroyed QPs. RETRANS and DROPS are due to
+# corrupted frames.
 faults() { for card in alpha beta; do "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/$card/control" faults ${1:+"$1"} >/dev/null; done; }
 row() { COLUMNS=200 "$dingo" stats alpha | awk '$1 == "alpha" { print "qps", $(NF - 3), "msg", ($4 != "0"), "retrans", ($5 > 0), "drops", ($6 > 0) }'; }
 faults corrupt=2%
@@ -55,7 +55,7 @@ for kind in rc ud; do pair "one card: ibv_${kind}_pingpong at the link-local GID
 . tests/e2e/native/cases/compute.sh
 . tests/e2e/native/cases/gda.sh
 
-# As an ordinary user: own cards, directories and programs.
+# An ordinary user's cards, directories and programs.
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 root_run=$DINGO_RUN
 DINGO_RUN=$(mktemp -d /tmp/dingo-user-XXXXXX)
@@ -77,8 +77,8 @@ plain 'a program without /proc is told so' \
 plain 'a program whose card has gone is told so' \
     "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
-# The process that serves a card reads and writes the memory of its clients, so root's programs refuse another user's
-# card; one whose user is trusted gets no memory but what is registered.
+# A card's process can read and write its clients' memory, so root's programs refuse another user's
+# card; the card of a trusted user gets access to registered memory only.
 start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign
 as_user=''
@@ -105,8 +105,8 @@ stop_cards
 DINGO_RUN=$root_run
 as_user=''
 
-# Two other users: a shared card serves both, also at the same time. A card that is not shared serves neither, whatever
-# they try.
+# Two other users: a shared card serves both, also at the same time. A card that is not shared
+# serves neither, whatever they try.
 start_card open --share
 other_users=(65534 4711)
 as_other() { echo "setpriv --reuid=$1 --regid=$1 --clear-groups env HOME=/nonexistent DINGO_RUN=$(mktemp -u /tmp/dingo-user-XXXXXX)"; }

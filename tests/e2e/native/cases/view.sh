@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma_cm in a view of several cards: an address chooses the card, a wildcard listens on all of them.
+# rdma_cm in a view of several cards: an address chooses the card, a wildcard listens on all cards.
 # shellcheck source=tests/e2e/native/cm_lib.sh
 . "$dingo_root/tests/e2e/native/cm_lib.sh"
 both='alpha beta'
@@ -10,11 +10,11 @@ view_cases() {
 
     single "$1: rdma_get_devices lists both" "$both" "/usr/bin/python3 -c 'import ctypes; n = ctypes.c_int(); print(bool(ctypes.CDLL(\"librdmacm.so.1\").rdma_get_devices(ctypes.byref(n))), n.value)'" '^True 2$'
 
-    # Each of them looks whether the view is still right, while the others read it.
+    # Each program checks, and may renew, the view while the others read it.
     plain "$1: programs that start at the same moment see both" \
         "for i in \$(seq 24); do $dingo run --card alpha --card beta -- ibv_devices & done | grep -cE '^ +(alpha|beta) '" '^48$'
 
-    # A listener at the address of the second card is at that card.
+    # A listener at the second card's address listens on that card.
     server_card='beta alpha' client_card='alpha beta'
     cm_pair "$1: rping from one card to the other" 'rping -s -a 10.77.0.2 -V -C 20' 'rping -c -a 10.77.0.2 -I 10.77.0.1 -V -C 20'
     cm_pair "$1: ucmatose migrates its identifiers" 'ucmatose -b 10.77.0.2 -c 5 -m' 'ucmatose -s 10.77.0.2 -b 10.77.0.1 -c 5 -m' 'return status 0'
@@ -29,7 +29,7 @@ view_cases() {
     cm_pair "$1: udaddy" 'udaddy -c 10' 'udaddy -s 10.77.0.2 -b 10.77.0.1 -c 10' 'return status 0'
     cm_pair "$1: rstream: rsockets, data verified" 'rstream -S 65536 -C 20 -T v' 'rstream -s 10.77.0.2 -S 65536 -C 20 -T v' 'custom'
     cm_pair "$1: riostream" 'riostream -S 4096 -C 20' 'riostream -s 10.77.0.2 -b 10.77.0.1 -S 4096 -C 20' 'custom'
-    # The client binds no address: the card is the one that has the server's address.
+    # The client binds no address: the card with the server's address is used.
     cm_pair "$1: rdma_client and rdma_server: endpoints" rdma_server 'rdma_client -s 10.77.0.2' 'end 0'
     perftest_pair "$1: ib_write_bw -R" 'ib_write_bw -F -R -d beta -n 500' 10.77.0.2
 
@@ -43,7 +43,7 @@ view_cases() {
     mcast "$1: multicast to both cards" '-m 239.1.2.3' "$both/10.77.0.2" "$both/10.77.0.1" "$both/10.77.0.2"
     limit=60
 
-    # One program of the view, the other one with a card of its own.
+    # One program has the view, the other one only a card of its own.
     server_card=$both client_card=beta
     cm_pair "$1: a client with one of the cards" 'rping -s -V -C 20' 'rping -c -a 10.77.0.1 -V -C 20'
     server_card=beta client_card=$both
@@ -58,7 +58,7 @@ view_cases() {
     wait_count beta listeners 1 $holder || true
     single "$1: a port that one card has taken: EADDRINUSE" "$both" '! rping -s -C 1' 'Address already in use'
 
-    # A killed program of the view takes its identifiers at both cards along.
+    # When a program with the view is killed, its identifiers on both cards are destroyed.
     kill_clients 2 "$both" 'rping -c -a 10.77.0.2 -I 10.77.0.1 -V' alpha links
     kill -9 "$(leaf $holder)"
     wait $holder 2>/dev/null || true
@@ -73,7 +73,7 @@ start_card alpha --own-process --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --own-process --ip 10.77.0.2/24 --ip fd77::2/64
 view_cases 'own processes'
 
-# The second card dies: a listener at a wildcard continues with the first.
+# The second card is killed: a listener at a wildcard continues with the first.
 on "$both" 'rping -s -P' >"$logs/survivor" 2>&1 &
 survivor=$!
 wait_count alpha listeners 1 $survivor || true

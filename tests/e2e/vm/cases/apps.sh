@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What kernels have on top of verbs, unmodified: NFS over RDMA, iSER, RDS, NVMe over Fabrics with SRQs under loss; a card whose interface is
-# in a bond, a card in a network namespace of its own. Each moves data that is compared, and leaves nothing behind.
+# Kernel users of verbs, unmodified: NFS over RDMA, iSER, RDS, NVMe over Fabrics with SRQs under
+# loss; a card whose interface is in a bond, a card in its own network namespace. Each case verifies
+# the data that it moves, and leaves no objects behind.
 # shellcheck source=tests/e2e/vm/cases/nvme.sh
 . tests/e2e/vm/cases/nvme.sh
 boot --packages 'nfs-kernel-server open-iscsi' "${vm_options[@]}"
-# sent SIDE: bytes that its card has sent by RDMA.
+# sent SIDE: prints the bytes that its card has sent by RDMA.
 sent() { in_guest "$1" 'cat /sys/class/infiniband/*/ports/1/hw_counters/rdma_tx_bytes'; }
-# by_rdma NAME SIDE BEFORE BYTES: the card has sent so many since, so it was not TCP that carried them.
+# by_rdma NAME SIDE BEFORE BYTES: case: since the count BEFORE, the card has sent BYTES by RDMA, not
+# TCP.
 by_rdma() {
     local now
     now=$(sent "$2")
     if [ $((now - $3)) -ge "$4" ]; then pass "$1"; else fail "$1" "the card of $2 has sent $((now - $3)) bytes, of $4"; fi
 }
-# nothing_left NAME: the device has no more objects than before all cases. CQs are not counted: the kernel keeps those that its users share.
+# nothing_left NAME: case: the devices have as many objects as before all cases. CQs are not
+# counted: the kernel keeps its shared CQs.
 objects() { in_guest "$1" "rdma resource show | grep -oE '(pd|qp|cm_id|mr|srq) [0-9]+' | paste -sd ' '"; }
 nothing_left() {
     local side now _
@@ -37,7 +40,7 @@ exportfs -a
 rpc.mountd --no-nfs-version 3
 rpc.nfsd -N 3 -G 10 -L 10 2
 echo "rdma 20049" >/proc/fs/nfsd/portlist'
-# A server that has just started lets nobody open files for its grace period: 10 s are the least (rpc.nfsd(8)).
+# A new server refuses opens during its grace period, at least 10 s (rpc.nfsd(8)).
 before=$(sent B)
 limit=150 single 'NFS over RDMA: 16 MiB written, and read after a second mount, every byte' B 'set -e
 modprobe -a nfsv4 rpcrdma
@@ -109,10 +112,10 @@ else
     skip 'SMB Direct' "Debian's kernels are built without CONFIG_CIFS_SMB_DIRECT and CONFIG_SMB_SERVER_SMBDIRECT"
 fi
 
-# repeated: what B's card has sent again or got out of order.
+# repeated: prints the packets that B's card has retransmitted or received out of order.
 repeated() { in_guest B "cat /sys/class/infiniband/*/ports/1/hw_counters/{out_of_sequence,local_ack_timeout_err,packet_seq_err} | awk '{ n += \$1 } END { print n }'"; }
 before=$(repeated)
-# The target posts to one SRQ for each of its completion vectors.
+# The target has an SRQ for each of its completion vectors.
 for side in A B; do "$vm" card --name "$session" $side ctl faults drop=0.5%,reorder=0.5% >>"$logs/faults.log" 2>&1 || fail 'faults' "see $logs/faults.log"; done
 nvme_written 'NVMe over Fabrics, SRQ, loss' use_srq=1
 single 'NVMe over Fabrics, SRQ, loss: the target has an SRQ' A 'rdma resource show srq' 'srqn'
@@ -122,7 +125,7 @@ nvme_ended 'NVMe over Fabrics, SRQ, loss'
 for side in A B; do "$vm" card --name "$session" $side ctl faults '' >>"$logs/faults.log" 2>&1 || fail 'no faults' "see $logs/faults.log"; done
 nothing_left 'NVMe over Fabrics'
 
-# The server of the two cases below, in A.
+# The server in A for the two cases below.
 served='rping -s -C 20 -V && ib_write_bw -F -R -n 200'
 single 'bond: its address is the card'"'"'s GID' B 'set -e
 n=$(cat /run/dingo/netdev)
@@ -153,12 +156,13 @@ single 'exclusive namespaces: it is not to be had outside' B 'ib_write_bw -F -n 
 pair 'exclusive namespaces: rping and ib_write_bw in there' "$served" 'i="ip netns exec inner"; $i rping -c -a 10.77.0.1 -C 20 -V && for k in $(seq 50); do $i ib_write_bw -F -R -n 200 10.77.0.1 && exit; sleep 0.2; done' '^ +65536 +200'
 single 'exclusive namespaces: it comes back when the namespace goes' B 'set -e
 ip netns del inner
-# The device comes first, its interface then.
+# The device returns first, then its interface.
 for i in $(seq 100); do n=$(ls /sys/class/infiniband/*/device/net 2>/dev/null || true); [ -z "$n" ] || break; sleep 0.1; done
 rdma system set netns shared
 ip link set $n up; ip addr add 10.77.0.2/24 dev $n; ip addr add fd77::2/64 dev $n nodad
 for i in $(seq 100); do ! ping -c 1 -W 1 A >/dev/null || { rdma dev show; exit 0; }; done
 exit 1' 'node_type ca'
 nothing_left 'exclusive namespaces'
-# What NFS says of its state directory, what RDS says while its peer or it unloads (no client data: EOPNOTSUPP), and what a bond says of each change.
+# Expected messages: NFS's on its state directory, RDS's when it or its peer unloads (no client
+# data: EOPNOTSUPP), and a bond's on each change.
 clean_dmesg 'NFSD: (Using|Failed to remove)|MODE SENSE: unimplemented page|RDS/RDMA: conn .* rejected|RDS/IB: rds_ib_setup_qp failed \(-95\)|bond0: |Fileio|TARGET_CORE|Unable to (load|open) .*(target|alua|pr)'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's own programs, unmodified, with the options that people use.
+# Debian's programs, unmodified, with common options.
 boot "${vm_options[@]}"
 . tests/e2e/vm/cases/tools.sh
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma-bench on the kernel's devices: QPs that rdma_cm connects (-R), over TCP and without it (-z). Sourced by basic.sh.
+# rdma-bench on the kernel's devices, with QPs connected by rdma_cm: parameters exchanged over TCP
+# (-R), or without TCP (-z). Sourced by basic.sh.
 if install_rdma_bench; then
-    # bench OPTIONS [ADDRESS]: both sides with the same options; every byte compared where the test can.
+    # bench OPTIONS [ADDRESS]: case: same options on both sides; verifies all bytes where the test
+    # can.
     bench() {
         pair "rdma-bench $1${2:+ $2}" "rdma-bench $1 -F" "rdma-bench $1 -F ${2:-A}" '^ [0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+'
     }

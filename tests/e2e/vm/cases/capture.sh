@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tshark decodes what every kind of traffic puts on the wire: RoCE v2, nothing malformed.
+# tshark decodes the packets of every kind of traffic as RoCE v2, and finds none malformed.
 need_packages tshark
 boot --pcap "$logs/wire.pcap" "${vm_options[@]}"
 for tool in ib_write_bw ib_read_bw ib_send_bw; do
@@ -19,9 +19,9 @@ single 'ping' B 'ping -c 1 A' ' 0% packet loss'
 clean_dmesg
 shut_down
 
-# decode FILTER [FIELD]: the frames of the capture that match. Two settings of tshark are needed:
-# its RPC-over-RDMA heuristic takes some of perftest's random payloads for RPC, and calls them
-# malformed; and a zero UDP checksum over IPv6, which this card sends, is an error to it by default.
+# decode FILTER [FIELD]: prints the frames of the capture that match. Changes two of tshark's
+# defaults: its RPC-over-RDMA heuristic takes some of perftest's random payloads for malformed RPC,
+# and it reports a zero UDP checksum over IPv6, which this card sends, as an error.
 decode() {
     tshark -r "$logs/wire.pcap" --disable-protocol rpcordma \
         -o udp.ignore_ipv6_zero_checksum:TRUE -Y "$1" -T fields -e "${2:-frame.number}" 2>/dev/null
@@ -38,12 +38,12 @@ other=$(decode 'udp.port == 4791 && !infiniband' | wc -l)
 if [ "$other" = 0 ]; then pass "every frame to port 4791 decodes"; else
     fail "every frame to port 4791 decodes" "$other do not"
 fi
-# Data and acknowledgements alike: both sides were given it.
+# Both data packets and acknowledgements have the traffic class, which both sides were given.
 count=$(decode 'infiniband && ip.dsfield == 104' | wc -l)
 if [ "$count" -ge 40 ]; then pass 'the type of service that -R -T asks for is in the frames'; else
     fail 'the type of service that -R -T asks for is in the frames' "in $count"
 fi
-# Opcodes by name of the family: RC send, write, read, acknowledge, atomic; UC; UD.
+# Opcodes of each kind: RC send, write, read, acknowledge, atomic; UC; UD.
 opcodes=$(decode infiniband infiniband.bth.opcode | sort | uniq -c | sort -rn | awk '{print $2}' | xargs)
 for want in 4:SEND_ONLY 6:WRITE_FIRST 10:WRITE_ONLY 12:READ_REQUEST 13:READ_RESPONSE_FIRST 17:ACK 18:ATOMIC_ACK 20:FETCH_ADD 100:UD_SEND_ONLY; do
     case " $opcodes " in

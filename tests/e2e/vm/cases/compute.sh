@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The compute slot through the kernel driver: driver data of modify_qp and query_device.
+# The compute slot through the kernel driver, by the driver data of modify_qp and query_device.
 if install_program local_transfer; then
     single 'compute: the kernels are listed' A 'local_transfer --list' 'dlrm +record of 192 bytes, parameter 1 to 4294967295'
     for transform in pass add_one dlrm 'dlrm --param 1000'; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The driver itself, inside guest A: its life cycle, broken cards, memory regions of DMA buffers.
+# The driver in guest A: its life cycle, broken cards, memory regions of DMA buffers.
 
 . tests/e2e/vm/cases/driver_parts.sh
 # shellcheck source=scripts/lib/dingo.sh
@@ -14,7 +14,8 @@ load_exporter
 dmabuf 'a dynamic region follows moves under traffic' exporter 100 '^[0-9]+ moves, [1-9]'
 for kind in udmabuf heap; do dmabuf "dynamic region of $kind, which never moves" $kind 0 '^ok$'; done
 unload_exporter 'after dynamic regions'
-# The way of a GPU's memory without a GPU: exporters of the kernel, and GPU drivers of our own that export by udmabuf.
+# GPU memory without a GPU: the kernel's DMABuf exporters, and fake GPU drivers that export by
+# udmabuf.
 if install_rdma_bench; then
     for memory in dmabuf:/dev/udmabuf,offset=12800 dmabuf:/dev/dma_heap/system cuda hip; do
         for operation in write read; do
@@ -24,7 +25,7 @@ if install_rdma_bench; then
     done
 fi
 no_complaint 'dynamic DMA buffers'
-# Vector 0 is the admin queue's; the others are those of the interface's rings and of completion channels.
+# Vector 0 belongs to the admin queue, the others to the interface's rings and completion channels.
 for vector in 0 1 2 3 4; do "$vm" card --quiet --name "$session" A ctl lose-interrupts $vector 1 >>"$logs/lost.out"; done
 single 'an interrupt that is lost costs seconds, no ring and no command' A \
     'ping -c 2 -W 20 B >/dev/null && ip link set $(cat /run/dingo/netdev) mtu 1400 && ping -c 1 -W 20 B >/dev/null &&
@@ -37,7 +38,7 @@ kverbs 'DMA segments may be of any length' segments
 kverbs 'completions that a card cannot have meant' lies
 kverbs 'inline data, and requests of many blocks' inline
 kverbs 'events that wait for more completions' moderation
-# While the interface is down, its doorbells are free: for nobody else.
+# While the interface is down, its doorbells are unused; no other user may get them.
 single 'the network interface goes down' A 'ip link set $(cat /run/dingo/netdev) down'
 kverbs 'hundreds of queues' queues
 single 'hundreds of queues leave room for the doorbells of the network interface' A \
@@ -77,7 +78,8 @@ foreign
 no_complaint 'foreign objects in completions and events' "$card_lies"
 shut_down
 
-# Mappings of ordinary memory bounce: queues must not, and memory of processes is refused. (nvmet maps what it sends before it is there.)
+# With swiotlb=force, mappings of ordinary memory bounce: queues must not, and processes' memory is
+# refused. (nvmet maps its send buffers before it fills them.)
 boot --append swiotlb=force "${vm_options[@]}"
 single 'DMA that bounces: the network interface works' B 'ping -c 2 -M do -s 8972 A' ' 0% packet loss'
 single 'DMA that bounces: no memory of processes, instead of a copy of it' A 'ibv_rc_pingpong -g $(gid 4) 2>&1 | grep MR' 'register MR'
@@ -95,7 +97,8 @@ no_stray_dma 'an IOMMU'
 no_complaint 'an IOMMU'
 shut_down
 
-# A card that will not pause a region before its buffer moves (PAUSE_MR), and one that will not give it up either (DESTROY_MR).
+# Cards that refuse to pause a region before its buffer moves (PAUSE_MR), and one that also refuses
+# DESTROY_MR.
 boot --card-args '--refuse 0x43' "${vm_options[@]}"
 load_exporter
 dmabuf 'a region that cannot be paused is given up before its buffer moves' exporter refused 'the region is lost: remote access error'
@@ -106,7 +109,7 @@ dmabuf 'a card that keeps such a region is stopped' exporter refused 'the region
 single 'and says why' A 'dmesg' 'failed: the card does not give up an object'
 shut_down
 
-# A card that lacks what a driver can do without.
+# A card without most of the optional capabilities.
 boot --card-args '--without compute,cq_moderation,pause_mr,rereg_mr,resize_cq,srq,uc' "${vm_options[@]}"
 single 'a smaller card offers no SRQ' A 'ibv_devinfo -v' 'max_srq:[[:space:]]+0$'
 single 'a smaller card offers no CQ moderation' A 'ibv_devinfo -v | grep -c max_cq_count || true' '^0$'

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the suites of the driver share. Sourced by driver.sh and lab.sh.
+# Functions that the driver's suites share. Sourced by driver.sh, lab.sh and others.
 
-# without_traces REGEX: drops the kernel's warnings that have a line like REGEX, as a whole.
+# without_traces REGEX: filters a kernel log; drops each warning's whole trace if it has a line like
+# REGEX.
 without_traces() {
     awk -v provoked="$1" '
         / cut here / { text = ""; inside = 1 }
@@ -11,15 +12,15 @@ without_traces() {
         END { if (inside) printf "%s", text }'
 }
 
-# complaints A|B [REGEX]: what a kernel's log has beside what the driver says of a card that was broken on purpose, and lines like REGEX,
-# and warnings with a line like $provoked_traces.
+# complaints A|B [REGEX]: prints the warnings in a kernel's log, except the driver's messages on a
+# card that was broken on purpose, lines like REGEX, and traces with a line like $provoked_traces.
 complaints() {
     "$vm" dmesg --name "$session" "$1" --warnings 2>&1 | without_traces "${provoked_traces:-nothing else}" |
         grep -vE ' dingo [0-9a-f:.]+: (failed: .*|restoring the PCI configuration)$' |
         grep -vE "${2:-nothing else}" || true
 }
 
-# no_complaint NAME [REGEX]: A's kernel has none.
+# no_complaint NAME [REGEX]: case: A's kernel has no complaints.
 no_complaint() {
     local text
     text=$(complaints A "${2:-}")
@@ -30,7 +31,7 @@ no_complaint() {
     fi
 }
 
-# guest_cases NAME COMMAND: a program in A that prints PASS, FAIL and SKIP lines of its own.
+# guest_cases NAME COMMAND: runs a program in A, whose PASS, FAIL and SKIP lines become cases.
 guest_cases() {
     local out=$logs/$1.out rc=0
     limit=${limit:-300} in_guest A "$2" >"$out" 2>&1 || rc=$?
@@ -41,13 +42,15 @@ guest_cases() {
     fi
 }
 
-# dmabuf NAME KIND MOVES|pinned REGEX: bytes in a region of a DMA buffer, as the peer and as the processor see them.
+# dmabuf NAME KIND MOVES|pinned REGEX: case: peer and processor see the same bytes in a region of a
+# DMA buffer, which moves MOVES times or is pinned.
 dmabuf() {
     limit=300 single "DMA buffers: $1" A \
         "/root/driver/dmabuf_move \$(ls /sys/class/infiniband) \$(gid 4) $2 $3" "$4"
 }
 
-# build_test_module NAME: a module of tests/kmod that knows what dingo_ib.ko is made of, in $logs/NAME.
+# build_test_module NAME: builds a module of tests/kmod, which uses the driver's headers, in
+# $logs/NAME.
 build_test_module() {
     local out=$logs/$1
     mkdir -p "$out/source"
@@ -57,7 +60,7 @@ build_test_module() {
         { fail "$1" "the module did not build: $(tail -n 2 "$out/build.log" | tr '\n' ' ')"; exit 1; }
 }
 
-# lying_card: answers that a card cannot have meant; the last of them ends in a reload that fails.
+# lying_card: cases with absurd answers of a card, some of which make a reload fail.
 lying_card() {
     local lie='lie() { echo $1 >/sys/module/lying_card/parameters/lie; }
 up() { udevadm settle -t 60; for n in $(seq 100); do ! ibv_devinfo >/dev/null 2>&1 || break; sleep 0.2; done; }; '
@@ -84,10 +87,11 @@ up() { udevadm settle -t 60; for n in $(seq 100); do ! ibv_devinfo >/dev/null 2>
         for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
 }
 
-# What the driver says of all that.
+# The driver's messages in the cases of lying_card and foreign.
 card_lies='the card has no (queue pairs|Ethernet rings)|recovery failed: -19|interrupt .* was lost|event of kind .* among completions'
 
-# foreign: completions and events that name what another queue has. Two processors; the card is reset afterwards.
+# foreign: cases with completions and events that name objects of another queue. Needs two
+# processors; reloads the device afterwards.
 foreign() {
     if [ "$(in_guest A nproc)" -lt 2 ]; then
         skip "names of other queues' objects" 'the guest has one processor (--cpus 2)'
@@ -100,12 +104,14 @@ foreign() {
         for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
 }
 
-# late_event: the device goes while its card reports an event. The test's module stays until A boots again.
+# late_event: cases in which the device is removed while its card reports an event. The test's
+# module stays loaded until A reboots.
 late_event() {
     "$vm" push --quiet --name "$session" A "$logs/late_event/late_event.ko" /root/driver
     limit=120 single 'an event at the last moment is handled before the device goes' A \
         'insmod /root/driver/late_event.ko && devlink dev reload pci/0000:01:00.0 >/dev/null && cat /sys/module/late_event/parameters/late' '^1$'
-    # rdma_cm hears last of it, and nobody of those before it would end what comes by its listener.
+    # rdma_cm is the last client to be told of the removal: until then its listener gets
+    # connections.
     limit=120 single 'the device goes, slowly, while a server listens' A \
         'for n in $(seq 60); do [ -n "$(ls /sys/class/infiniband)" ] && ping -c 1 -W 1 B >/dev/null && break; sleep 0.2; done
         echo 8000 >/sys/module/late_event/parameters/linger; setsid rping -s -P -a 10.77.0.1 >/tmp/rping 2>&1 & sleep 1
@@ -116,7 +122,8 @@ late_event() {
         [ -z "$(ls /sys/class/infiniband)" ] && modprobe dingo_ib && udevadm settle && ls /sys/class/infiniband/*'
 }
 
-# build_kverbs, load_kverbs: the module that is a kernel's user of verbs. kverbs CASE: runs one of its cases.
+# build_kverbs, load_kverbs: build and load the test module that uses kernel verbs. kverbs NAME
+# CASE: runs one of its cases.
 build_kverbs() {
     build_test_module kverbs
     kverbs=$logs/kverbs
@@ -130,7 +137,8 @@ kverbs() {
         "echo $2 >/sys/module/kverbs/parameters/run || { dmesg | grep kverbs: | tail -n 1; exit 1; }"
 }
 
-# build_exporter: the module whose buffers move, and the program that checks them.
+# build_exporter: builds the module that exports DMA buffers that move, and the program that checks
+# them.
 build_exporter() {
     exporter=$logs/dmabuf
     tests/kmod/dmabuf_exporter/build.sh "$kernel" "$exporter" >"$logs/dmabuf-build.log" 2>&1 ||
@@ -142,14 +150,15 @@ load_exporter() {
 }
 unload_exporter() { single "DMA buffers: nothing holds the exporter, $1" A 'rmmod dmabuf_exporter'; }
 
-# small_traffic NAME: a bit of everything.
+# small_traffic NAME: a few cases of each kind of traffic.
 small_traffic() {
     pair "$1: RC" 'ib_write_bw -n 200' 'ib_write_bw -n 200 A' '65536'
     pair "$1: UD, with events" 'ib_send_bw -c UD -e -n 200' 'ib_send_bw -c UD -e -n 200 A' '4096'
     pair "$1: rdma_cm" 'rping -s -a 10.77.0.1 -C 10 -V' 'rping -c -a 10.77.0.1 -C 10 -V -v' 'ping data'
     single "$1: frames of the whole MTU" B 'ping -c 2 -M do -s 8972 A' ' 0% packet loss'
 }
-# no_stray_dma NAME: neither card reached for an address that its driver had not mapped at that time.
+# no_stray_dma NAME: case: neither card accessed an address that its driver had not mapped at that
+# time.
 no_stray_dma() {
     local side errors
     for side in A B; do
@@ -159,7 +168,7 @@ no_stray_dma() {
     done
 }
 
-# ethernet_cases: the network interface of A by ethtool; B serves TCP, also in a VLAN.
+# ethernet_cases: tests A's network interface with ethtool; B serves TCP, also in a VLAN.
 ethernet_cases() {
     local port=18700
     "$vm" push --quiet --name "$session" A tests/kmod/ethernet.sh tests/kmod/tcp_bytes.py /root/driver
@@ -171,7 +180,7 @@ ethernet_cases() {
     limit=600 guest_cases ethernet "/root/driver/ethernet.sh 10.77.0.2 $port 10.78.0.2 fd77::2"
 }
 
-# counter_cases: counters of A's queue pairs.
+# counter_cases: tests the counters of A's queue pairs.
 counter_cases() {
     "$vm" push --quiet --name "$session" A tests/kmod/qp_counters.sh /root/driver
     (limit=300 in_guest B 'for n in $(seq 6); do timeout 60 ib_write_bw -F -p 18800 -D 8 -s 65536; done' >"$logs/counters-server.out" 2>&1 || true) &

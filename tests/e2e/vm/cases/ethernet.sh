@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The network interface: offloads, rings, channels and their table, as ethtool shows and sets them, under TCP whose bytes are
-# looked at.
+# The network interface: offloads, rings, channels and the RSS table, shown and set by ethtool,
+# while TCP with verified bytes runs.
 . tests/e2e/vm/cases/driver_parts.sh
 boot --cpus 2 "${vm_options[@]}"
 ethernet_cases
@@ -9,7 +9,7 @@ counter_cases
 no_complaint 'counters of queue pairs'
 shut_down
 
-# An interface of a card that can nothing of this.
+# The interface of a card with none of these capabilities.
 boot --card-args '--without eth_offload,eth_rss' "${vm_options[@]}"
 single 'a card without offloads says so' A 'n=$(cat /run/dingo/netdev)
     ethtool -k $n | grep -c -E "^\s*(tx-checksum-ip-generic|tcp-segmentation-offload|tx-tcp6-segmentation|rx-checksumming|receive-hashing): off"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# qp-exchange on the kernel's devices: queue pairs of every type, and two peers that meet over librdmacm.
+# qp-exchange on the kernel's devices: queue pairs of every type, and two peers that connect by
+# librdmacm.
 if install_program qpx_device_test; then
     single 'qp-exchange: GIDs, limits, RC, UC and UD' A qpx_device_test '^\[  PASSED  \] [0-9]+ tests'
 fi
@@ -9,8 +10,8 @@ if install_program qpx_cm_test; then
     pair 'qp-exchange: cm:// between two hosts' "$(cm server)" "$(cm client)" '^\[  PASSED  \] '
 fi
 
-# One wire, two VLANs on each side of which one is common; the two meet over the link-local address of the wire itself.
-# tests/qp-exchange/cases/vlans.sh has more of it, on kernel-less cards.
+# Two VLANs on each side, of which one is common; the two sides connect by the link-local address of
+# the untagged interface. tests/qp-exchange/cases/vlans.sh has more cases, on kernel-less cards.
 if install_program qpx_c_pair; then
     net='$(ls /sys/class/infiniband/*/device/net | head -n 1)'
     # vlan SIDE ID ADDRESS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# 1 % drop, 1 % reorder and 0.1 % corruption together, on both cards: everything still finishes, and
-# the data is right.
+# With 1 % drop, 1 % reordering and 0.1 % corruption on both cards, all programs finish with correct
+# data.
 boot --faults 'drop=1%,reorder=1%,corrupt=0.1%' "${vm_options[@]}"
 verbs_check_pairs() {
     local options
@@ -23,9 +23,10 @@ for tool in ib_write_bw ib_send_bw; do
 done
 pair 'ibv_rc_pingpong -c (data checked)' 'ibv_rc_pingpong -c -g $(gid 4)' \
     'ibv_rc_pingpong -c -g $(gid 4) A' 'iters in'
-# The pingpongs end without waiting for each other, on every device: the side that gets its last completion first
-# destroys its queue pairs, and if one of its last acknowledgments was lost the other side's retries find nobody.
-# With 16 queue pairs (the default) that is up to one run in six; so one here, and many with perftest, which waits.
+# The pingpongs do not wait for each other at their end: the first to finish destroys its queue
+# pairs, and if one of its last acknowledgements was lost, the other side's retries are exceeded, on
+# every device. With 16 queue pairs (the default) that happens in up to one run of six; so one here,
+# and many with perftest, which waits.
 pair 'ibv_srq_pingpong -q 1' 'ibv_srq_pingpong -q 1 -g $(gid 4)' 'ibv_srq_pingpong -q 1 -g $(gid 4) A' 'iters in'
 limit=300 perftest ib_send_bw '--use-srq -q 8 -n 300'
 pair 'rping, data checked' 'rping -s -a 10.77.0.1 -C 50 -V' 'rping -c -a 10.77.0.1 -C 50 -V' ''

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The driver on a kernel that looks for faults: lockdep or KASAN, where KVM works both; checks of DMA mappings, kmemleak, UBSan;
-# behind an IOMMU. scripts/kernel-lab.sh builds the kernel; where that has not happened there is nothing to do here.
-# DINGO_LAB_TCG=1: with both without KVM, too, which takes a processor's core for each of the guests' and patience.
-# DINGO_LAB_PARTS: names of parts, default all: traffic verbs life memory. DINGO_LAB_SECONDS (300): for allocations that
-# fail deep in the kernel, for each of the cases of memory; DINGO_LAB_CASES: some of those (tests/kmod/fail_nth.py).
+# The driver on a debug kernel: lockdep or KASAN, with KVM both; checks of DMA mappings, kmemleak,
+# UBSan; behind an IOMMU. Skipped unless scripts/kernel-lab.sh has built such a kernel.
+# DINGO_LAB_TCG=1: both lockdep and KASAN without KVM, too; slow, and needs a core for each guest
+# processor. DINGO_LAB_PARTS: names of parts, default all: traffic verbs life memory.
+# DINGO_LAB_SECONDS (300): for each case of failing allocations deep in the kernel (part memory).
+# DINGO_LAB_CASES: names of those cases, default all (tests/kmod/fail_nth.py).
 . tests/e2e/vm/cases/driver_parts.sh
 # shellcheck source=scripts/lib/dingo.sh
 . scripts/lib/kernel.sh
@@ -25,7 +26,8 @@ if ! debug_kernel_is_cached "$kernel"; then
     return 0
 fi
 
-# no_leak NAME [REGEX]: kmemleak finds nothing of the driver's but what is like REGEX, before a guest that fails a case is booted again.
+# no_leak NAME [REGEX]: case: kmemleak finds no leak of the driver, except objects that match REGEX.
+# (The report is in the case's log, as a failed case may reboot the guest.)
 no_leak() {
     local find='function show() { if (text ~ /dingo/ && !(others != "" && text ~ others)) { printf "%s", text; found = 1 } text = "" }
         /^unreferenced object/ { show() } { text = text $0 "\n" } END { show(); exit found }'
@@ -58,7 +60,8 @@ part_verbs() {
     no_stray_dma 'a debug kernel'
 }
 
-# What the IOMMU says of the admin queue that the card was given to read, and what the kernel says of memory that it was denied.
+# Expected messages: the IOMMU's on the invalid admin queue address that a test gives the card, and
+# the kernel's on failed allocations.
 provoked='DMAR: (DRHD: handling fault status|\[DMA Read NO_PASID\] Request device \[01:00\.0\] fault addr 0xf0000000000000 )'
 provoked+='|add_roce_gid GID add failed|__ib_cache_gid_add: unable to add'
 
@@ -78,19 +81,21 @@ done'
 }
 
 part_memory() {
-    # An interrupt whose files in /proc could not be made: the kernel complains when it removes them.
+    # The kernel warns when it removes an interrupt whose /proc files it could not make.
     provoked_traces='unregister_irq_proc'
     provoked+='|probe with driver d[a-z_.]+ failed with error -(12|16|22|28)|auxiliary device dev_set_name failed|adding auxiliary device failed|driver_sysfs_add failed|can.t reserve|infiniband dingo_0: Couldn.t |memtype_reserve failed -12|kobject'
     provoked+='|kmemleak: Cannot allocate a scan area'
-    # What says no more than that an allocation failed.
+    # Messages that only report a failed allocation.
     provoked+='|VM_FAULT_OOM leaked out|Failed to allocate a rescuer|socket: no more sockets|ref_tracker: memory allocation failure'
     provoked+='|no devlink (parameters|health reporter)|DMA-API: cacheline tracking ENOMEM'
-    # When memory for a table runs out, intel-iommu forgets what it has just put into another one.
+    # Kernel bug: when an allocation of a page table fails, intel-iommu does not undo the entries
+    # made so far.
     provoked_traces+='|intel_iommu_map_pages'
     provoked+='|DMAR: ERROR: DMA PTE for vPFN 0x[0-9a-f]+ already set'
     limit=1800 guest_cases fail_nth "/root/driver/fail_nth.py 0000:01:00.0 ${DINGO_LAB_SECONDS:-300} ${DINGO_LAB_CASES:-}"
     no_complaint 'failed allocations' "$provoked"
-    # ida_alloc_range() loses its new bitmap when there is no memory for the node above it.
+    # Kernel bug: ida_alloc_range() leaks its new bitmap when the allocation of the xarray node
+    # fails.
     no_leak 'failed allocations' 'size 128.*ida_alloc_range'
     limit=120 single 'udev has seen all of its devices' A 'udevadm settle -t 400'
     single 'the card works after all that' B 'for n in $(seq 30); do ping -c 1 -W 1 A && exit 0; done; exit 1'

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What happens when programs are killed, a card is killed or unplugged, or the driver is reloaded.
+# Programs are killed, a card is killed or unplugged, the driver is reloaded.
 boot "${vm_options[@]}"
 
-# While a transfer runs, something happens; both programs must end by themselves, and a new pair must work.
-# until_moving A|B: until that side's card sends a message in a fifth of a second, but no longer than 20 s.
+# Something happens while a transfer runs; then both programs must exit, and a new pair must work.
+# until_moving A|B: waits, 20 s at most, until that side's card sends at least 64 KiB in 0.2 s.
 until_moving() {
     limit=40 in_guest "$1" 'sent() { cat /sys/class/infiniband/*/ports/1/counters/port_xmit_data || echo 0; }
         for i in $(seq 100); do before=$(sent); sleep 0.2; [ $(($(sent) - before)) -lt 16384 ] || break; done' >/dev/null 2>&1 || true
@@ -24,14 +24,15 @@ both_ended() {
         pass "$1: both programs end"
     fi
 }
-# start_transfer_from_a NAME: as start_transfer, the client in A; the server is ended when the client has ended.
+# start_transfer_from_a NAME: like start_transfer, but with the client in A; the server is killed
+# when the client has exited.
 start_transfer_from_a() {
     "$vm" run --quiet --name "$session" --timeout 60 --kill-server --server B --out "$logs/$1" \
         -- 'ib_write_bw -D 20 -u 12' -- 'ib_write_bw -D 20 -u 12 B' >/dev/null 2>&1 &
     transfer=$!
     until_moving A
 }
-# A client whose own card is gone must hear of it when it polls, not wait for completions that never come.
+# own_client_gave_up NAME LOGS: case: a client whose own card is gone gets an error when it polls.
 own_client_gave_up() {
     wait "$transfer" || true
     if [ "$(cat "$logs/$2/A.rc")" = 124 ]; then
@@ -42,8 +43,8 @@ own_client_gave_up() {
         pass "$1: a client on that card ends"
     fi
 }
-# When A's card is gone, so is the TCP connection over it: perftest's server waits for ever for a
-# word from its client. It must end when it is told to, and the client by itself.
+# client_ended NAME LOGS: cases. When A's card is gone, so is the TCP connection over it, on which
+# perftest's server waits for ever. The client must exit on its own, and the server when killed.
 client_ended() {
     wait "$transfer" || true
     if [ "$(cat "$logs/$2/B.rc")" = 124 ]; then
@@ -133,7 +134,7 @@ own_client_gave_up 'the card dies during a transfer' card-dies-own
 single 'card start after a death: the network is back' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 works_again 'card start after a death'
 
-# A request that the card never read: the guest learns of the death as of any other.
+# The card dies without having read a request of QEMU; the guest must learn of its death, too.
 card_pid=$(cut -d' ' -f1 "${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}/$session/A.card.pid")
 kill -STOP "$card_pid"
 in_guest A 'timeout 3 cat /sys/bus/pci/devices/0000:01:00.0/config | wc -c' >"$logs/unread" 2>&1 &
@@ -145,7 +146,8 @@ single 'the card dies with a request unread: the guest lives and answers' A 'ech
 "$vm" card --quiet --name "$session" A start >/dev/null 2>&1 || true
 single 'the card dies with a request unread: a new card works' B 'for i in $(seq 30); do ping -c 1 -W 2 A && exit 0; done; exit 1' ' 0% packet loss'
 
-# QEMU waits 5 s for an answer, and gives the card up. Last, because QEMU 11.1.3 may abort when such a card is unplugged.
+# A stopped card: QEMU gives it up after 5 s without an answer. Last, because QEMU 11.1.3 may abort
+# when such a card is unplugged.
 start_transfer card-stands-still --kill-server
 kill -STOP "$(cut -d' ' -f1 "${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}/$session/A.card.pid")"
 client_ended 'the card stands still during a transfer' card-stands-still

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# rdma-core's mckey: a receiver ends with status 0 only when it has got every message. Sourced by basic.sh and smoke.sh.
+# rdma-core's mckey: a receiver exits with status 0 only if it has received every message. Sourced
+# by basic.sh and smoke.sh.
 
 # mckey_pair NAME RECEIVER-OPTIONS SENDER-OPTIONS
 mckey_pair() {
@@ -13,5 +14,6 @@ mckey_pair 'a sender that is no member' '' '-o'
 single 'mckey: receiver and sender in one guest' A \
     'mckey -m 239.1.2.4 -b 10.77.0.1 -C 10 >/tmp/mckey & sleep 1; mckey -m 239.1.2.4 -b 10.77.0.1 -C 10 -s && wait $! && tail -1 /tmp/mckey' \
     'return status 0'
-# Linux' rdma_cm joins IPv4 groups alone on RoCE v2: ENOTSUPP, which programs have no word for.
+# On RoCE v2, Linux' rdma_cm joins only IPv4 groups; others fail with ENOTSUPP (524), unknown to
+# strerror().
 single 'mckey: an IPv6 group is refused by rdma_cm' A '! mckey -m ff0e::1:2 -b fd77::1 -C 10' 'failure joining: Unknown error 524'

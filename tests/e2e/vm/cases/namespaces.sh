@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Which GIDs a process may use, with network namespaces shared and exclusive. Guest A has two addresses, one on the
-# card's interface and one on a VLAN on it; tests/kmod/foreign_gid.c asks the driver for one, and writes its index into
-# a work request itself.
+# Tests which GIDs a process may use with shared and exclusive network namespaces. Guest A has two
+# addresses, one on the card's interface and one on a VLAN on it; tests/kmod/foreign_gid.c asks the
+# driver for a foreign GID, and also writes its index into a work request itself.
 
 build_foreign_gid() {
     need_packages gcc libc6-dev libibverbs-dev
@@ -12,13 +12,14 @@ build_foreign_gid() {
 }
 build_foreign_gid
 
-# try NAME BEFORE OWN FOREIGN REGEX...: in the namespace that BEFORE enters, with the GIDs of these IPv4 addresses (as sysfs ends them);
-# each REGEX is a line of the program.
+# try NAME BEFORE OWN FOREIGN REGEX...: case: runs foreign_gid in the namespace that BEFORE enters,
+# with the GIDs of these IPv4 addresses (in sysfs' notation); its output must have a line like each
+# REGEX.
 try() {
     local name=$1 before=$2 own=$3 foreign=$4 line out
     out=$logs/$(slug "$name").out
     shift 4
-    # Addresses come into the table by a work queue.
+    # Polls, because a work queue adds addresses to the GID table.
     if ! in_guest A "$before bash -c 'index() { for i in \$(seq 100); do
             grep -l \"ffff:\$1\$\" /sys/class/infiniband/*/ports/1/gids/* | while read -r g; do
                 i=\${g##*/}; grep -q v2 \${g%/gids/*}/gid_attrs/types/\$i && echo \$i; done | grep -m 1 . && return; sleep 0.1; done; echo none; }
@@ -79,7 +80,8 @@ for i in $(seq 100); do ! ping -c 1 -W 1 10.77.0.2 >/dev/null || exit 0; done; e
 clean_dmesg
 shut_down
 
-# Only the driver checks: a process that writes work requests by itself is not stopped.
+# Without the capability, only the driver checks: it cannot stop a process that writes work requests
+# itself.
 named='a card without domains'
 start --card-args '--without gid_domains'
 exclude

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A disk of A over NVMe over Fabrics in B. Sourced by storage.sh and apps.sh.
-# nvme_written NAME [OPTIONS OF nvmet-rdma]: A offers a disk, B writes it and reads it back, and stays connected.
+# B uses a disk of A by NVMe over Fabrics. Sourced by storage.sh and apps.sh. nvme_written NAME
+# [OPTIONS OF nvmet-rdma]: case: A offers a disk, B writes it, reads it back, and stays connected.
 nvme_written() {
     single "$1: a disk is offered" A "set -e
 modprobe loop
@@ -23,7 +23,7 @@ head -c 8M /dev/urandom >/tmp/written
 dd if=/tmp/written of=/dev/nvme0n1 bs=1M oflag=direct status=none
 dd if=/dev/nvme0n1 bs=64k count=128 iflag=direct status=none | cmp - /tmp/written && echo equal' '^equal$'
 }
-# nvme_ended NAME: B disconnects, A withdraws the disk.
+# nvme_ended NAME: case: B disconnects, A withdraws the disk.
 nvme_ended() {
     single "$1: disconnect" B 'set -e
 echo 1 >/sys/class/nvme/nvme0/delete_controller

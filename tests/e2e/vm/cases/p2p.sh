@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Card memory and PCIe peer to peer: two cards and QEMU's NVMe disk below one PCIe switch of guest A. On 6.12, which has no
-# P2PDMA: what is left, and the words for the rest. docs/p2p.md.
+# Card memory and PCIe peer to peer (docs/p2p.md): two cards and QEMU's NVMe disk below one PCIe
+# switch of guest A. Kernel 6.12 has no P2PDMA: there, tests what is left, and the error messages
+# for the rest.
 
-# with_libraries PROGRAM: this tree's program for guest A, with the libraries of this host that the guest may not have.
+# with_libraries PROGRAM: installs this tree's PROGRAM in guest A, with those of this host's
+# libraries that the guest may lack.
 with_libraries() {
     local program=$1 place=/root/$1 stage=$logs/$1
     mkdir -p "$stage"
@@ -14,10 +16,10 @@ with_libraries() {
         in_guest A "install -m 755 $place/$program.sh /usr/local/bin/$program"
 }
 
-# refused NAME COMMAND REGEX: a command in A that must fail with a line like REGEX.
+# refused NAME COMMAND REGEX: case: COMMAND in A fails with a line like REGEX.
 refused() { single "$1" A "! { $2; }" "$3"; }
 
-# hold: a process of A has 1 MiB of the first card's memory mapped, until it is ended.
+# hold: case: starts a process in A that maps 1 MiB of the first card's memory until it is killed.
 hold() {
     limit=200 single "a process that holds memory, $((++holders))" A "rm -f /tmp/holding
 setsid hold-memory $first_device 900 >/tmp/holder 2>&1 </dev/null &
@@ -25,8 +27,9 @@ for i in \$(seq 1500); do [ ! -s /tmp/holding ] || break; sleep 0.1; done; cat /
 }
 holders=0
 
-# moved NAME BYTES: since the last call QEMU's disk has moved that many bytes to or from the memory of A's first card, and
-# not so many to or from anything else: its queues, the file system's own blocks.
+# moved NAME BYTES: case: since the last call, QEMU's disk has moved at least BYTES bytes to or from
+# the memory of A's first card, and less than half as many elsewhere (its queues, the file system's
+# metadata).
 disk_log=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}/$session/A.qemu.log
 moved() {
     local text card host
@@ -45,7 +48,7 @@ moved() {
 need_packages libibverbs-dev e2fsprogs
 build_dingo dingo p2p_file p2p_cards dingo-card || { fail p2p 'did not build'; exit 1; }
 build=$(dingo_build_dir)
-# Two ports where a card can come later, with addresses for its doorbells and no more.
+# Two ports for hot-plugged cards, with address space for doorbells only.
 ports=''
 for n in 5 6; do
     ports+=" -device pcie-root-port,id=rp$n,bus=pcie.0,addr=$n,chassis=$n,slot=$n,mem-reserve=2M,pref64-reserve=8M"
@@ -60,7 +63,7 @@ with_libraries dingo || fail dingo 'could not be copied into the guest'
 card=0000:03:00.0 second=0000:05:00.0
 first_device=$(in_guest A "ls /sys/bus/pci/devices/$card/infiniband")
 second_device=$(in_guest A "ls /sys/bus/pci/devices/$second/infiniband")
-# The kernel of A meets a disk with a file system.
+# The disk has a file system before A's kernel finds it.
 mkfs.ext4 -q -F "${disk_log%.qemu.log}.nvme"
 single 'the disk is there, with a file system' A 'modprobe nvme && for i in $(seq 100); do [ ! -b /dev/nvme0n1 ] || break
 sleep 0.1; done; mkdir -p /mnt/disk && mount /dev/nvme0n1 /mnt/disk && echo mounted' '^mounted$'
@@ -85,7 +88,7 @@ single 'enable: it was on already' A "dingo p2p enable $card" 'was on already'
 refused 'enable and disable are for root' "setpriv --reuid=65534 --clear-groups dingo p2p disable $card" 'only root'
 refused 'which of two cards must be said' 'dingo p2p disable' 'which card'
 
-# A file on the disk and card memory: 4 MiB each way. Their checksums, of p2p_file and sha256sum.
+# Between a file on the disk and card memory: 4 MiB each way. Checksums of p2p_file and sha256sum.
 fnv=9e0a4131bf758774
 sha=43c8f4dde081d10c0ecb0c3c11533bd6b8ab46851bc17285c619c36dd6085b76
 : >"$disk_log"
@@ -97,7 +100,7 @@ single 'the file is right for who reads it through the page cache' A \
 single 'a file into card memory, by O_DIRECT' A "p2p_file -d $first_device /mnt/disk/file" "checksum $fnv"
 moved 'that went from the disk to the card, not through host memory' 4194304
 
-# Card to card. The second one counts; nobody else touches its memory.
+# Card to card. The second card counts accesses to its memory; no other program uses it.
 in_guest A "ip link set \$(ls /sys/bus/pci/devices/$second/net) up" || true
 single 'one card writes into the other, whose memory was exported' A \
     "p2p_cards -f $first_device -t $second_device -s 16384" "$first_device to $second_device: 16384 bytes, checksum"
@@ -108,7 +111,7 @@ single 'report as JSON, of a time' A "dingo --json p2p report --seconds 0.1 $sec
 single 'the disk and the card that counts' A "p2p_file -d $second_device -w -s 65536 /mnt/disk/small &&
 p2p_file -d $second_device /mnt/disk/small" '^/mnt/disk/small into card memory: 65536 bytes'
 
-# In use: who holds memory is named, and nothing changes.
+# Memory in use: the error names the process that holds it, and nothing changes.
 hold
 refused 'disable while a process holds memory: it is named' "dingo p2p disable $card" 'in use by hold-memory|in use by python3|in use by .* \(process'
 single 'query names it, too' A "dingo p2p query $card" '1 MiB of process [0-9]+'
@@ -155,7 +158,7 @@ head -c 4M /dev/urandom > /tmp/written
 dd if=/tmp/written of=$disk bs=1M oflag=direct status=none
 dd if=$disk bs=64k count=64 iflag=direct status=none | cmp - /tmp/written && echo equal' '^equal$'
 single 'nvmet with p2pmem: the target used the card' A 'dmesg' "nvmet: using p2pmem on $card"
-# Each MiB is written by one command of the disk and read by 16.
+# The disk takes one command to write each MiB, and 16 to read it.
 : "${bar_first:?}"
 text=$(tests/e2e/vm/disk_bytes.py "$disk_log" "$bar_first" "$bar_last")
 if [ "$(cut -d' ' -f2 <<<"$text")" -ge 8388608 ]; then
@@ -171,8 +174,9 @@ rm /sys/kernel/config/nvmet/ports/1/subsystems/dingo
 rmdir /sys/kernel/config/nvmet/ports/1 /sys/kernel/config/nvmet/subsystems/dingo/namespaces/1 /sys/kernel/config/nvmet/subsystems/dingo
 rmmod nvmet-rdma && dingo p2p disable '"$card"' && dingo p2p enable '"$card" 'is on$'
 
-# Addresses. A card comes into guest B whose memory does not fit the bridges, then one that fits nowhere. They stay: QEMU
-# survives the unplug of the card "card" alone (scripts/lib/qemu_preload.c).
+# Address space: hot-plugs a card whose memory does not fit the bridges, then one that fits nowhere.
+# They stay plugged: QEMU survives only the unplug of the device "card"
+# (scripts/lib/qemu_preload.c).
 hotplug_card() {
     local mib=$1 port=$2 socket=$logs/hot-$1.vfu i
     rm -f "$socket"
@@ -198,12 +202,12 @@ hotplug_card 1048576 rp6
 single 'more than the root bus has: the BIOS is named' B "$(wait_for $late) ! dingo p2p enable -f $late" \
     'not enough I/O memory.*BIOS'
 
-# The card goes while a process has its memory mapped.
+# The card is unplugged while a process has its memory mapped.
 hold
 if limit=100 "$vm" unplug --quiet --name "$session" A >"$logs/unplug.out" 2>&1; then
     pass 'unplug of a card whose memory a process has mapped'
 else
     fail 'unplug of a card whose memory a process has mapped' "$(tail -n 1 "$logs/unplug.out")"
 fi
-# What this suite provokes: BARs without an address, and the unplugged port's.
+# Expected messages: BARs without an address, and the unplugged port's.
 clean_dmesg 'no address space was left for card memory|BAR [0-9]+.*(can.t assign|failed to assign|no space)|bridge window|pcieport|not assigned'

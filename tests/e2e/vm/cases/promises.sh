@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the man pages of libibverbs and librdmacm promise, under dingo_ib.ko and the kernel's own ib_uverbs and rdma_cm.
+# Checks the promises of libibverbs' and librdmacm's man pages with dingo_ib.ko below the kernel's
+# ib_uverbs and rdma_cm.
 boot "${vm_options[@]}"
 . tests/e2e/cases/promises.sh
 if install_program verbs_promises; then
@@ -7,7 +8,8 @@ if install_program verbs_promises; then
     promises "$logs/promises.out" \
         ': (every value is allowed|the table is full|the device has no (device memory|clock|extended CQs with these fields))'
 fi
-# What comes from another host with a wrong key: ibv_query_port(), by ibv_devinfo, has a counter of each kind.
+# wrong_keys: datagrams with a wrong P_Key or Q_Key are counted (ibv_query_port(), printed by
+# ibv_devinfo).
 wrong_keys() {
     local key counter before line
     "$vm" push --quiet --name "$session" B tests/e2e/native/forge.py tests/e2e/vm/wrong_keys.py /root/driver
@@ -22,5 +24,5 @@ wrong_keys() {
     done
 }
 wrong_keys
-# One promise is what happens when a CQ takes more completions than it holds.
+# One promise is about overflowing a CQ.
 clean_dmesg ' dingo [0-9a-f:.]+ [a-z0-9]+: CQ [0-9]+ overflowed$'

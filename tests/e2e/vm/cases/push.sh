@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cards whose doorbells are writes on PCI: send WQEs are pushed to them. Sourced by driver.sh.
+# Pushed send WQEs, for cards whose doorbells are PCI writes. Sourced by driver.sh.
 
-# trapped COMMAND...: writes to BARs of B's card while COMMAND runs. A pushed block is eight of 8 bytes.
+# trapped COMMAND...: prints the number of writes to BARs of B's card while COMMAND runs. A pushed
+# block is eight writes of 8 bytes.
 trapped() {
     local before after
     before=$(trapped_writes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's pyverbs suite on the card: 0 failures; every skip with its reason.
+# Debian's pyverbs test suite on the card: no failures; each skip is listed with its reason.
 boot "${vm_options[@]}"
 rc=0
-# Debian compresses the larger files of a package's documentation.
+# The tests are in /usr/share/doc, where Debian compresses larger files.
 in_guest A 'mkdir /root/pyverbs && cp -r /usr/share/doc/rdma-core/tests /root/pyverbs/ && gunzip -r /root/pyverbs'
 limit=1500 in_guest A 'pyverbs-suite /root/pyverbs/tests /root/verdicts -v \
     --dev $(ls /sys/class/infiniband) --gid $(gid 4)' >"$logs/pyverbs.out" 2>&1 || rc=$?

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The card in SystemVerilog under Verilator below the kernel driver: two such cards, then one and the kernel's rdma_rxe.
+# The RTL card under Verilator with the kernel driver: two such cards, then one and the kernel's
+# rdma_rxe.
 . scripts/lib/build.sh
 [ -n "${DINGO_BUILD:-}" ] || build_rtl_engine >"$logs/build.log" 2>&1 || { fail "the rtl engine builds" "see $logs/build.log"; return; }
 
-# both TOOL OPTIONS: server in A, then server in B.
+# both TOOL OPTIONS: cases with the server in A, then in B.
 both() {
     pair "$1 $2" "$1 $2" "$1 $2 A" '^ +[0-9]+ +[0-9]+ +[0-9.]+'
     pair "$1 $2 (server B)" "$1 $2" "$1 $2 B" '^ +[0-9]+ +[0-9]+ +[0-9.]+' --server B
 }
 
-# lossy PEER VM-OPTION...: what a user would run, server in either guest, when 1 % of the frames is lost on each way.
+# lossy PEER VM-OPTION...: common programs, with the server in either guest and 1 % loss each way.
 lossy() {
     local peer=$1 tool side
     boot "${@:2}" --faults drop=1% "${vm_options[@]}"
@@ -35,7 +36,8 @@ for tool in ib_write_bw ib_read_bw ib_send_bw; do perftest $tool '-n 20 -s 4096'
 for tool in ib_write_lat ib_read_lat ib_send_lat ib_atomic_bw ib_atomic_lat; do perftest $tool '-n 20'; done
 perftest ib_send_bw '-c UC -n 20 -s 4096'
 perftest ib_write_bw '-R -n 20 -s 4096'
-# Four QPs share what the simulation carries, about 1 MiB/s: an ACK may take longer than perftest's 67 ms.
+# -u 17: four QPs share the simulation's 1 MiB/s, so an ACK may take longer than perftest's default
+# 67 ms.
 perftest ib_send_bw '-e -q 4 -n 20 -u 17'
 perftest ib_send_bw '-c UD -n 20 -s 1024'
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 50 -g $(gid 4)' 'ibv_rc_pingpong -c -n 50 -g $(gid 4) A' 'iters in'
@@ -53,7 +55,7 @@ lossy 'with the model' --engine-a rtl
 lossy 'with rxe' --engine-a rtl --rxe-b
 
 boot --engine-a rtl --rxe-b "${vm_options[@]}"
-# rxe takes 128 outstanding READs, the RTL card 16; perftest does not negotiate.
+# rxe serves 128 outstanding READs, the RTL 16, and perftest does not negotiate.
 both ib_write_bw '-n 20 -s 4096 -m 1024'
 both ib_read_bw '-n 20 -s 4096 -m 1024 -o 16'
 both ib_send_bw '-n 20 -s 4096 -m 1024'

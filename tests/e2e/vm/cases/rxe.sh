@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The kernel's rdma_rxe at the other end of the wire, in both roles, 1 byte to 1 MiB.
+# The kernel's rdma_rxe as the peer, in both roles, with 1 byte to 1 MiB.
 
-# reversed TOOL OPTIONS: the server is rxe (B), the client is our card (A).
+# reversed TOOL OPTIONS: case: the server is rxe (B), the client is Dingo's card (A).
 reversed() {
     local tool=$1 options=$2
     pair "$tool $options (client: our card)" "$tool $options" "$tool $options B" \
@@ -9,7 +9,7 @@ reversed() {
 }
 
 boot --rxe-b "${vm_options[@]}"
-# Neither side needs to be quick here: rxe under emulation manages about 20 MB/s.
+# Short runs: rxe reaches about 20 MB/s under emulation.
 for mtu in 1024 4096; do
     for size in 1 64 1024 4096 65536 1048576; do
         n=100
@@ -41,7 +41,7 @@ if install_rdma_bench; then
     done
 fi
 pair 'rping' 'rping -s -a 10.77.0.1 -C 20 -V' 'rping -c -a 10.77.0.1 -C 20 -V' ''
-# mckey destroys its queue pair right behind its last post: rxe has sent one datagram by then.
+# One datagram: mckey destroys its queue pair right after its last post, when rxe has sent only one.
 pair 'mckey, rxe sends' "$(mckey_receiver 1 -b 10.77.0.1)" 'mckey -m 239.1.2.3 -b 10.77.0.2 -C 10 -s' 'return status 0'
 pair 'mckey, our card sends' "$(mckey_receiver 10 -b 10.77.0.2)" 'mckey -m 239.1.2.3 -b 10.77.0.1 -C 10 -s' 'return status 0' --server B
 pair 'ibv_rc_pingpong -c' 'ibv_rc_pingpong -c -n 200 -g $(gid 4)' 'ibv_rc_pingpong -c -n 200 -g $(gid 4) A' 'iters in'

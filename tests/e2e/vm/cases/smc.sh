@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Shared Memory Communications over RDMA: sockets of the kernel whose data the card carries. Sourced by basic.sh.
-# The card has GIDs of RoCE v2 only, so it is SMC-R version 2, which wants an EID of the user's. The kernel then knows no
-# MAC address of the peer and leaves it to the driver.
+# The card has only RoCE v2 GIDs, so this is SMC-R version 2, for which the user must define an EID.
+# The kernel then does not know the peer's MAC address and leaves its resolution to the driver.
 if in_guest A 'modinfo smc' >/dev/null 2>&1; then
     for side in A B; do
         single "SMC-R: an EID on $side" $side 'modprobe smc && smc eid DINGO-UEID'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The short round: the tools, one of everything.
+# A short round: the administrator's tools, and one case of each kind.
 boot "${vm_options[@]}"
 . tests/e2e/vm/cases/tools.sh
 for tool in ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw ib_write_lat ib_read_lat ib_send_lat ib_atomic_lat; do

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The same disturbance over and over, and a fuzzer: see docs/reference/driver.md. One line a group.
-# DINGO_SWEEPS=quick: about three of each, for emulated guests; a number: that many percent of the full counts.
+# Repeats disturbances (resets, unplugs, kills ...) many times, and runs a fuzzer: see
+# docs/reference/driver.md. Each group is one case. DINGO_SWEEPS=quick: about three of each, for
+# emulated guests; a number: per cent of the full counts.
 # DINGO_SWEEP_GROUPS: names of groups, default all.
 # DINGO_SWEEP_COMMANDS: names of admin commands for the group commands, default all.
 # DINGO_FUZZ_SECONDS: how long the fuzzer runs (default 60). DINGO_SWEEP_SEED: its seed.
-# DINGO_SWEEP_END: a time (as date +%s gives it) after which nothing more begins; the lines say how much was done until then.
+# DINGO_SWEEP_END: a time (seconds since the epoch) after which nothing more is started; the cases'
+# names tell how much was done.
 . tests/e2e/vm/cases/driver_parts.sh
 
-driver_module=dingo # its function dingo_remove() is what is timed
+driver_module=dingo # its function dingo_remove() is timed
 groups=${DINGO_SWEEP_GROUPS:-resets unplugs kills commands users fuzz}
 seed=${DINGO_SWEEP_SEED:-$RANDOM}
 resets=200 unplugs=200 kills=1000 user_resets=20 some_commands=${DINGO_SWEEP_COMMANDS:-}
@@ -21,10 +23,11 @@ quick) quick=1 resets=3 unplugs=3 kills=10 user_resets=3 some_commands=${some_co
     ;;
 esac
 fuzz_seconds=${DINGO_FUZZ_SECONDS:-60}
-# seconds_left [PARTS]: a PARTth of the time until DINGO_SWEEP_END; nothing when there is no end.
+# seconds_left [PARTS]: prints the time until DINGO_SWEEP_END divided by PARTS (1); nothing if it is
+# unset.
 seconds_left() { [ -z "${DINGO_SWEEP_END:-}" ] || echo $(((DINGO_SWEEP_END > EPOCHSECONDS ? DINGO_SWEEP_END - EPOCHSECONDS : 0) / ${1:-1})); }
 over() { [ "$(seconds_left)" = 0 ]; }
-# progress WORD...: for who looks in while it runs, or ends it.
+# progress WORD...: logs how far the sweep is, for users and for scripts/lab-shards.sh.
 progress() { echo "# $*" >>"$logs/sweeps.out"; }
 peer=10.77.0.2
 
@@ -44,8 +47,9 @@ push_sweeps() {
     done
 }
 
-# sweep A|B SECONDS COMMAND...: of tests/kmod/sweep.sh; its last line becomes $said. Status as its own. What counts has $seconds, else all
-# the time that is left.
+# sweep A|B SECONDS COMMAND...: runs a command of tests/kmod/sweep.sh with that time limit; returns
+# its status and sets $said to its last line. Counting commands stop after $seconds, by default when
+# no time is left.
 sweep() {
     local side=$1 limit=$2 rc=0
     shift 2
@@ -55,7 +59,7 @@ sweep() {
     return $rc
 }
 
-# in_background A|B COMMAND: runs until stop_all.
+# in_background A|B COMMAND: runs COMMAND until stop_all.
 jobs=()
 in_background() {
     (limit=1000000 in_guest "$1" "$2" >>"$logs/background.$1" 2>&1 || true) &
@@ -73,7 +77,7 @@ stop_all() {
     for side in A B; do limit=60 in_guest $side 'rm -f /run/sweep-end' || true; done
 }
 
-# begin_group: forget what the kernels have said.
+# begin_group: clears the kernels' logs.
 begin_group() {
     trouble='' counts=''
     limit=60 in_guest A 'dmesg --clear' && limit=60 in_guest B 'dmesg --clear' || trouble='a guest does not answer'
@@ -81,7 +85,8 @@ begin_group() {
 }
 note() { trouble+="${trouble:+; }$1"; }
 
-# end_group NAME [REGEX]: the line of the group; the kernels have complained of nothing, but lines like REGEX.
+# end_group NAME [REGEX]: prints the group's case. It fails if trouble was noted, a kernel's log has
+# other warnings than lines like REGEX, traffic does not work, or kmemleak finds a leak.
 end_group() {
     local side text leaks
     for side in A B; do
@@ -113,14 +118,15 @@ group_resets() {
     stop_all
 }
 
-# removals_timed: "" where the guest's kernel has no tracer. The time that the driver's remove() takes: in the guest's clock, with neither the 5 s that Linux gives an operator to think
-# again nor what the host takes.
+# time_removals: traces the driver's remove(), to time it by the guest's clock, without the 5 s that
+# Linux waits for an operator to cancel an unplug. Leaves removals_timed empty if the kernel has no
+# tracer.
 time_removals() {
     removals_timed=''
     in_guest A "mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
 cd /sys/kernel/tracing && echo ${driver_module}_remove >set_ftrace_filter && echo function_graph >current_tracer && echo >trace" >>"$logs/sweeps.out" 2>&1 && removals_timed=1
 }
-# Milliseconds of the last removal, or nothing.
+# removal_time: prints the last removal's milliseconds, or nothing.
 removal_time() {
     in_guest A "cd /sys/kernel/tracing && sed -nE 's/.* ([0-9]+)(\\.[0-9]+)? us +\\| .*${driver_module}_remove.*/\\1/p' trace | tail -n 1; echo >trace" |
         awk '{ print int($1 / 1000) }'
@@ -169,20 +175,21 @@ group_kills() {
     sweep B 200 left || note "B: $said"
 }
 
-# Each admin command as the model card has it, "NAME OPCODE".
+# admin_commands: prints "NAME OPCODE" of each admin command of the contract.
 admin_commands() {
     sed -nE 's/^#define DINGO_OP_([A-Z_]+) (0x[0-9a-f]+|[0-9]+)U? .*/\1 \2/p' "$(dingo_build_dir)/hw/contract/include/dingo_hw.h"
 }
 card_faults() { "$vm" card --quiet --name "$session" A ctl admin "$@" >>"$logs/sweeps.out" 2>&1; }
 commands_met() { "$vm" card --quiet --name "$session" A ctl stats 2>/dev/null | sed -n 's/.*"met": \([0-9]*\).*/\1/p'; }
 
-# recovered NAME: the card answers again; the driver is bound anew.
+# recovered NAME: lets the card answer again and rebinds the driver.
 recovered() {
     card_faults || note "$1: the card does not answer"
     sweep A $((3 * patience)) again-bound $peer || note "$1: $said"
 }
 
-# answered NAME OPCODE refuse|never|MS: each call of a probe and a process ends in time, with an errno if it failed.
+# answered NAME OPCODE refuse|never|MS: with that fault of the command, each call of a probe and of
+# a process returns in time, with an errno if it failed.
 answered() {
     if over; then cut=1; return; fi
     card_faults "$2=$3" || note "$1 $3: the card does not answer"
@@ -192,7 +199,8 @@ answered() {
     recovered "$1 $3"
 }
 
-# disturbed NAME OPCODE remove|reset|kill: while the card keeps the command to itself, the card is removed, reset or gone.
+# disturbed NAME OPCODE remove|reset|kill: removes, resets or kills the card while it does not
+# answer the command.
 disturbed() {
     local before n job
     if over; then cut=1; return; fi
@@ -253,14 +261,14 @@ group_commands() {
     counts="$whole of $total admin commands, $attempts times refused, late or without answer, $disturbances removals and resets within one"
     counts+=", a removal in ${took_most[remove]} ms at most, a reset in ${took_most[reset]} ms, a removal of a card that is gone in $slowest ms; not met:$(tr ' ' '\n' <<<"$missed" | sort -u | tr '\n' ' ')"
     [ $slowest -le 2000 ] || ! on_kvm || note 'a removal took more than 2 s'
-    # Either may have to wait for a probe; and the card answers as little after the reset as before.
+    # Removal and reset may have to wait for a probe; after a reset the card still does not answer.
     [ ${took_most[remove]} -le 7000 ] && [ ${took_most[reset]} -le 12000 ] || ! on_kvm || note 'a removal took more than 7 s, or a reset more than 12 s'
     [ $disturbances -gt 0 ] || note 'no command was met'
 }
 
 group_users() {
     local took
-    expected='\] (nvme|nvmet|nvmet_rdma|block|I/O error|Buffer I/O error)[ :,]' # the disk is away for a while
+    expected='\] (nvme|nvmet|nvmet_rdma|block|I/O error|Buffer I/O error)[ :,]' # the disk is unreachable at times
     sweep A 200 offer-disk || note "the disk was not offered: $said"
     in_background B '/root/sweeps/sweep.sh use-disk'
     seconds=$(seconds_left 2) sweep A $((user_resets * 3 * patience)) nvme-resets $user_resets $peer || note "$said"
@@ -276,7 +284,7 @@ group_users() {
     in_guest A 'rmmod dmabuf_exporter' || note 'the exporter is held'
 }
 
-# fuzz_as NAME OPTION...
+# fuzz_as NAME OPTION...: runs the fuzzer for half of $fuzz_seconds, logged as NAME.
 fuzz_as() {
     local out=$logs/fuzz-$1.out
     shift
@@ -285,7 +293,7 @@ fuzz_as() {
     counts+="${counts:+; }$(tail -n 1 "$out")"
 }
 group_fuzz() {
-    expected='uverbs_write: process .* changed security contexts' # a child of the fuzzer's
+    expected='uverbs_write: process .* changed security contexts' # by a child of the fuzzer
     local left
     left=$(seconds_left)
     counts="$fuzz_seconds s"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the administrator's tools say about the card. Sourced by smoke.sh and basic.sh.
+# The output of administrators' tools for the card. Sourced by smoke.sh, basic.sh and lab.sh.
 dev='$(ls /sys/class/infiniband)'
 net='$(cat /run/dingo/netdev)'
 single 'ibv_devices lists the card' A ibv_devices 'rocep1s0[[:space:]]+[0-9a-f]{16}'

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Admin commands that a card does not answer, or late: removal and reset take seconds, not the commands' own time, and a card that
-# is slow but alive does not fail. Sourced by driver.sh and lab.sh, with a session of a model card whose kernel has iomem=relaxed.
+# Admin commands that a card answers late or never: removal and reset take seconds, not the
+# commands' full timeout, and a slow card does not fail. Sourced by driver.sh and lab.sh, with a
+# session of a model card whose kernel has iomem=relaxed.
 
-# What the kernel says of that.
+# The kernel's messages in these cases.
 unanswered_says='no traffic since a failed change of the MTU|receive filter was not set|recovery failed|not usable after a reset|did not come back|limits cannot be read'
 unanswered_says+='|probe with driver dingo failed|rings could not be restarted|RDMA did not come back|Couldn.t (open|create|allocate)|add_roce_gid|__ib_cache_gid_add|probe with driver dingo_ib'
 unanswered_says+='|NETDEV WATCHDOG|queue [0-9]+ sends nothing'
 
-# guest_slow: what limits in a guest are multiplied by. Emulated ones are slow, and the host may be busy.
+# guest_slow: prints the factor for time limits in a guest: emulated guests are slow, and the host
+# may be busy.
 guest_slow() { if on_kvm; then echo 1; else echo $((1 + slow)); fi; }
 
-# opcode NAME: of the contract.
+# opcode NAME: prints the contract's opcode of an admin command.
 opcode() { sed -nE "s/^#define DINGO_OP_$1 (0x[0-9a-f]+|[0-9]+)U? .*/\\1/p" "$(dingo_build_dir)/hw/contract/include/dingo_hw.h"; }
-# faults NAME=refuse|never|MS...: what A's card does from now on; nothing: nothing any more.
+# faults NAME=refuse|never|MS...: makes A's card refuse, ignore or delay these commands; without
+# arguments: ends all faults.
 faults() {
     local rule spec=''
     for rule in "$@"; do spec+="${spec:+,}$(opcode "${rule%%=*}")=${rule#*=}"; done
@@ -20,7 +23,7 @@ faults() {
     "$vm" card --quiet --name "$session" A ctl admin $spec >>"$logs/faults.out" 2>&1
 }
 
-# What follows in the guest. timed MOST COMMAND: the command takes no longer than so many milliseconds.
+# Shell functions for the guest. timed MOST COMMAND: fails if COMMAND takes more than MOST ms.
 unanswered_functions='pci=0000:01:00.0; cd /sys/bus/pci/drivers/dingo
 milliseconds() { echo "${EPOCHREALTIME/./}" | cut -c1-13; }
 device() { ls ../../devices/$pci/infiniband 2>/dev/null; }
@@ -34,10 +37,10 @@ timed() {
     [ $took -le $((most * SLOW)) ]
 }
 '
-# unanswered NAME COMMAND [REGEX]
+# unanswered NAME COMMAND [REGEX]: case: COMMAND in A succeeds, with these functions.
 unanswered() { limit=120 single "$1" A "SLOW=$(guest_slow); $unanswered_functions$2" "${3:-}"; }
 
-# Slow, and alive: a command takes longer than any time that is shorter than its own.
+# Slow, but alive: a command takes long, but less than its own timeout.
 faults CREATE_MR=8000
 unanswered 'a command of 8 s does not fail, nor does its card' \
     'works && before=$(fails); (sleep 12; pkill ibv_rc_pingpong) &
@@ -46,7 +49,8 @@ faults CREATE_MR=3000
 unanswered 'nor does a command of 3 s while an image of the machine is written' \
     '[ ! -e /dev/snapshot ] || exec 9</dev/snapshot; works && before=$(fails); (sleep 7; pkill ibv_rc_pingpong) &
     stdbuf -oL ibv_rc_pingpong -g 1 >/tmp/slow 2>&1; cat /tmp/slow; grep -q "local address" /tmp/slow && [ "$(fails)" = "$before" ] && works'
-# Eight regions, one after the other, are four seconds of work: the last is done long after a second, but the card does not stand still.
+# Eight regions, one after the other, take four seconds: the last command waits for long, but the
+# card makes progress meanwhile.
 faults CREATE_MR=500
 unanswered 'unbinding beside commands that are slow, but done' \
     'works && before=$(fails); for n in $(seq 8); do ibv_rc_pingpong -p $((18600 + n)) -g 1 >/dev/null 2>&1 & done
@@ -55,7 +59,7 @@ unanswered 'unbinding beside commands that are slow, but done' \
 faults
 unanswered 'and bound again' 'echo $pci >bind && works'
 
-# A card that does not answer when it is started.
+# A card that does not answer while the driver is bound.
 faults QUERY_DEVICE=never
 unanswered 'a card that answers nothing is not bound, after 5 s' \
     'echo $pci >unbind; timed 6000 eval "echo $pci >bind"' 'status 1 after [1-9][0-9]{3,} ms'
@@ -72,14 +76,14 @@ unanswered 'it is taken away' 'timed 2000 eval "echo $pci >unbind"'
 faults
 unanswered 'it answers again' 'echo $pci >bind && works'
 
-# The command is done when its process is gone: nothing of that process is touched.
+# The card executes a command after its process has exited: no memory of that process is touched.
 faults CREATE_MR=never
 unanswered 'a process waits, and its device goes' \
     'works && { ibv_rc_pingpong -g 1 >/dev/null 2>&1 & sleep 0.5; timed 2000 eval "echo $pci >unbind" && ! wait $!; }'
 faults
 unanswered 'the command is done afterwards, and harms nobody' 'sleep 1; echo $pci >bind && works'
 
-# Unplugged, in the driver's own time: Linux waits for an operator before.
+# Unplugging. Times the driver's remove() only, as Linux first waits for an operator to cancel.
 if in_guest A 'mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
     cd /sys/kernel/tracing && echo dingo_remove >set_ftrace_filter && echo function_graph >current_tracer && echo >trace' >>"$logs/faults.out" 2>&1; then
     faults CREATE_MR=never
