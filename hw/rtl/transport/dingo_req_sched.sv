@@ -40,6 +40,7 @@ module dingo_req_sched (
     output logic        woken_take_o,
     input  rtl_pkg::qpi_t        woken_qp_i,
     output logic        work_o,
+    output logic        waits_o,       // one of them waits for its turn
     // contexts that are out
     input  logic        step_i,
     input  rtl_pkg::qpi_t        step_qp_i,
@@ -74,6 +75,7 @@ module dingo_req_sched (
   assign fails_o = fail_valid || cq_fail_valid;
   assign work = turn_valid || woken_i;
   assign work_o = work || fetch_valid;
+  assign waits_o = work;
   assign next_qp = woken ? woken_qp_i : turn_qp;
   assign req.commit = commit_i && !out(commit_qp_i);
   assign req.rxp = rxp_i && !out(rxp_qp_i);

@@ -12,6 +12,7 @@ module dingo_req_turn (
     output logic        rest_o,        // no turn, nothing of one to be reported
     output logic        free_o,        // what dingo_req_wqes gave last is no longer looked at
     input  logic        halt_tx_i,
+    input  logic        others_i,      // other QPs wait for their turn
     input  logic [63:0] now_ns_i,
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
@@ -35,6 +36,7 @@ module dingo_req_turn (
     output rtl_pkg::cqi_t        cq_o,
     output rtl_pkg::qp_cfg_t     cfg_o,
     output req_pkg::back_t   back_o,        // its context goes back
+    output logic        fetch_o,       // with back_o: the WQE that comes next is to be asked for
     output logic        ack_o,         // what has completed is to be looked for; no other turn before
     input  logic        ack_take_i,
     // records; a read gives rec_i in the next cycle
@@ -102,7 +104,7 @@ module dingo_req_turn (
   req_pkg::ctx_t c_q;
   req_pkg::rec_t r_q, rec_wr;
   logic own_gid_q;                     // of a connected QP: its source address is there; that changes at rest only
-  logic wake_q, datagram, uc, out_free, leaving;
+  logic wake_q, fetch_q, datagram, uc, out_free, leaving;
   logic [4:0] used_q;                  // packets of this turn
   logic [7:0] status_q, verr_q;        // of a failure
   logic [12:0] bytes_q;
@@ -148,6 +150,7 @@ module dingo_req_turn (
   assign flushed_o = state_q == BACK && flush_q && run_i && out_free;
   assign back_o.c = c_q;
   assign back_o.wake = wake_q;
+  assign fetch_o = back_o.valid && fetch_q;
   assign ack_o = state_q == ACK;
   assign report_o = report_q;
   assign reports = report_q.cqe.valid || report_q.card.valid || report_q.qp.valid;
@@ -365,6 +368,7 @@ module dingo_req_turn (
     end else if (state_q == IDLE) begin
       used_q <= '0;
       wake_q <= 1'b0;
+      fetch_q <= 1'b0;
       ack_q <= 1'b0;
       flush_q <= flush_i;
       if (take_i) begin
@@ -417,6 +421,12 @@ module dingo_req_turn (
           used_q <= used_q + 5'd1;
           state_q <= quick_last ? BACK : quick_more ? QUICK : NEXT;
           a_new: assert (c_q.send == c_q.new_psn && !rtl_pkg::idx_before(c_q.send, c_q.sent));
+        end else if (quick_i.valid && quick_i.missed && others_i) begin
+          // A step asks for it while another QP has its turn.
+          c_q.fetching <= 1'b1;
+          c_q.asking <= 1'b1;
+          fetch_q <= 1'b1;
+          state_q <= BACK;
         end else if (!quick_i.valid && !quick_i.on && quick_i.rest) state_q <= NEW;
         REC: begin
           r_q <= rec_i;
@@ -612,6 +622,7 @@ module dingo_req_turn (
             qp_q <= take_qp_i;
             used_q <= '0;
             wake_q <= 1'b0;
+            fetch_q <= 1'b0;
           end
         end
         default: if (ack_take_i) state_q <= IDLE;  // ACK

@@ -139,6 +139,7 @@ module dingo_req_wqes (
       .privileged_i(cfg_i.privileged),
       .valid_o(quick_o.valid),
       .plain_o(quick_o.plain),
+      .missed_o(quick_o.missed),
       .take_i(quick_i.take),
       .wqe_o(quick_o.wqe),
       .head_o(quick_o.head),

@@ -110,7 +110,7 @@ module dingo_requester (
   rtl_pkg::qpi_t pick_qp, due_qp, wake_qp, qpa_qp, set_qp;
   logic [63:0] set_ns;
   // the step
-  logic step_clear, step_idle, step_busy, step_keeps, step_read, step_asks, next, step_back_valid, fetch, step_between, flush, flushed, forget, ahead_ok;
+  logic step_clear, step_idle, step_busy, step_keeps, step_read, step_asks, step_fetch, next, step_back_valid, fetch, turn_fetch, others, step_between, flush, flushed, forget, ahead_ok;
   rtl_pkg::qpi_t qp, next_qp, rec_qp, step_back_qp, step_read_qp;
   rtl_pkg::cqi_t step_cq;
   rtl_pkg::qp_cfg_t cfg, ahead_cfg;
@@ -183,6 +183,7 @@ module dingo_requester (
     ask.load = turn_ask.load || place_ask.load;
     ask.walk = turn_ask.walk || place_ask.walk;
   end
+  assign fetch = step_fetch || turn_fetch;  // one context goes back in a cycle: that of set_qp
   assign tx_idle_o = step_clear && !turn_busy && send_idle;
   assign rxp_ready_o = (take && kind.rxp) || ack_take;
   assign txerr_ready_o = take && kind.txerr;
@@ -205,8 +206,8 @@ module dingo_requester (
       .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
       .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
       .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
-      .fetch_i(fetch), .fetch_qp_i(step_back_qp), .fetch_ok_i(fetch_ok && !step_asks && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
-      .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .step_i(step_busy), .step_qp_i(qp),
+      .fetch_i(fetch), .fetch_qp_i(set_qp), .fetch_ok_i(fetch_ok && !step_asks && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
+      .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .waits_o(others), .step_i(step_busy), .step_qp_i(qp),
       .next_i(next), .next_qp_i(next_qp), .back_i(step_back_valid), .back_qp_i(step_back_qp), .turn_i(turn_busy), .turn_qp_i(turn_qp), .turn_ok_i(turn_ok),
       .turn_take_o(turn_take), .turn_take_qp_o(turn_take_qp), .valid_o(pick), .take_i(take), .kind_o(kind), .qp_o(pick_qp)
   );
@@ -223,7 +224,7 @@ module dingo_requester (
       .fail_valid_i, .fail_qp_i, .fail_valid_o, .qpa_valid_i, .qpa_i, .qpa_wait_o(qpa_wait), .qpa_qp_o(qpa_qp), .qpa_done_o,
       .qpa_info_o, .qp_o(qp), .qp_rdata_i, .state_we_o, .state_o, .back_valid_o(step_back_valid), .back_qp_o(step_back_qp),
       .back_o(step_back), .turn_back_i(turn_back.valid),
-      .fetch_o(fetch), .asks_o(step_asks), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
+      .fetch_o(step_fetch), .asks_o(step_asks), .c_i(c_in), .between_o(step_between), .hold_i(turn_access.re), .rec_qp_o(rec_qp),
       .rec_access_o(step_access), .rec_i(rec_in), .look_o(look), .here_i(here), .data_o(data),
       .data_psn_o(data_psn), .data_len_o(data_len), .data_offset_o(data_offset), .cfg_o(cfg), .producer_o(producer), .forget_o(forget), .ahead_o(ahead), .ahead_cfg_o(ahead_cfg),
       .ahead_ok_i(ahead_ok), .flush_o(flush), .flush_st_o(flush_st), .flush_c_o(flush_c), .flushed_i(flushed), .flushed_c_i(turn_back.c),
@@ -237,11 +238,11 @@ module dingo_requester (
       .set_o(set), .set_qp_o(set_qp), .set_ns_o(set_ns), .ready_o(ready)
   );
   dingo_req_turn u_turn (
-      .clk_i, .rst_ni, .run_i(room), .idle_o(send_idle), .rest_o(turn_rest), .free_o(send_free), .halt_tx_i, .now_ns_i,
+      .clk_i, .rst_ni, .run_i(room), .idle_o(send_idle), .rest_o(turn_rest), .free_o(send_free), .halt_tx_i, .others_i(others), .now_ns_i,
       .port_mtu_i, .gid_valid_i, .ready_o(turn_ready), .take_i(turn_take), .take_qp_i(turn_take_qp), .c_i(c_in),
       .qp_rdata_i, .flush_i(flush), .flush_qp_i(qp), .flush_cfg_i(cfg), .flush_st_i(flush_st), .flush_c_i(flush_c),
       .flushed_o(flushed), .busy_o(turn_busy), .qp_o(turn_qp), .qpn_o(turn_qpn), .cq_o(turn_cq), .cfg_o(turn_cfg),
-      .back_o(turn_back), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
+      .back_o(turn_back), .fetch_o(turn_fetch), .ack_o(turn_ack), .ack_take_i(take && kind.ack),
       .rec_access_o(turn_access), .rec_re_ok_i(turn_re_ok), .rec_i(rec_in), .rec_we_ok_i(turn_we_ok), .ask_o(turn_ask),
       .answer_i(answer), .seg_index_o(seg_index), .seg_i(seg), .inl_re_o(inl_re), .inl_block_o(inl_block), .block_i(block),
       .quick_o(quick_ask), .quick_i(quick_answer), .quick_seg_i(quick_seg), .keep_o(keep), .keep_sge_o(keep_sge), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i, .settle_i(settle),

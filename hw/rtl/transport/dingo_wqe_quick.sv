@@ -21,6 +21,7 @@ module dingo_wqe_quick (
     // the WQE in front
     output logic        valid_o,
     output logic        plain_o,
+    output logic        missed_o,      // not plain: a block of it is not in the cache
     input  logic        take_i,
     output req_pkg::wqe_t       wqe_o,
     output logic [255:0] head_o,       // bytes 16..47
@@ -47,7 +48,7 @@ module dingo_wqe_quick (
   localparam logic [31:0] AHEAD = 32'd8;
   localparam logic [7:0] FLAGS = 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK | dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK);
   localparam logic [7:0] INLINE = 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK);
-  localparam int unsigned INFO_W = 1 + 8 + 2 + 3 + 2 + 32 + 13 + 13 + 256;
+  localparam int unsigned INFO_W = 1 + 1 + 8 + 2 + 3 + 2 + 32 + 13 + 13 + 256;
 
   logic on_q, look_q, mr_valid_q;
   logic [31:0] index_q, probe_index_q;
@@ -122,7 +123,7 @@ module dingo_wqe_quick (
   assign mr_o = mr_q;
 
   // ---------------------------------------------------------------- WQEs that wait
-  logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, inl, blocks_2, sges_2, whole, signaled, solicited;
+  logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, absent, absent_2, inl, blocks_2, sges_2, whole, signaled, solicited;
   logic last, last_valid, last_ready, granted_valid, granted_ready, granted_front, granted, refused_q, pop_2_q;
   logic [LOG:0] info_count, data_count, granted_count;
   logic [LOG+1:0] key_count, last_count;
@@ -134,16 +135,16 @@ module dingo_wqe_quick (
   assign clear = !rst_ni || stop_i;
   dingo_fifo #(.Width(INFO_W), .LogDepth(LOG)) u_info (
       .clk_i, .rst_ni(!clear), .valid_i(push_info), .ready_o(info_ready),
-      .data_i({plain, flag_inl, two, pair, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
+      .data_i({plain, !cache_hit_i, flag_inl, two, pair, ctrl.opcode, is_fetch, is_atomic, (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK)) != 8'd0,
                (ctrl.flags & 8'(dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK)) != 8'd0, ctrl.imm,
                sge.length[12:0], flag_inl ? ctrl.inline_len[12:0] : is_atomic ? sge.length[12:0] : total[12:0], cache_data_i[383:128]}),
-      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, inl, blocks_2, sges_2, opcode, fetch, atomic, signaled, solicited, imm, len, sum, head_o}),
+      .valid_o(info_valid), .ready_i(take_i), .data_o({ok, absent, inl, blocks_2, sges_2, opcode, fetch, atomic, signaled, solicited, imm, len, sum, head_o}),
       .count_o(info_count));
   // Inline data; not whole: its second block is not there or could not be read.
-  dingo_fifo #(.Width(513), .LogDepth(LOG)) u_data (
+  dingo_fifo #(.Width(514), .LogDepth(LOG)) u_data (
       .clk_i, .rst_ni(!clear), .valid_i(push_data), .ready_o(data_ready),
-      .data_i({!block2_q || (cache_hit_i && !cache_err_i), cache_data_i[255:0], block2_q ? half_q : cache_data_i[511:256]}),
-      .valid_o(data_valid), .ready_i(take_i && ok && inl), .data_o({whole, data_o}), .count_o(data_count));
+      .data_i({block2_q && !cache_hit_i, !block2_q || (cache_hit_i && !cache_err_i), cache_data_i[255:0], block2_q ? half_q : cache_data_i[511:256]}),
+      .valid_o(data_valid), .ready_i(take_i && ok && inl), .data_o({absent_2, whole, data_o}), .count_o(data_count));
   // Answers to what was forgotten are nobody's: stop_i takes a while to bring rest_o.
   logic mine_q, asks;
   dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG + 1)) u_keys (
@@ -161,6 +162,7 @@ module dingo_wqe_quick (
   assign key_in = mr_rsp_valid_i && mine_q && asked_q != '0;
   assign key = key_valid ? key_front : mr_rsp_i;  // it need not wait when nobody is before it
   assign valid_o = info_valid && !pop_2_q && (!ok || (inl ? data_valid : granted_valid || (key_in && last)));
+  assign missed_o = ok ? inl && absent_2 : absent;
   assign plain_o = ok && (inl ? whole : granted_valid ? granted_front : granted);
 
   always_comb begin

@@ -184,6 +184,7 @@ package req_pkg;
     logic             on;
     logic             valid;
     logic             plain;
+    logic             missed;      // not plain: a block of it is not in the cache
     wqe_t             wqe;
     logic [255:0]     head;        // bytes 16..47 of it
     logic [511:0]     data;        // of wqe.inl

@@ -126,6 +126,31 @@ TEST_F(Turn, PacketsOfALongMessageLeaveEverySixCycles) {
         EXPECT_EQ(b.packets[i].payload, bytes(256 * i, i + 1 < kPackets ? 256 : 7)) << i;
 }
 
+TEST_F(Turn, OneWhoseWqeIsOnItsWayMakesRoomForOthersAtOnce) {
+    constexpr std::uint16_t kOther = 12;
+    b.never_stall();
+    b.line_wait = 10;
+    start();
+    TestQp other = config;
+    other.sq = other.ring = 0x14000;
+    b.create(kOther, other);
+    writes(16);
+    b.ring(kQp);
+    writes(1, kOther);
+    b.ring(kOther);
+    b.run_until([&] { return b.packets.size() == 1; });
+    b.hold_lines = true;  // the second eight do not come
+    b.run_until([&] { return b.packets.size() == 8; });
+    const std::uint64_t before = b.now;
+    b.run_until([&] { return b.packets.size() == 9; });
+    EXPECT_EQ(b.packets[8].qp, kOther);
+    EXPECT_LE((b.now - before) / 4, 8U);
+    b.hold_lines = false;
+    b.settle();
+    ASSERT_EQ(b.packets.size(), 17U);
+    EXPECT_LE(b.fill_lines, 17U);
+}
+
 TEST_F(Turn, AnErrorAmongWqesThatWereLookedAtStopsThoseBehind) {
     constexpr unsigned kCount = 12;
     for (unsigned bad = 0; bad < kCount; ++bad) {
