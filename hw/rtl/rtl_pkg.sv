@@ -6,6 +6,8 @@
 
 package rtl_pkg;
 `include "types/sizes.svh"
+
+/* verilator lint_off UNUSEDPARAM */  // not every index is named
 `include "types/memory.svh"
 `include "types/regions.svh"
 `include "types/queue_pairs.svh"
@@ -14,6 +16,7 @@ package rtl_pkg;
 `include "types/counters.svh"
 `include "types/port.svh"
 `include "types/orders.svh"
+`include "types/channels.svh"
 
   // ------------------------------------------------------------------------------------ widths
   // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
@@ -49,3 +52,4 @@ package rtl_pkg;
   endfunction
 
 endpackage
+/* verilator lint_on UNUSEDPARAM */

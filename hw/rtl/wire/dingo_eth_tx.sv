@@ -50,9 +50,6 @@ module dingo_eth_tx (
   localparam logic [6:0] MaxPieces = 7'd64;
   localparam logic [22:0] EthernetHeader = 23'd14;
   localparam logic [16:0] Head = 17'd98;   // bytes up to the end of a TCP header without options
-  localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
-  localparam logic [7:0] CSUM = 8'(dingo_pkg::ETH_DESC_FLAGS_CSUM_MASK);
-  localparam logic [7:0] TSO = 8'(dingo_pkg::ETH_DESC_FLAGS_TSO_MASK);
 
   typedef enum logic [3:0] {
     IDLE  = 4'd0,
@@ -105,119 +102,56 @@ module dingo_eth_tx (
   end
   assign want = state_q == FETCH;
 
-  // ---- what the first descriptor asks for
-  logic        csum_q, tso_q, cutting_q, tso;
-  logic [8:0]  start_q;
-  logic [15:0] arg_q;
-  logic [7:0]  asked;
-  logic [31:0] longest;
-  assign d_eop = (d.flags & EOP) != '0;
-  assign asked = d.flags & (CSUM | TSO);
-  assign tso = count_q == '0 ? (d.flags & TSO) != '0 : tso_q;
-  assign longest = tso ? dingo_pkg::MAX_TSO : dingo_pkg::MAX_FRAME;
-  assign d_good = d.length != '0 && d.length <= longest && (d.flags & ~(EOP | CSUM | TSO)) == '0 &&
-                  (asked == '0 ? {d.arg, d.start} == '0 : count_q == '0 && offloads_i && asked != (CSUM | TSO));
-
-  // ---- pieces of the frame
-  typedef struct packed {
-    logic [16:0] len;
-    logic [63:0] addr;
-  } piece_t;
-  localparam int unsigned PieceW = 81;
-  logic [PieceW-1:0] pieces [64*Rings];
-  piece_t piece, piece_in;
+  // ---- what the first descriptor asks for, and the pieces of the frame
+  logic        csum, tso, cutting_q, seg_valid, seg_ready, good_q;
+  logic [8:0]  csum_start;
+  logic [15:0] arg;
   logic [22:0] length_q, most;
-  logic        good_q;
-
-  assign piece_in.len = d.length[16:0];
-  assign piece_in.addr = d.addr;
-  assign most = tso_q ? 23'(dingo_pkg::MAX_TSO) : 23'(port_i.mtu) + EthernetHeader + 23'd4;
-
-  always_ff @(posedge clk_i) begin
-    if (want && d_valid) pieces[{ring_q, count_q[5:0]}] <= piece_in;
-  end
-
-  // ---- a walk over them: so many bytes from here; of a segment the headers, then its payload from elsewhere
-  logic [6:0]  at_q;
-  logic [16:0] skip_q, left_q, rest, some, head_bytes;
-  logic [16:0] payload_q;               // comes behind what is left
-  logic        seg_last, seg_taken;
-  assign piece = pieces[{ring_q, at_q[5:0]}];
-  assign rest = piece.len - skip_q;
-  assign some = rest < left_q ? rest : left_q;
-  assign seg_last = some == left_q && payload_q == '0;
+  logic [6:0]  at;
+  logic [16:0] skip, head_bytes;
+  rtl_pkg::seg_t seg;
+  dingo_eth_desc u_desc (
+      .clk_i, .offloads_i, .desc_i(d), .first_i(count_q == '0), .clear_i(start), .take_i(want && !d_err && d_valid), .eop_o(d_eop),
+      .good_o(d_good), .csum_o(csum), .tso_o(tso), .start_o(csum_start), .arg_o(arg)
+  );
+  assign most = tso ? 23'(dingo_pkg::MAX_TSO) : 23'(port_i.mtu) + EthernetHeader + 23'd4;
   assign head_bytes = length_q < 23'(Head) ? length_q[16:0] : Head;
+  dingo_eth_walk u_walk (
+      .clk_i, .ring_i(ring_q), .we_i(want && d_valid), .index_i(count_q[5:0]), .desc_i(d),
+      .begin_i(state_q == CHECK || state_q == SIZED),
+      .bytes_i(state_q == SIZED ? 17'(cut_headers) : tso ? head_bytes : length_q[16:0]),
+      .payload_i(state_q == SIZED ? cut_bytes - 17'(cut_headers) : '0), .elsewhere_i(cut_begun), .piece_i(cut_piece),
+      .skip_i(cut_skip), .go_i(state_q == SEND || state_q == HEAD), .piece_o(at), .skip_o(skip), .seg_valid_o(seg_valid),
+      .seg_ready_i(seg_ready), .seg_o(seg)
+  );
 
   // ---- frames that are cut
   logic [Rings-1:0] under_way;
-  logic        judged, cut_good, next_valid, cut_tagged, cut_last, cut_begun, judging_q, asking_q, cut_sent, cut_end, second_q;
+  logic        judged, cut_good, next_valid, cut_tagged, cut_last, cut_begun, judging_q, asking_q, cut_sent, cut_end, second;
   logic [16:0] cut_length, cut_skip, cut_bytes;
   logic [6:0]  cut_count, cut_piece, cut_l4;
   logic [7:0]  cut_headers;
   logic [511:0] cut_data;
   dingo_eth_cut u_cut (
       .clk_i, .rst_ni, .forget_i(cfg_valid_i), .forget_ring_i(cfg_i.ring), .under_way_o(under_way), .ring_i(ring_q),
-      .head_valid_i(state_q == HEAD && g_valid), .head_second_i(second_q), .head_i(g.data), .judge_i(judging_q),
-      .length_i(length_q[16:0]), .count_i(count_q), .start_i(start_q), .mss_i(arg_q), .judged_o(judged), .good_o(cut_good),
+      .head_valid_i(state_q == HEAD && g_valid), .head_second_i(second), .head_i(g.data), .judge_i(judging_q),
+      .length_i(length_q[16:0]), .count_i(count_q), .start_i(csum_start), .mss_i(arg), .judged_o(judged), .good_o(cut_good),
       .length_o(cut_length), .count_o(cut_count), .piece_o(cut_piece), .skip_o(cut_skip), .begun_o(cut_begun),
       .next_i(asking_q), .next_valid_o(next_valid), .bytes_o(cut_bytes), .headers_o(cut_headers), .tagged_o(cut_tagged),
-      .l4_o(cut_l4), .last_o(cut_last), .sent_i(cut_sent), .piece_i(at_q), .skip_i(skip_q), .end_i(cut_end),
-      .second_i(second_q), .data_i(g.data), .data_o(cut_data)
+      .l4_o(cut_l4), .last_o(cut_last), .sent_i(cut_sent), .piece_i(at), .skip_i(skip), .end_i(cut_end),
+      .second_i(second), .data_i(g.data), .data_o(cut_data)
   );
 
   // ---- their bytes
-  logic           seg_valid, seg_ready, g_valid, g_ready, gather_idle, unused_read, unused_line_valid;
-  rtl_pkg::seg_t  seg;
+  logic           g_valid, gather_idle, bad, taken;
   rtl_pkg::beat_t g;
-  rtl_pkg::rdl_req_t unused_line;
-
-  assign seg_valid = (state_q == SEND || state_q == HEAD) && left_q != '0;
-  assign seg_taken = seg_valid && seg_ready;
-  always_comb begin                    // a bus address: no list, no offset
-    seg = '0;
-    seg.last = seg_last;
-    seg.len = 32'(some);
-    seg.mem.addr = piece.addr + 64'(skip_q);
-  end
-
-  // The addresses in descriptors are bus addresses: no list is ever read.
-  dingo_gather u_gather (
-      .clk_i, .rst_ni, .idle_o(gather_idle), .packet_read_o(unused_read), .xl_flush_i, .seg_valid_i(seg_valid), .seg_ready_o(seg_ready),
-      .seg_i(seg), .beat_valid_o(g_valid), .beat_ready_i(g_ready), .beat_o(g),
-      .read_valid_o, .read_ready_i, .read_o, .read_rsp_valid_i, .read_rsp_ready_o, .read_rsp_i,
-      .line_valid_o(unused_line_valid), .line_ready_i(1'b0), .line_o(unused_line), .line_rsp_valid_i(1'b0),
-      .line_rsp_i
+  dingo_eth_pass u_pass (
+      .clk_i, .rst_ni, .idle_o(gather_idle), .xl_flush_i, .seg_valid_i(seg_valid), .seg_ready_o(seg_ready), .seg_i(seg),
+      .send_i(state_q == SEND), .head_i(state_q == HEAD), .fresh_i(state_q == CHECK), .segment_i(state_q == SIZED),
+      .cutting_i(cutting_q), .length_i(length_q), .most_i(most), .valid_o(g_valid), .taken_o(taken), .beat_o(g),
+      .second_o(second), .patched_i(cut_data), .bad_o(bad), .frame_valid_o, .frame_ready_i, .frame_o,
+      .read_valid_o, .read_ready_i, .read_o, .read_rsp_valid_i, .read_rsp_ready_o, .read_rsp_i, .line_rsp_i
   );
-
-  // A frame without tag may be four bytes shorter only, and that shows in its first beat.
-  logic first_q, patch_q, tag_q, has_tag, too_long, bad, passed, taken;
-
-  assign has_tag = first_q ? g.data[111:96] == roce_pkg::WIRE_VLAN : tag_q;
-  assign too_long = !cutting_q && !has_tag && length_q > most - 23'd4;
-  assign bad = g.err || too_long;
-  assign frame_valid_o = g_valid && state_q == SEND;
-  assign g_ready = state_q == HEAD || (state_q == SEND && frame_ready_i);
-  assign taken = g_valid && g_ready;
-  assign frame_o.err = g.last && bad;
-  assign frame_o.last = g.last;
-  assign frame_o.bytes = g.bytes;
-  assign frame_o.data = patch_q ? cut_data : g.data;
-  assign passed = frame_valid_o && frame_ready_i;
-
-  always_ff @(posedge clk_i) begin
-    if (taken) begin
-      first_q <= g.last;
-      second_q <= first_q && !g.last;
-      patch_q <= cutting_q && first_q && !g.last;
-      tag_q <= has_tag;
-    end
-    if (state_q == SIZED) patch_q <= 1'b1;   // the first two beats of a segment
-    if (!rst_ni) begin
-      first_q <= 1'b1;
-      second_q <= 1'b0;
-    end
-    if (!rst_ni || state_q == CHECK) patch_q <= 1'b0;
-  end
 
   // ---- frame by frame
   logic        stat_done, fits, up, sent, csum_fits, frame_end;
@@ -226,9 +160,9 @@ module dingo_eth_tx (
   logic        more_q;                  // segments follow
 
   assign up = link_i && port_i.enabled;
-  assign csum_fits = start_q >= 9'd14 && 23'(start_q) + 23'(arg_q) + 23'd2 <= length_q;
-  assign fits = good_q && length_q >= EthernetHeader && length_q <= most && up && (!csum_q || csum_fits);
-  assign sent = state_q == SEND && passed && g.last;
+  assign csum_fits = csum_start >= 9'd14 && 23'(csum_start) + 23'(arg) + 23'd2 <= length_q;
+  assign fits = good_q && length_q >= EthernetHeader && length_q <= most && up && (!csum || csum_fits);
+  assign sent = state_q == SEND && taken && g.last;
   // The frame is over: refused, or the last of it has passed.
   assign frame_end = (state_q == CHECK && !fits) || (state_q == HEAD && taken && g.last && g.err) ||
                      (state_q == JUDGE && judged && !cut_good) || (state_q == SIZED && !cut_fits) ||
@@ -240,10 +174,10 @@ module dingo_eth_tx (
   assign consume = frame_end;
 
   always_comb begin
-    csum_o.on = csum_q || cutting_q;
-    csum_o.nonzero = csum_q;
-    csum_o.from = cutting_q ? 14'(cut_l4) : 14'(start_q);
-    csum_o.at = cutting_q ? 14'(cut_l4) + 14'd16 : 14'(start_q) + arg_q[13:0];
+    csum_o.on = csum || cutting_q;
+    csum_o.nonzero = csum;
+    csum_o.from = cutting_q ? 14'(cut_l4) : 14'(csum_start);
+    csum_o.at = cutting_q ? 14'(cut_l4) + 14'd16 : 14'(csum_start) + arg[13:0];
     csum_o.length = bytes_q[13:0];
   end
   // A ring that cannot be read counts its error while nothing else is to be counted.
@@ -278,7 +212,6 @@ module dingo_eth_tx (
         count_q <= '0;
         length_q <= '0;
         good_q <= 1'b1;
-        csum_q <= 1'b0;
         more_q <= 1'b0;
       end
       FETCH: if (d_err) begin
@@ -288,12 +221,6 @@ module dingo_eth_tx (
         count_q <= count_q + 7'd1;
         good_q <= good_q && d_good;
         length_q <= length_q + 23'(d.length[16:0]);
-        if (count_q == '0) begin
-          csum_q <= (d.flags & CSUM) != '0;
-          tso_q <= (d.flags & TSO) != '0;
-          start_q <= {d.start, 1'b0};
-          arg_q <= d.arg;
-        end
         if (d_eop) begin
           state_q <= CHECK;
         end else if (count_q + 7'd1 == limit) begin
@@ -306,11 +233,7 @@ module dingo_eth_tx (
       CHECK: begin
         good_q <= fits;
         bytes_q <= length_q[15:0];
-        at_q <= '0;
-        skip_q <= '0;
-        left_q <= tso_q ? head_bytes : length_q[16:0];
-        payload_q <= '0;
-        state_q <= !fits ? COUNT : tso_q ? HEAD : SEND;
+        state_q <= !fits ? COUNT : tso ? HEAD : SEND;
       end
       HEAD: if (taken && g.last) begin
         good_q <= !g.err;
@@ -331,10 +254,6 @@ module dingo_eth_tx (
       SIZED: begin
         good_q <= cut_fits;
         bytes_q <= cut_bytes[15:0];
-        at_q <= '0;
-        skip_q <= '0;
-        left_q <= 17'(cut_headers);
-        payload_q <= cut_bytes - 17'(cut_headers);
         state_q <= cut_fits ? SEND : COUNT;
       end
       SEND: if (sent) begin
@@ -346,22 +265,6 @@ module dingo_eth_tx (
       BYTES: if (stat_done) state_q <= more_q ? IDLE : REPORT;
       default: if (cqe_ready_i) state_q <= IDLE;
     endcase
-    if (seg_taken) begin
-      left_q <= left_q - some;
-      skip_q <= skip_q + some;
-      if (some == rest) begin
-        at_q <= at_q + 7'd1;
-        skip_q <= '0;
-      end
-      if (some == left_q && payload_q != '0) begin   // the headers are ordered
-        left_q <= payload_q;
-        payload_q <= '0;
-        if (cut_begun) begin
-          at_q <= cut_piece;
-          skip_q <= cut_skip;
-        end
-      end
-    end
     if (!rst_ni) begin
       state_q <= IDLE;
       ring_err_q <= 1'b0;
@@ -369,12 +272,11 @@ module dingo_eth_tx (
       asking_q <= 1'b0;
       cutting_q <= 1'b0;
     end else begin
-      assert (!unused_line_valid);
       if (cfg_valid_i) assert (state_q == IDLE);
       if (g_valid) assert (state_q == SEND || state_q == HEAD);
     end
   end
 
   assign idle_o = state_q == IDLE && ring_idle && gather_idle && !ring_err_q && (halt_i || work == '0);
-  wire unused_ok = &{1'b0, unused_running, unused_read, unused_line, port_i, size};
+  wire unused_ok = &{1'b0, unused_running, port_i, size, g};
 endmodule

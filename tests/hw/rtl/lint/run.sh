@@ -11,7 +11,7 @@ rm -rf "$out" && mkdir -p "$out"
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$out/dingo_pkg.sv" || exit
 python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
 # Waivers name their reason and their place; more of them want a look.
-waivers_allowed=4
+waivers_allowed=5
 
 # packages WHAT...: those that find finds, in the order in which they need each other: of all parts, then of one.
 packages() { find "$@" -name '*_pkg.sv' -printf '%d %p\n' | sort -n | cut -d ' ' -f 2; }
