@@ -106,6 +106,12 @@ TEST(HtmlPage, WhoRunsNoScriptReadsTheMainFigures) {
           "\n          64     8         4.10     8000000.00                          \n"}) {
         EXPECT_TRUE(has(text, part)) << part << text;
     }
+    Result few = samples::latency();
+    few.entries[0].latency = Histogram();
+    for (unsigned i = 0; i < 10; ++i) {
+        few.entries[0].latency->record(2000);
+    }
+    EXPECT_TRUE(has(to_html({{"A", few}}), "     2.00             \n")) << "10 tell no 99 %";
     Result none = samples::empty({Operation::kSend, Metric::kBandwidth});
     none.error = "the peer <vanished>";
     EXPECT_TRUE(has(to_html({{"A", none}}), "ended early: \"the peer \\u003cvanished>\"\n</pre>"));
