@@ -20,9 +20,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/log.h"
+#include "base/poller.h"
 #include "base/unique_fd.h"
 #include "wire/factory.h"
 #include "wire/local_segments.h"
@@ -55,7 +57,7 @@ class ShmWire final : public Wire, private LocalMember {
     bool holds_enough() override;
     bool has_let_go() override;
 
-    int fd() const override { return epoll_.get(); }
+    int fd() const override { return poller_.fd(); }
 
     void flush() override;
     unsigned receive(FrameSink& sink, unsigned budget) override;
@@ -77,6 +79,20 @@ class ShmWire final : public Wire, private LocalMember {
     WireStats stats() const override { return stats_; }
 
   private:
+    /// The listener's socket or a peer's.
+    class Watched final : public Pollable {
+      public:
+        Watched(ShmWire& wire, int fd)
+            : wire_(wire), fd_(fd), id_(wire.poller_.add(fd, EPOLLIN, *this)) {}
+        ~Watched() override { wire_.poller_.remove(id_); }
+        void ready(std::uint32_t /*events*/) override { wire_.service_one(fd_); }
+
+      private:
+        ShmWire& wire_;
+        const int fd_;
+        const Poller::Id id_;
+    };
+
     /// Senders that do not say where they send may be held for so long.
     static constexpr Nanoseconds kHoldAtOnce = 2'000'000;
     /// A peer that has been lent enough lets go of some within this, or it is lent no more.
@@ -105,12 +121,12 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// Serves the sockets: new connections, closed ones, and kicks.
     void service();
-    void service_one(int fd, unsigned& budget);
+    void service_one(int fd);
 
     /// Connects again to a card that was cut off while it stood still. Only if this side had
     /// connected; else the peer does.
     void reconnect();
-    void accept_some(unsigned& budget);
+    void accept_some();
     bool make_place(const ShmPeer& newcomer);
     void turn_away(ShmPeer& peer);
 
@@ -160,9 +176,11 @@ class ShmWire final : public Wire, private LocalMember {
     const ShmCard own_;
     LocalSegments* const local_;
     std::filesystem::path path_;
-    UniqueFd epoll_;
+    Poller poller_;
     UniqueFd listener_;
     std::vector<std::unique_ptr<ShmPeer>> peers_;
+    std::unordered_map<int, Watched> watched_;  ///< by descriptor
+    unsigned budget_ = 0;                       ///< that is left of one service()
     WireStats stats_;
     Nanoseconds now_ = 0;
     Nanoseconds serviced_ = 0;
