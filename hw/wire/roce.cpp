@@ -90,7 +90,7 @@ RoceArgs parse_args(std::string_view args) {
     return out;
 }
 
-/// Whoever sees that the wire is readable calls receive(), which looks at all sockets.
+/// A caller that sees the wire readable calls receive(), which looks at all sockets.
 struct Readable final : Pollable {
     void ready(std::uint32_t /*events*/) override {}
 };

@@ -2,16 +2,13 @@
 //
 // The shm wire's options, construction, destruction and sleep.
 #include <fmt/format.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "wire/factory.h"
 #include "wire/shm_net.h"
 #include "wire/shm_wire.h"
-#include "wire/socket.h"
 
 namespace dingo {
 namespace {
@@ -31,9 +28,6 @@ bool is_other(std::string_view option, std::string_view name, std::string_view o
 
 ShmWire::ShmWire(std::string_view net, const ShmCard& own, LocalSegments* local)
     : net_(net), own_(own), local_(local) {
-    epoll_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll_)
-        throw_errno("shm wire: epoll", errno);
     join(shm_net_directory(net));
 }
 

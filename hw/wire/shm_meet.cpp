@@ -2,16 +2,15 @@
 //
 // How cards of a segment connect, exchange messages through their sockets, and disconnect.
 #include <fmt/format.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <utility>
 
+#include "base/errno_error.h"
 #include "wire/shm_net.h"
 #include "wire/shm_wire.h"
 #include "wire/socket.h"
@@ -100,23 +99,25 @@ bool ShmWire::connect(const std::filesystem::path& path) {
 }
 
 void ShmWire::watch(int fd) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = fd;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
+    try {
+        watched_.try_emplace(fd, *this, fd);
+    } catch (const ErrnoError& e) {
+        log_limit_.warn("shm wire: epoll: {}", e.what());
+    }
 }
 
 void ShmWire::service() {
     service_due_ = false;
     serviced_ = now_;
     idle_rounds_ = 0;
-    std::array<epoll_event, 2 * kMaxShmPeers> events;
-    const int n = ::epoll_wait(epoll_.get(), events.data(), events.size(), 0);
-    unsigned budget = kServiceBudget;
-    // Start with another descriptor each time.
-    const unsigned first = n > 0 ? ++service_first_ % static_cast<unsigned>(n) : 0;
-    for (unsigned i = 0; i < static_cast<unsigned>(std::max(n, 0)) && budget != 0; i++)
-        service_one(events[(first + i) % static_cast<unsigned>(n)].data.fd, budget);
+    budget_ = kServiceBudget;
+    Poller::Found found = poller_.collect(0);
+    // Start with another socket each time.
+    if (found.count > 0)
+        std::rotate(found.events.begin(),
+                    found.events.begin() + ++service_first_ % static_cast<unsigned>(found.count),
+                    found.events.begin() + found.count);
+    poller_.tell(found);
     for (const auto& peer : peers_) {
         peer->tell();
         // Releases held payloads even if nothing more is sent to the peer.
@@ -135,20 +136,22 @@ void ShmWire::service() {
     ask_peers();
 }
 
-void ShmWire::service_one(int fd, unsigned& budget) {
+void ShmWire::service_one(int fd) {
     if (fd == listener_.get()) {
-        accept_some(budget);
+        accept_some();
         return;
     }
-    unsigned share = std::min(budget, kServiceShare);
-    budget -= share;
+    unsigned share = std::min(budget_, kServiceShare);
+    if (share == 0)
+        return;
+    budget_ -= share;
     for (const auto& peer : peers_) {
         if (peer->fd() != fd)
             continue;
         share = peer->service(share);
         any_gone_ |= peer->gone();
     }
-    budget += share;
+    budget_ += share;
 }
 
 void ShmWire::reconnect() {
@@ -158,16 +161,16 @@ void ShmWire::reconnect() {
     });
 }
 
-void ShmWire::accept_some(unsigned& budget) {
-    while (budget != 0) {
+void ShmWire::accept_some() {
+    while (budget_ != 0) {
         ForeignSocket fd(
             ::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!fd)
             return;
         auto peer = std::make_unique<ShmPeer>(std::move(fd), own_);
         peer->accepted = now_;
-        budget -= std::min(budget, kCostOfNewcomer);
-        budget = peer->service(budget);  // its hello usually arrived with the connection
+        budget_ -= std::min(budget_, kCostOfNewcomer);
+        budget_ = peer->service(budget_);  // its hello usually arrived with the connection
         if (!peer->gone() && !make_place(*peer))
             continue;
         watch(peer->fd());
@@ -208,8 +211,7 @@ void ShmWire::bury() {
             stats_.tx_no_peer++;
             end_hold();
         }
-        // the socket is closed later
-        ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, peer->fd(), nullptr);
+        watched_.erase(peer->fd());  // the socket is closed later
         // A peer that has never answered may have dropped this card because it saw no hello.
         if (!peer->address().empty() && !peer->speaks_otherwise())
             lost_.push_back(peer->address());

@@ -20,9 +20,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/log.h"
+#include "base/poller.h"
 #include "base/unique_fd.h"
 #include "wire/factory.h"
 #include "wire/local_segments.h"
@@ -55,7 +57,7 @@ class ShmWire final : public Wire, private LocalMember {
     bool holds_enough() override;
     bool has_let_go() override;
 
-    int fd() const override { return epoll_.get(); }
+    int fd() const override { return poller_.fd(); }
 
     void flush() override;
     unsigned receive(FrameSink& sink, unsigned budget) override;
@@ -77,6 +79,20 @@ class ShmWire final : public Wire, private LocalMember {
     WireStats stats() const override { return stats_; }
 
   private:
+    /// The listener's socket or a peer's.
+    class Watched final : public Pollable {
+      public:
+        Watched(ShmWire& wire, int fd)
+            : wire_(wire), fd_(fd), id_(wire.poller_.add(fd, EPOLLIN, *this)) {}
+        ~Watched() override { wire_.poller_.remove(id_); }
+        void ready(std::uint32_t /*events*/) override { wire_.service_one(fd_); }
+
+      private:
+        ShmWire& wire_;
+        const int fd_;
+        const Poller::Id id_;
+    };
+
     /// Limit for holding back senders that do not announce the destination.
     static constexpr Nanoseconds kHoldAtOnce = 2'000'000;
     /// A peer at the lending limit must release some memory within this time, or gets copies
@@ -106,13 +122,13 @@ class ShmWire final : public Wire, private LocalMember {
 
     /// Serves the sockets: new and closed connections, and messages.
     void service();
-    void service_one(int fd, unsigned& budget);
+    void service_one(int fd);
 
     /// Reconnects to cards whose connection has ended although they still run, for example because
     /// one side was stopped for a while. Only for connections that this side had made; otherwise
     /// the peer reconnects.
     void reconnect();
-    void accept_some(unsigned& budget);
+    void accept_some();
     bool make_place(const ShmPeer& newcomer);
     void turn_away(ShmPeer& peer);
 
@@ -163,9 +179,11 @@ class ShmWire final : public Wire, private LocalMember {
     const ShmCard own_;
     LocalSegments* const local_;
     std::filesystem::path path_;
-    UniqueFd epoll_;
+    Poller poller_;
     UniqueFd listener_;
     std::vector<std::unique_ptr<ShmPeer>> peers_;
+    std::unordered_map<int, Watched> watched_;  ///< by descriptor
+    unsigned budget_ = 0;                       ///< that is left of one service()
     WireStats stats_;
     Nanoseconds now_ = 0;
     Nanoseconds serviced_ = 0;

@@ -26,7 +26,7 @@ TEST(Format, UnitsChangeWhereTheRoundedNumberDoes) {
     EXPECT_EQ(format_microseconds(0.9999), "1 \xC2\xB5s");
     EXPECT_EQ(format_microseconds(999.6), "1 ms");
     EXPECT_EQ(format_microseconds(2.5e6), "2.5 s");
-    EXPECT_EQ(format_microseconds(0), "0 \xC2\xB5s");
+    EXPECT_EQ(format_microseconds(0), "0 ns");
     EXPECT_EQ(format_count(950), "950");
     EXPECT_EQ(format_count(999.7), "1 k");
     EXPECT_EQ(format_count(4.56e6), "4.56 M");

@@ -106,6 +106,12 @@ TEST(HtmlPage, WhoRunsNoScriptReadsTheMainFigures) {
           "\n          64     8         4.10     8000000.00                          \n"}) {
         EXPECT_TRUE(has(text, part)) << part << text;
     }
+    Result few = samples::latency();
+    few.entries[0].latency = Histogram();
+    for (unsigned i = 0; i < 10; ++i) {
+        few.entries[0].latency->record(2000);
+    }
+    EXPECT_TRUE(has(to_html({{"A", few}}), "     2.00             \n")) << "10 tell no 99 %";
     Result none = samples::empty({Operation::kSend, Metric::kBandwidth});
     none.error = "the peer <vanished>";
     EXPECT_TRUE(has(to_html({{"A", none}}), "ended early: \"the peer \\u003cvanished>\"\n</pre>"));
@@ -130,6 +136,7 @@ TEST_F(HtmlReport, BandwidthRunShowsItsPlotsTablesAndFacts) {
     }
     EXPECT_FALSE(has(page, "<h3>Latency</h3>"));
     EXPECT_FALSE(has(page, "<h2>Comparison</h2>"));
+    EXPECT_FALSE(has(page, "hw_counters/out_of_buffer")) << "it did not move";
     EXPECT_FALSE(has(page, "median</th>")) << "a column that nothing fills";
 }
 
@@ -160,6 +167,17 @@ TEST_F(HtmlReport, TheSharesOfADistributionAddUp) {
     EXPECT_EQ(points.front()[1], 0);
     EXPECT_EQ(points.back()[1], 0);
     EXPECT_GT(points.back()[0].get<double>(), 20) << "the slow ones take 20 us";
+}
+
+TEST_F(HtmlReport, TheRateOverTimeIsThatOfEachStretch) {
+    const Json points = Json::parse(value(to_html({{"A", samples::bandwidth()}}),
+                                          "timePlot(JSON.parse(document.getElementById(\"data\")."
+                                          "textContent).runs).series[6].points"));
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[1][0], 0.25);
+    for (const auto& point : points) {
+        EXPECT_NEAR(point[1].get<double>(), 20000 * 4096 * 8 / 1e9, 1e-9);
+    }
 }
 
 TEST_F(HtmlReport, RepeatsShowTheirIntervalAndDecideTheComparison) {

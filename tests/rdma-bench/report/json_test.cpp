@@ -132,6 +132,14 @@ TEST(ResultJson, AnEmptyRunIsARun) {
     EXPECT_EQ(from_json(to_json(without), "A.json").entries[0].latency->count(), 0U);
 }
 
+TEST(ResultJson, FilesOfBeforeAKeyWasAddedAreRead) {
+    EXPECT_EQ(why_changed([](Json& json) {
+                  json["entries"][0]["latency"].erase("curve_percent_and_us");
+                  json["local"].erase("clock");
+              }),
+              "");
+}
+
 TEST(ResultJson, UnknownKeysAreSkipped) {
     EXPECT_EQ(why_changed([](Json& json) { json["entries"][0]["from_the_future"] = {1, 2}; }), "");
 }
