@@ -58,6 +58,7 @@ class CardLoop final : private Pollable {
     void serve_visited();
     /// Lets a visitor in when it is time to. `busy`: cards have work.
     void give_way(bool busy);
+    void await_judge();
     bool round(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
     /// Prepares all cards for sleep; false: none, one has work.

@@ -76,6 +76,7 @@ class ModelEngine final : public Engine, private TransportHost {
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
     PushPages push_pages_;
+    unsigned catches_up_ = 0;    ///< runs in which timers may wait, after a pause
     Nanoseconds admin_due_ = 0;  // of a command that is held back
     std::uint64_t asq_base_ = 0;
     std::uint64_t acq_base_ = 0;

@@ -56,7 +56,10 @@ class Transport {
     // --- time and work
     /// Up to `budget` units of work (packets) at card.now, all QPs fairly. True: more to do at
     /// once.
-    bool run(unsigned budget);
+    /// `timers`: fires those that are due.
+    bool run(unsigned budget, bool timers);
+    /// QPs have something to do.
+    [[nodiscard]] bool has_turns() const;
     /// When run() has something to do, if nothing comes before; kNever: nothing.
     [[nodiscard]] Nanoseconds next_deadline() const;
 
