@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/monotonic_clock.h"
 #include "cpu_pressure.h"
+#include "dingo/touch.h"
 
 namespace dingo {
 namespace {
@@ -149,6 +152,9 @@ void CardLoop::serve() {
     Nanoseconds idle_since = 0;
     bool idle = false;
     while (!stop_) {
+        if (gate_ != nullptr && should_leave()) {
+            await_judge();
+        }
         if (gate_ != nullptr && gate_->wanted()) {
             give_way(!idle);
         }
@@ -197,6 +203,17 @@ void CardLoop::serve() {
         }
         idle_.slept(clock_now() - now);
     }
+}
+
+/// The control thread has been told of an offence: it comes before the next touch of that memory.
+void CardLoop::await_judge() {
+    constexpr std::chrono::microseconds kNap{50};
+    constexpr int kMostNaps = 100;
+    for (int i = 0; i < kMostNaps && !gate_->wanted() && !stop_; ++i) {
+        std::this_thread::sleep_for(kNap);
+    }
+    last_touch.leave.store(false, std::memory_order_relaxed);
+    gate_->give_way();
 }
 
 bool CardLoop::round(Nanoseconds now) {

@@ -59,6 +59,7 @@ class CardLoop final : private Pollable {
     void serve_visited();
     /// Lets a visitor in when one is due. `busy`: cards have work.
     void give_way(bool busy);
+    void await_judge();
     bool round(Nanoseconds now);
     [[nodiscard]] Nanoseconds next_deadline() const;
     /// Prepares all cards for sleep. Returns false if one has work; then none sleeps.

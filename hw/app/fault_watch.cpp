@@ -39,8 +39,7 @@ UniqueFd wchan_of(pid_t thread) {
 }  // namespace
 
 FaultWatch::FaultWatch(std::function<void()> on_offence)
-    : on_offence_(std::move(on_offence)),
-      wchan_(wchan_of(::gettid())) {
+    : on_offence_(std::move(on_offence)), wchan_(wchan_of(::gettid())) {
     if (!wchan_) {
         log::debug("the kernel does not tell what threads wait for: nobody watches page faults");
         return;
@@ -113,7 +112,11 @@ void FaultWatch::look() {
     // It may have begun to wait just now, or this thread had no processor.
     const bool again = std::exchange(found_, at) == at;
     const std::uint64_t waited = again ? since : std::min(since, kPeriod);
-    if (offenders().held(at, with, bytes, waited, now)) {
+    const Offenders::Verdict verdict = offenders().held(at, with, bytes, waited, now);
+    if (verdict != Offenders::Verdict::kMay) {
+        last_touch.leave.store(true, std::memory_order_relaxed);
+    }
+    if (verdict == Offenders::Verdict::kOffence) {
         on_offence_();
     }
 }

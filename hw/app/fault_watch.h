@@ -43,7 +43,7 @@ class FaultWatch {
 
     std::function<void()> on_offence_;
     UniqueFd wchan_;
-    std::uint64_t looked_ = 0;   ///< when
+    std::uint64_t looked_ = 0;     ///< when
     const void* found_ = nullptr;  ///< what it touched when it waited at the last look
     std::atomic<bool> awake_ = true;
     std::atomic<bool> rests_ = false;  ///< the watching thread waits for woke()

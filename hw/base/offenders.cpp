@@ -22,7 +22,8 @@ bool any_missing(const std::byte* at, std::size_t bytes) {
     static const UniqueFd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
     const auto first = reinterpret_cast<std::uintptr_t>(at) / page;
-    const auto last = (reinterpret_cast<std::uintptr_t>(at) + std::max<std::size_t>(bytes, 1) - 1) / page;
+    const auto last =
+        (reinterpret_cast<std::uintptr_t>(at) + std::max<std::size_t>(bytes, 1) - 1) / page;
     std::array<std::uint64_t, kMostPages> entries{};
     const std::size_t count = std::min<std::size_t>(last - first + 1, kMostPages);
     const ssize_t got = ::pread(pagemap.get(), entries.data(), count * sizeof entries[0],
@@ -89,8 +90,8 @@ std::vector<MemoryOwner> Offenders::owners_of(const std::byte* at) const {
                                                               : std::vector<MemoryOwner>{};
 }
 
-bool Offenders::held(const std::byte* at, const std::byte* with, std::size_t bytes,
-                     std::uint64_t ns, std::uint64_t now) {
+Offenders::Verdict Offenders::held(const std::byte* at, const std::byte* with, std::size_t bytes,
+                                   std::uint64_t ns, std::uint64_t now) {
     std::vector<MemoryOwner> owners = owners_of(at);
     std::vector<MemoryOwner> others = owners_of(with);
     if (!owners.empty() && !any_missing(at, bytes)) {
@@ -100,19 +101,20 @@ bool Offenders::held(const std::byte* at, const std::byte* with, std::size_t byt
         others.clear();
     }
     if (owners.empty() == others.empty()) {
-        return false;
+        return Verdict::kMay;
     }
-    bool offence = false;
+    Verdict worst = Verdict::kMay;
     for (const MemoryOwner& owner : owners.empty() ? others : owners) {
-        offence |= charge(owner, ns, now);
+        worst = std::max(worst, charge(owner, ns, now));
     }
-    return offence;
+    return worst;
 }
 
-bool Offenders::charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t now) {
+Offenders::Verdict Offenders::charge(const MemoryOwner& owner, std::uint64_t ns,
+                                     std::uint64_t now) {
     const std::shared_ptr<Account> account = owner.account.lock();
     if (account == nullptr) {
-        return false;
+        return Verdict::kMay;
     }
     const std::scoped_lock lock(mutex_);
     std::erase_if(credits_, [](const auto& entry) { return entry.first.expired(); });
@@ -123,11 +125,11 @@ bool Offenders::charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t
     credit.held += ns;
     if (credit.left > ns) {
         credit.left -= ns;
-        return false;
+        return Verdict::kMay;
     }
     credit.left = 0;
     if (now < credit.settled) {
-        return false;
+        return Verdict::kTooLong;
     }
     credit.settled = now + kSettles;
     Term& term = terms_[account->user()];
@@ -143,7 +145,7 @@ bool Offenders::charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t
         offences_.erase(offences_.begin());
     }
     offences_.push_back({++stats_.offences, owner, lasts});
-    return true;
+    return Verdict::kOffence;
 }
 
 bool Offenders::is_far(uid_t user, std::uint64_t now) const {

@@ -51,6 +51,9 @@ class Offenders {
     /// One hold goes on until what it led to is done: it is no second offence.
     static constexpr std::uint64_t kSettles = 1'000'000'000;
 
+    /// Of a hold: within what the owner may; beyond; beyond, and it is an offence.
+    enum class Verdict : std::uint8_t { kMay, kTooLong, kOffence };
+
     /// `bytes` are mapped here and by these until remove().
     std::uint64_t add(std::span<const std::byte> bytes, std::vector<MemoryOwner> owners);
     /// Another one has it, too.
@@ -59,9 +62,9 @@ class Offenders {
 
     /// The data thread waits in a page fault, and touches [at, at + bytes), maybe together with
     /// [with, with + bytes). `ns` are charged to the owners of the one of which a page is missing;
-    /// to nobody when that is not clear. True: that was an offence.
-    bool held(const std::byte* at, const std::byte* with, std::size_t bytes, std::uint64_t ns,
-              std::uint64_t now);
+    /// to nobody when that is not clear.
+    Verdict held(const std::byte* at, const std::byte* with, std::size_t bytes, std::uint64_t ns,
+                 std::uint64_t now);
 
     /// New memory of this user is to be far.
     [[nodiscard]] bool is_far(uid_t user, std::uint64_t now) const;
@@ -97,7 +100,7 @@ class Offenders {
     };
 
     [[nodiscard]] std::vector<MemoryOwner> owners_of(const std::byte* at) const;
-    bool charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t now);
+    Verdict charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t now);
 
     static constexpr std::size_t kMostKept = 64;
 

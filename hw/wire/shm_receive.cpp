@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "dingo/touch.h"
 #include "wire/shm_wire.h"
 
 namespace dingo {
@@ -38,7 +39,7 @@ unsigned ShmWire::receive(FrameSink& sink, unsigned budget) {
 unsigned ShmWire::receive_from(ShmPeer& peer, FrameSink& sink, unsigned budget) {
     ShmConsumer& rx = peer.rx();
     unsigned done = 0;
-    while (done < budget) {
+    while (done < budget && !should_leave()) {
         const std::span<const std::byte> frame = rx.front();
         if (frame.empty())
             break;

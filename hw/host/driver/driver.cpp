@@ -271,15 +271,15 @@ std::size_t Driver::make_far(const std::shared_ptr<Account>& account) {
     // A visit is short however many regions there are.
     constexpr std::size_t kAtOnce = 256;
     std::size_t made = 0;
-    std::size_t end = 1;
-    for (std::size_t first = 0; first < end; first += kAtOnce) {
-        made += card_->gate()->run([&] {
-            end = bus_.end();
-            return bus_.make_far(account, first, kAtOnce);
+    bool more = true;
+    for (std::size_t first = 0; more; first += kAtOnce) {
+        card_->gate()->run([&] {
+            made += bus_.make_far(account, first, kAtOnce);
+            more = first + kAtOnce < bus_.end();
+            if (!more && made != 0) {
+                card_->memory_became_far();
+            }
         });
-    }
-    if (made != 0) {
-        card_->memory_became_far();
     }
     return made;
 }

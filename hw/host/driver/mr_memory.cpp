@@ -25,9 +25,9 @@ MrMemory::MrMemory(BusMap& bus, SegmentCache& segments, const Mr::Range& range, 
     if (range.client) {
         account_ = range.client->account();
     }
-    mapped_ = std::make_shared<MappedRange>(
-        segments.map(start_, page_align(length_), range.segments, writable, account_,
-                     range.client ? range.client->pid() : 0));
+    mapped_ = std::make_shared<MappedRange>(segments.map(start_, page_align(length_),
+                                                         range.segments, writable, account_,
+                                                         range.client ? range.client->pid() : 0));
 }
 
 MrMemory::MrMemory(BusMap& bus, int dmabuf, std::uint64_t offset, std::uint64_t length,
@@ -45,10 +45,9 @@ void MrMemory::attach() {
         window_ = bus_.add(place_, length_, writable_);
         return;
     }
-    const bool far =
-        account_ != nullptr && offenders().is_far(account_->user(), clock_now());
-    window_ = bus_.add({client_, start_, mapped_->parts, mapped_->files, account_, mapped_}, length_,
-                       writable_, far);
+    const bool far = account_ != nullptr && offenders().is_far(account_->user(), clock_now());
+    window_ = bus_.add({client_, start_, mapped_->parts, mapped_->files, account_, mapped_},
+                       length_, writable_, far);
 }
 
 MrMemory::MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t offset,

@@ -53,7 +53,7 @@ class MrMemory {
     std::uint64_t start_ = 0;               ///< address of the first page in the client
     std::uint64_t length_;
     std::shared_ptr<Account> account_;  ///< whose memory it is; null: nobody's
-    std::uint64_t in_page_;  ///< of the first byte, in the window
+    std::uint64_t in_page_;             ///< of the first byte, in the window
     bool writable_;
     std::uint64_t window_ = 0;  ///< 0: not attached
 };

@@ -164,7 +164,8 @@ MappedRange map_dmabuf(int fd, std::uint64_t offset, std::uint64_t length, bool 
         throw ErrnoError(EINVAL);
     }
     const std::uint64_t in_page = offset % kPageBytes;
-    auto mapping = map_file(fd, offset - in_page, page_align(in_page + length), writable, account, 0);
+    auto mapping =
+        map_file(fd, offset - in_page, page_align(in_page + length), writable, account, 0);
     if (mapping == nullptr) {
         throw ErrnoError(EOPNOTSUPP);
     }

@@ -8,12 +8,17 @@
 #include "dingo/model.h"
 #include "dingo/packet/parse.h"
 #include "dingo/packet/train.h"
+#include "dingo/touch.h"
 
 namespace dingo::model {
 namespace {
 
 // most commands in one run(): they are rare, and some take long
 constexpr unsigned kAdminShare = 16;
+// After a pause of this length between two run()s, work that was under way in the card is done
+// first, but timers are not delayed by more than this number of run()s.
+constexpr Nanoseconds kPause = 5'000'000;
+constexpr unsigned kCatchesUp = 16;
 
 }  // namespace
 
@@ -135,6 +140,9 @@ void ModelEngine::take(std::span<const std::byte> frame, const Elsewhere& payloa
 }
 
 bool ModelEngine::run(Nanoseconds now, unsigned budget) {
+    if (now >= card_.now + kPause) {
+        catches_up_ = kCatchesUp;
+    }
     card_.now = std::max(card_.now, now);
     if (fatal_ != DINGO_FATAL_NONE) {
         return false;
@@ -149,21 +157,27 @@ bool ModelEngine::run(Nanoseconds now, unsigned budget) {
     // Each part gets a share of the budget in every call, so that none starves.
     budget = budget > commands ? budget - commands : 1;
     more = state_->ethernet.run(std::max(budget / 4, 1u)) || more;
-    more = state_->transport.run(std::max(budget - budget / 4, 1u)) || more;
+    // An answer on its way in the loopback before a pause is not late.
+    const bool behind = catches_up_ != 0 && (!loopback_.empty() || state_->transport.has_turns());
+    catches_up_ = behind ? catches_up_ - 1 : 0;
+    more = state_->transport.run(std::max(budget - budget / 4, 1u), !behind) || behind || more;
     more = run_loopback(budget) || more;
     return state_->moderation.end_run(budget) || more;
 }
 
 bool ModelEngine::run_loopback(unsigned budget) {
     const bool any = !loopback_.empty();
-    while (!loopback_.empty() && budget-- > 0) {
+    while (!loopback_.empty() && budget-- > 0 && !should_leave()) {
         Loopback::Taken taken = loopback_.take();
         budget -= std::min(budget, taken.packets - 1);
         card_.looped = taken.share;
         take(taken.frame, {taken.payload.data(), std::move(taken.held)}, false, taken.packets);
     }
     card_.looped.reset();
-    loopback_.gather_frames();
+    // Not from memory that holds the thread up; what takes it away gathers, too.
+    if (!should_leave() || !card_.host.pointers_last()) {
+        loopback_.gather_frames();
+    }
     return any;  // a received frame may need an answer
 }
 
@@ -193,6 +207,7 @@ bool ModelEngine::run_admin(unsigned budget, unsigned& done) {
         }
         if (may_free_memory(command)) {
             card_.wire.gather();
+            loopback_.gather_frames();
         }
         const AdminResult result = execute_command(*state_, command);
         if (!admin_.complete(card_, command, result)) {

@@ -77,6 +77,7 @@ class ModelEngine final : public Engine, private TransportHost {
     std::unique_ptr<CardState> state_;
     AdminQueue admin_;
     PushPages push_pages_;
+    unsigned catches_up_ = 0;    ///< run()s that may still delay timers, after a pause
     Nanoseconds admin_due_ = 0;  // end of a delayed command's delay
     std::uint64_t asq_base_ = 0;
     std::uint64_t acq_base_ = 0;

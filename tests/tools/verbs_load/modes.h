@@ -28,8 +28,8 @@ void wait_with(unsigned threads);
 void take_regions();
 void take_memory(unsigned mebibytes);
 
-/// For ever: punches holes into a region that it uses (`shared`: a file of its own), or into its doorbells, which it has mapped so
-/// many times; each hole takes the longer. Throw.
+/// For ever: punches holes into a region that it uses (`shared`: a file of its own), or into its
+/// doorbells, which it has mapped so many times; each hole takes the longer. Throw.
 void punch_region(unsigned mappings, bool shared);
 void punch_doorbells(unsigned mappings);
 

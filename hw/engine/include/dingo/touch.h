@@ -14,6 +14,9 @@ struct Touch {
     std::atomic<const std::byte*> at = nullptr;
     std::atomic<std::size_t> bytes = 0;
     std::atomic<const std::byte*> with = nullptr;  ///< as many, the other side of a copy
+    /// It has been held up there for too long, and would be again: what a round does in steps ends
+    /// after this one.
+    std::atomic<bool> leave = false;
 };
 inline constinit Touch last_touch;
 
@@ -23,6 +26,10 @@ inline void touches(const std::byte* at, std::size_t bytes,
     last_touch.at.store(at, std::memory_order_relaxed);
     last_touch.bytes.store(bytes, std::memory_order_relaxed);
     last_touch.with.store(with, std::memory_order_relaxed);
+}
+
+[[nodiscard]] inline bool should_leave() noexcept {
+    return last_touch.leave.load(std::memory_order_relaxed);
 }
 
 }  // namespace dingo

@@ -7,6 +7,7 @@
 
 #include "cost.h"
 #include "dingo/packet/psn.h"
+#include "dingo/touch.h"
 #include "parts.h"
 #include "qp_math.h"
 #include "transport_state.h"
@@ -125,7 +126,11 @@ bool Transport::send_posted(QueuePair& qp, unsigned burst) {
     return serve(qp, burst).sends;
 }
 
-bool Transport::run(unsigned budget) {
+bool Transport::has_turns() const {
+    return !parts_->scheduler.empty();
+}
+
+bool Transport::run(unsigned budget, bool timers) {
     const CardContext& card = parts_->card;
     Scheduler& scheduler = parts_->scheduler;
     Deadlines& deadlines = parts_->deadlines;
@@ -134,7 +139,7 @@ bool Transport::run(unsigned budget) {
     frame.clear_busy();
     deadlines.begin_run();
     parts_->settling.run();
-    while (budget > 0) {
+    while (timers && budget > 0) {
         QueuePair* const due = deadlines.take_due();
         if (!due)
             break;
@@ -142,7 +147,7 @@ bool Transport::run(unsigned budget) {
         --budget;
     }
     rooms.look_again();
-    while (budget > 0 && !frame.all_busy()) {
+    while (budget > 0 && !frame.all_busy() && !should_leave()) {
         QueuePair* const qp = scheduler.take();
         if (!qp)
             break;

@@ -54,9 +54,11 @@ class Transport {
     void receive(const packet::Packet& packet, std::span<const std::byte> frame, bool has_icrc);
 
     // --- time and work
-    /// Does up to `budget` units of work (packets) at card.now, fairly over all QPs. Returns true
-    /// if there is more to do at once.
-    bool run(unsigned budget);
+    /// Does up to `budget` units of work (packets) at card.now, fairly over all QPs. Fires timers
+    /// that are due only if `timers` is true. Returns true if there is more to do at once.
+    bool run(unsigned budget, bool timers);
+    /// Returns true if a QP has something to do.
+    [[nodiscard]] bool has_turns() const;
     /// Time at which run() has something to do without further input; kNever: none.
     [[nodiscard]] Nanoseconds next_deadline() const;
 

@@ -47,6 +47,47 @@ TEST(BusMap, BoundsOfAWindow) {
     EXPECT_EQ(map.size(), 0U);
 }
 
+// Memory that its owner makes slow: its mapping stays, and movers make the accesses.
+TEST(BusMap, WindowsOfAnAccountBecomeFar) {
+    BusMap map;
+    alignas(8) std::array<std::byte, 64> memory{};
+    alignas(8) std::array<std::byte, 64> others{};
+    const auto account = std::make_shared<Account>(false);
+    const auto keep = std::make_shared<int>(0);
+    const auto add = [&](std::span<std::byte> bytes, std::shared_ptr<Account> whose, bool far) {
+        return map.add({nullptr, 0, {{0, bytes}}, {}, std::move(whose), keep}, bytes.size(), true,
+                       far);
+    };
+    const std::uint64_t at = add(memory, account, false);
+    const std::uint64_t other = add(others, std::make_shared<Account>(false), false);
+    EXPECT_EQ(map.pointer(at, 64), memory.data());
+    EXPECT_EQ(map.make_far(account, 0, map.end()), 1U);
+    EXPECT_EQ(map.make_far(account, 0, map.end()), 0U) << "it is";
+    EXPECT_EQ(map.pointer(at, 64), nullptr);
+    EXPECT_TRUE(map.is_far(at, 64));
+    EXPECT_EQ(map.pointer(other, 64), others.data());
+    EXPECT_FALSE(map.is_far(other, 64));
+    EXPECT_EQ(map.pointer(add(memory, account, true), 64), nullptr) << "far from the beginning";
+
+    const BusMap::Place place = map.place(at + 8, 8, true);
+    ASSERT_NE(place.far, nullptr);
+    const std::array<std::byte, 8> data{std::byte{5}};
+    EXPECT_TRUE(place.far->write(place.offset, data));
+    EXPECT_EQ(memory[8], std::byte{5});
+    FarMemory::Atomic add_one;
+    add_one.operand = 1;
+    std::uint64_t before = 0;
+    EXPECT_TRUE(place.far->atomic(place.offset, add_one, before));
+    EXPECT_EQ(before, 5U);
+    EXPECT_EQ(memory[8], std::byte{6});
+    std::array<std::byte, 8> read{};
+    EXPECT_TRUE(map.read(at + 8, read)) << "an engine without the port";
+    EXPECT_EQ(read[0], std::byte{6});
+    map.remove(at);
+    EXPECT_FALSE(place.far->read(place.offset, read));
+    EXPECT_EQ(keep.use_count(), 4) << "the place is here, and has it as the other windows do";
+}
+
 // Atomics on a word that a program and another card change concurrently.
 TEST(BusMap, AtomicsLoseNoneOfOthersChanges) {
     constexpr std::uint64_t kRounds = 100'000;

@@ -7,8 +7,12 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 
+#include "base/monotonic_clock.h"
+#include "base/offenders.h"
 #include "pretend.h"
 #include "two_cards.h"
 
@@ -97,6 +101,56 @@ TEST_F(DataPath, WriteCrossesSharedAndSlowParts) {
     EXPECT_EQ(b->driver.bus().errors(), 0U);
 }
 
+// A client punches holes into its memory: its regions become far while its QPs use them.
+TEST_F(DataPath, RegionsBecomeFarInUse) {
+    Buffer from, to;
+    const auto account = std::make_shared<Account>(false);
+    const auto whose = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)), account);
+    Udata none;
+    Mr mr_a(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_b(b->driver, *cb.pd, to.range(whose), kAccess, none);
+    connect_both();
+    const auto write = [&](std::byte value) {
+        std::memset(from.at, static_cast<int>(value), kBytes);
+        post_write(from, mr_a, kBytes - 300, to.va() + 100, mr_b.key());
+        std::optional<dingo_cqe> done;
+        for (int i = 0; i < 1000 && !done; ++i) {
+            settle();
+            done = ca.poll_cq();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        ASSERT_TRUE(done.has_value());
+        EXPECT_EQ(done->status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(std::equal(from.at + 100, from.at + kBytes - 200, to.at + 100));
+    };
+    write(std::byte{1});
+    EXPECT_EQ(b->driver.make_far(account), 1U);
+    EXPECT_EQ(b->driver.make_far(account), 0U);
+    write(std::byte{2});
+    EXPECT_EQ(b->driver.bus().errors(), 0U);
+}
+
+// All that an offender registers is far for a while.
+TEST_F(DataPath, NewRegionsOfAnOffenderAreFar) {
+    Buffer to;
+    const auto account = std::make_shared<Account>(true, 12345);
+    const auto whose = std::make_shared<ClientMemory>(
+        ::getpid(), ForeignFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)), account);
+    Udata none;
+    Mr near(b->driver, *cb.pd, to.range(whose), kAccess, none);
+    // Its pages are not there yet.
+    const std::size_t length = kPageBytes;
+    auto* const hole = static_cast<std::byte*>(
+        ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    const OwnedMemory owned(std::span(hole, length), MemoryOwner{account, 0, nullptr});
+    EXPECT_EQ(offenders().held(hole, nullptr, length, 2 * Offenders::kFree, clock_now()),
+              Offenders::Verdict::kOffence);
+    Mr far(b->driver, *cb.pd, to.range(whose), kAccess, none);
+    EXPECT_EQ(b->driver.make_far(account), 1U) << "the second one is";
+    ::munmap(hole, length);
+}
+
 TEST_F(DataPath, MessagesOfADestroyedQpStayCounted) {
     Buffer from, to;
     Udata none;
@@ -146,6 +200,31 @@ TEST_F(DataPath, AnswerThatWaitedForTheProcessorIsNoTimeout) {
     settle();
     EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
     EXPECT_EQ(timeouts(), 0U);
+}
+
+// The card's thread was held up between a request in the loopback and its answer.
+TEST_F(DataPath, AnswerInTheLoopbackThatWaitedIsNoTimeout) {
+    Buffer from, to;
+    Udata none;
+    Mr mr_from(a->driver, *ca.pd, from.range(memory), kAccess, none);
+    Mr mr_to(a->driver, *ca.pd, to.range(memory), kAccess, none);
+    qa = ca.make_qp();
+    qb = ca.make_qp();
+    const Gid gid = a->driver.gids().at(1).gid;
+    to_rts(qa, *a, qb.qp->number(), gid);
+    to_rts(qb, *a, qa.qp->number(), gid);
+    post_write(from, mr_from, 64, to.va() + 100, mr_to.key());
+    a->poll(now);
+    EXPECT_FALSE(ca.poll_cq().has_value()) << "the answer is not there yet";
+    now += 100'000'000;  // T_tr of timeout 14 is 67 ms
+    a->poll(now);
+    settle();
+    EXPECT_EQ(ca.poll_cq().value().status, DINGO_WCS_SUCCESS);
+    const auto counters = a->driver.card_counters();
+    EXPECT_EQ(std::ranges::find(counters, "local_ack_timeout_err",
+                                [](const auto& counter) { return counter.first; })
+                  ->second,
+              0U);
 }
 
 TEST_F(DataPath, MemoryOfAnotherProcess) {
