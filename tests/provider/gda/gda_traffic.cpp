@@ -236,8 +236,8 @@ void run_verbs(const Arguments&) {
     std::printf("verbs answer as documented\n");
 }
 
-/// Prints the latency of a WRITE after `rounds` warm-up rounds, as a GPU's clock is slow at first. A
-/// QP's counters continue, so each measurement has its own.
+/// Prints the latency of a WRITE after `rounds` warm-up rounds, as a GPU's clock is slow at first.
+/// A QP's counters continue, so each measurement has its own.
 void print_latency(const Arguments& args, Work work, const char* how) {
     Options options;
     options.qps = 2;
