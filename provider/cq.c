@@ -246,7 +246,8 @@ static void forget_entry(struct dingo_cqe *cqe, struct dingo_qp *qp)
 	cqe->qpn_op = htole32(word & ~DINGO_CQE_QPN_OP_QPN_MASK);
 }
 
-/* Discards unpolled entries of a QP that was destroyed or reset. The card writes no more of them.
+/* Discards unpolled entries of a QP that was destroyed or reset.
+ * The card writes no more of them.
  */
 void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 {

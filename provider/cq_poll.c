@@ -251,7 +251,8 @@ static inline void fill_own_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 	memset(&wc->src_qp, 0, sizeof(*wc) - offsetof(struct ibv_wc, src_qp));
 	if (likely(!(cqe->flags | (__force uint32_t)cqe->src_qpn)))
 		return;
-	/* the code below loads cqe's fields again, so that the fast path needs no register for them
+	/* the code below loads cqe's fields again, so that the fast
+	 * path needs no register for them
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word) ==

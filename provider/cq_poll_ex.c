@@ -135,7 +135,8 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ibcq)
 	return 0;
 }
 
-/* Bits 47:0 of the card's clock in ns, as completion_timestamp_mask of ibv_query_device_ex() says.
+/* Bits 47:0 of the card's clock in ns, as
+ * completion_timestamp_mask of ibv_query_device_ex() says.
  */
 static uint64_t read_completion_ts(struct ibv_cq_ex *ibcq)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Objects and functions of the dingo provider. dingo_hw.h (the contract) has the layouts of rings.
+/* Objects and functions of the dingo provider. dingo_hw.h (the
+ * contract) has the layouts of rings.
  */
 #ifndef DINGO_H
 #define DINGO_H

@@ -26,7 +26,8 @@ struct dingo_direct_entry {
 /* Most QPs of a CQ whose receives peers may complete: each poll looks at all of them. */
 #define DINGO_DIRECT_RECEIVERS 16
 
-/* Direct completions of a CQ: those that no card has written. They come before those of the ring.
+/* Direct completions of a CQ: those that no card has written.
+ * They come before those of the ring.
  */
 struct dingo_cq_direct {
 	struct dingo_lock lock;		/* held while adding an entry or a receiver */
@@ -114,12 +115,14 @@ void dingo_direct_reset(struct dingo_qp *qp);
 /* Called before and after the QP is destroyed; `destroyed` is false if that failed. */
 void dingo_direct_begin_destroy(struct dingo_qp *qp);
 void dingo_direct_end_destroy(struct dingo_qp *qp, bool destroyed);
-/* Called after a change of the QP's state or access rights: opens the direct road in RTR and RTS.
+/* Called after a change of the QP's state or access rights: opens
+ * the direct road in RTR and RTS.
  */
 void dingo_direct_enter(struct dingo_qp *qp, enum ibv_qp_state state);
 /* Sets up cq->direct of a new CQ if the context has the direct road. Returns 0 or ENOMEM. */
 int dingo_direct_init_cq(struct dingo_cq *cq);
-/* Unlinks a peer whose page was closed and schedules another try. The caller holds the SQ's lock.
+/* Unlinks a peer whose page was closed and schedules another try.
+ * The caller holds the SQ's lock.
  */
 void dingo_direct_lost(struct dingo_qp *qp);
 /* Tries to link to the peer. The caller holds the SQ's lock. */
@@ -264,7 +267,8 @@ static inline void dingo_relax(void)
 static inline void dingo_prefetch_to_write(const void *at)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	/* A no-op on processors without it. Inline assembly, as compilers omit it for old targets.
+	/* A no-op on processors without it. Inline assembly, as
+	 * compilers omit it for old targets.
 	 */
 	__asm__ __volatile__("prefetchw %0" : : "m"(*(const char *)at));
 #else

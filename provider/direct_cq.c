@@ -321,7 +321,8 @@ static void note_failure(struct dingo_cq *cq, const struct dingo_cqe *cqe)
 		dingo_direct_failed(qp);
 }
 
-/* Returns true if the completion that the last arming waited for exists: its event has been sent.
+/* Returns true if the completion that the last arming waited for
+ * exists: its event has been sent.
  */
 static bool has_fired(const struct dingo_cq *cq)
 {

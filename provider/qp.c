@@ -322,7 +322,8 @@ struct ibv_qp *dingo_create_qp(struct ibv_pd *pd,
 	return qp;
 }
 
-/* In RESET the card has emptied the queues: empties them here, and discards unpolled completions.
+/* In RESET the card has emptied the queues: empties them here,
+ * and discards unpolled completions.
  */
 static void reset_queues(struct dingo_qp *qp)
 {

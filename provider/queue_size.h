@@ -15,7 +15,8 @@ static inline uint8_t dingo_log2_up(uint64_t n)
 	return n <= 1 ? 0 : ilog64(n - 1);
 }
 
-/* Computes log2 of entries and of bytes per entry of a receive queue or SRQ. Returns 0 or EINVAL.
+/* Computes log2 of entries and of bytes per entry of a receive
+ * queue or SRQ. Returns 0 or EINVAL.
  */
 static inline int dingo_rq_size(const struct dingo_context *ctx, uint32_t wrs,
 				uint32_t sges, uint8_t *log_size,

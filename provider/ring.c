@@ -83,7 +83,8 @@ int dingo_ring_map_at(struct dingo_context *ctx, struct dingo_ring *ring,
 		return err ? err : map_ring(ctx, ring, map, NULL);
 	}
 	err = map_ring(ctx, ring, map, place);
-	/* Unmaps only the rest: if mmap() failed, another thread may already use the ring's part.
+	/* Unmaps only the rest: if mmap() failed, another thread may
+	 * already use the ring's part.
 	 */
 	if (map->ring_bytes < bytes)
 		munmap((uint8_t *)place + map->ring_bytes,

@@ -52,7 +52,8 @@ static inline uint32_t dingo_sq_room(struct dingo_sq *sq)
 						    memory_order_acquire));
 }
 
-/* Returns the address of byte `offset` of the WQE at the producer; blocks wrap at the ring's end.
+/* Returns the address of byte `offset` of the WQE at the
+ * producer; blocks wrap at the ring's end.
  */
 static inline void *dingo_wqe_at(struct dingo_sq *sq, uint32_t offset)
 {
@@ -195,7 +196,8 @@ static inline void dingo_wqe_address(struct dingo_wqe_ctrl *ctrl,
 	ud->qkey = htole32(qkey);
 }
 
-/* send.c: fills in the WQE of BIND_MW. Returns 0, or EPERM if window, region and QP differ in PD.
+/* send.c: fills in the WQE of BIND_MW. Returns 0, or EPERM if
+ * window, region and QP differ in PD.
  */
 int dingo_wqe_bind(struct dingo_qp *qp, struct dingo_wqe_ctrl *ctrl,
 		   const struct ibv_mw *mw, uint32_t rkey,

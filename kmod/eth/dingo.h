@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dingo.ko: what its files share, beyond dingo_core.h. Layers, lowest first: db
- * (doorbells), ring (queue memory), admin (command transport), cmd (one
- * function per command), eq (events), then netdev and aux (the RDMA module)
- * beside each other.
+ * Internal interfaces of dingo.ko, in addition to dingo_core.h. Layers, lowest
+ * first: db (doorbells), ring (queue memory), admin (command transport), cmd
+ * (one function per command), eq (events), and on top netdev and aux (the RDMA
+ * module).
  */
 #ifndef DINGO_H
 #define DINGO_H

@@ -16,23 +16,23 @@
 #define DINGO_ADMIN_DEPTH BIT(DINGO_ADMIN_LOG_DEPTH)
 #define DINGO_ADMIN_RESULTS ARRAY_SIZE(((struct dingo_admin_cpl *)0)->result)
 #define DINGO_ADMIN_OUT_BYTES PAGE_SIZE
-/* A waiter looks at the clock this often, and at the card each second. */
+/* A waiter checks the time this often, and the card's state each second. */
 #define DINGO_ADMIN_LOOK (HZ / 10)
 #define DINGO_ADMIN_LOOKS (HZ / DINGO_ADMIN_LOOK)
 
-/* cmd_id: which slot, and how often it was used before. */
+/* cmd_id: number of the slot, and a count of its uses. */
 #define DINGO_CMD_ID_SLOT_MASK 0x00ffU
 #define DINGO_CMD_ID_TURN_MASK 0xff00U
 
 /* A command between submission and the wake-up of its caller. */
 struct dingo_admin_slot {
 	struct completion done;
-	bool waiting; /* for a completion */
+	bool waiting; /* no completion yet */
 	u8 turn;
 	u16 cmd_id;
 	u16 opcode;
 	unsigned long began; /* jiffies */
-	int err; /* -EIO: no completion came */
+	int err; /* -EIO: no completion */
 	u32 status; /* DINGO_ST_* */
 	u32 detail;
 	u64 result[DINGO_ADMIN_RESULTS];
@@ -54,9 +54,9 @@ struct dingo_admin {
 	dma_addr_t cq_dma;
 
 	/*
-	 * Where queries put their answer. It lives as long as the queue, so a
-	 * late card cannot write into memory that has been given to another
-	 * user.
+	 * Buffer for the answers of queries. It lives as long as the queue, so
+	 * a late DMA write of the card cannot hit memory that was freed and
+	 * allocated to another user.
 	 */
 	struct mutex out_lock;
 	void *out;
@@ -138,7 +138,7 @@ void dingo_admin_cleanup(struct dingo_dev *dev)
 
 /**
  * dingo_admin_start() - enable the admin queue
- * @dev: the card, after a reset; one that failed meanwhile takes no command
+ * @dev: the card, after a reset; if it has failed meanwhile, no command runs
  */
 void dingo_admin_start(struct dingo_dev *dev)
 {
@@ -240,14 +240,14 @@ void dingo_admin_irq(struct dingo_dev *dev)
 		phase = !(admin->consumer & DINGO_ADMIN_DEPTH);
 		if ((READ_ONCE(cpl->owner) & 1) != phase)
 			break;
-		dma_rmb(); /* the rest of the entry is not older than owner */
+		dma_rmb(); /* read the rest of the entry after owner */
 		dingo_admin_complete(dev, cpl);
 		admin->consumer++;
 	}
 	spin_unlock_irqrestore(&admin->lock, flags);
 }
 
-/* Return: the slot, or NULL when the queue has stopped. */
+/* Return: the slot, or NULL if the queue has stopped. */
 static struct dingo_admin_slot *dingo_admin_submit(struct dingo_dev *dev,
 						   u16 opcode, const void *cmd,
 						   size_t cmd_size)
@@ -276,8 +276,8 @@ static struct dingo_admin_slot *dingo_admin_submit(struct dingo_dev *dev,
 		       FIELD_PREP(DINGO_CMD_ID_TURN_MASK, slot->turn++);
 
 	/*
-	 * The card takes commands in order and there are never more of them
-	 * than entries, so this entry is free.
+	 * The card takes commands in order, and no more are outstanding than
+	 * there are entries, so this entry is free.
 	 */
 	entry = admin->sq + (admin->producer & (DINGO_ADMIN_DEPTH - 1)) *
 		DINGO_ADMIN_CMD_SIZE;
@@ -307,9 +307,10 @@ static bool dingo_admin_older(unsigned long since, unsigned int ms)
 }
 
 /*
- * Return: why the card counts as failed, or NULL. A command may take its time,
- * but not while others cannot go on before it ends and the card does nothing
- * else. What starts while the machine falls asleep has the time of a start.
+ * Return: why the card must be declared failed, or NULL. A command may take
+ * long, but not while other threads wait for its end and the card completes
+ * nothing else. The shorter timeout of DINGO_ADMIN_LEAVE_TIMEOUT_MS also applies
+ * while processes are frozen for a suspend, except to a start.
  */
 static const char *dingo_admin_overdue(const struct dingo_dev *dev,
 				       const struct dingo_admin_slot *slot)
@@ -329,7 +330,7 @@ static const char *dingo_admin_overdue(const struct dingo_dev *dev,
 	return NULL;
 }
 
-/* Return: whether a completion came whose interrupt did not. */
+/* Return: true if the completion was found although its interrupt was lost. */
 static bool dingo_admin_look(struct dingo_dev *dev,
 			     struct dingo_admin_slot *slot)
 {
@@ -353,9 +354,9 @@ static void dingo_admin_wait(struct dingo_dev *dev,
 			continue;
 		if (dingo_admin_look(dev, slot))
 			return;
-		/* What others waited for may have been found. */
+		/* dingo_admin_look() may have completed other commands, too. */
 		overdue = dingo_admin_overdue(dev, slot);
-		/* A card that is gone answers nothing: do not wait for it. */
+		/* Do not wait for a card that is gone. */
 		if (dingo_check_alive(dev) && overdue)
 			dingo_fail(dev, overdue);
 	}

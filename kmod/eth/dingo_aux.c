@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The auxiliary device "dingo.rdma", which the RDMA module binds to: it exists
- * while the card works. And who there hears of events.
+ * The auxiliary device "dingo.rdma", to which the RDMA module binds and which
+ * exists while the card works; and the delivery of events to that module.
  */
 #include <linux/idr.h>
 #include <linux/slab.h>
@@ -19,9 +19,9 @@ static void dingo_aux_release(struct device *device)
  * dingo_aux_add() - offer the card to the RDMA module
  * @dev: the card, up, with its netdev
  *
- * Where the module is loaded its probe has ended when this returns, but when the
- * machine wakes; whether it succeeded is not known here. Else the device's uevent
- * has it loaded.
+ * If the module is loaded, its probe() has ended when this returns, except
+ * during a system resume; its result is not known here. Else the device's
+ * uevent causes the module to be loaded.
  * Return: 0 or a negative errno.
  */
 int dingo_aux_add(struct dingo_dev *dev)
@@ -68,9 +68,9 @@ err_free:
 
 /**
  * dingo_aux_remove() - undo dingo_aux_add()
- * @dev: the card; it may have failed or be gone. Again: no effect
+ * @dev: the card; it may have failed or be gone. Idempotent
  *
- * When this returns, the RDMA module uses nothing of the card any more.
+ * When this returns, the RDMA module does not use the card any more.
  */
 void dingo_aux_remove(struct dingo_dev *dev)
 {
@@ -88,13 +88,13 @@ void dingo_aux_remove(struct dingo_dev *dev)
 }
 
 /**
- * dingo_listen() - hear of events from now on
+ * dingo_listen() - register the receiver of events
  * @dev: the card
- * @listener: who
+ * @listener: the receiver
  */
 void dingo_listen(struct dingo_dev *dev, struct dingo_listener *listener)
 {
-	/* Pairs with the dependency in dingo_tell(): it is whole. */
+	/* Pairs with the address dependency in dingo_tell(). */
 	smp_store_release(&dev->listener, listener);
 }
 EXPORT_SYMBOL_NS_GPL(dingo_listen, DINGO_NS);
@@ -103,7 +103,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_listen, DINGO_NS);
  * dingo_unlisten() - undo dingo_listen()
  * @dev: the card
  *
- * Sleeps. The listener is not called any more when this returns.
+ * Sleeps. The listener is not called after this returns.
  */
 void dingo_unlisten(struct dingo_dev *dev)
 {
@@ -113,7 +113,7 @@ void dingo_unlisten(struct dingo_dev *dev)
 EXPORT_SYMBOL_NS_GPL(dingo_unlisten, DINGO_NS);
 
 /**
- * dingo_tell() - tell the RDMA module of an event, where there is one
+ * dingo_tell() - report an event to the RDMA module, if it listens
  * @dev: the card
  * @eqe: the event
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * One function per admin command. What they return: dingo.h.
+ * One function per admin command. dingo_core.h describes the return values.
  */
 #include <linux/etherdevice.h>
 
@@ -18,7 +18,7 @@ static int dingo_cmd_by_id(struct dingo_dev *dev, u16 opcode, u32 id)
 	err = dingo_admin_exec(dev, opcode, &cmd, sizeof(cmd), NULL);
 	if (err == -EIO && READ_ONCE(dev->state) == DINGO_STATE_FAILED)
 		return 0;
-	if (err && err != -EBUSY) /* e.g. a region with windows: no fault */
+	if (err && err != -EBUSY) /* -EBUSY: e.g. a region with windows */
 		dev_warn_ratelimited(&dev->pdev->dev,
 				     "command 0x%02x of 0x%x: error %d\n",
 				     opcode, id, err);
@@ -26,9 +26,9 @@ static int dingo_cmd_by_id(struct dingo_dev *dev, u16 opcode, u32 id)
 }
 
 /*
- * A failed card has lost the object and its DMA is off, so the caller may
- * free what it gave the card. A card that keeps an object is failed: its owner
- * goes, and would free memory that the card still uses.
+ * A failed card has lost the object and does no DMA, so the caller may free the
+ * object's memory. If a card refuses to destroy an object, the card is declared
+ * failed: the owner will free memory that the card would still use.
  */
 static int dingo_cmd_destroy(struct dingo_dev *dev, u16 opcode, u32 id)
 {
@@ -93,8 +93,8 @@ static int dingo_cmd_query_stats(struct dingo_dev *dev, u32 scope, u32 id,
 }
 
 /*
- * @values: in the order of enum dingo_card_counter; 0 for those that the card
- * lacks.
+ * @values: in the order of enum dingo_card_counter; 0 for counters that the
+ * card lacks.
  */
 int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
 {
@@ -103,7 +103,7 @@ int dingo_cmd_query_card_stats(struct dingo_dev *dev, u64 *values, u32 num)
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_card_stats, DINGO_NS);
 
 /*
- * @values: in the order of enum dingo_qp_counter; 0 for those that the card
+ * @values: in the order of enum dingo_qp_counter; 0 for counters that the card
  * lacks.
  */
 int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
@@ -113,7 +113,7 @@ int dingo_cmd_query_qp_stats(struct dingo_dev *dev, u32 qpn, u64 *values,
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_query_qp_stats, DINGO_NS);
 
-/* @flags: DINGO_CMD_SET_PORT_FLAGS_*; @mtu: the netdev's, bytes. */
+/* @flags: DINGO_CMD_SET_PORT_FLAGS_*; @mtu: that of the netdev, bytes. */
 int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
 {
 	struct dingo_cmd_set_port cmd = {
@@ -125,7 +125,7 @@ int dingo_cmd_set_port(struct dingo_dev *dev, u32 flags, u32 mtu)
 				NULL);
 }
 
-/* @index: 0 is the port's own address; @mac: NULL clears the entry. */
+/* @index: 0 is the port's address; @mac: NULL clears the entry. */
 int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 {
 	struct dingo_cmd_set_mac cmd = {
@@ -140,7 +140,7 @@ int dingo_cmd_set_mac(struct dingo_dev *dev, u32 index, const u8 *mac)
 
 /*
  * @gid: 16 bytes in wire order, NULL clears the entry; @vlan: id or
- * DINGO_VLAN_NONE; @domain: whose QPs may use it, where the card has domains.
+ * DINGO_VLAN_NONE; @domain: domain of the QPs that may use it, if supported.
  */
 int dingo_cmd_set_gid(struct dingo_dev *dev, u32 index, const u8 *gid,
 		      const u8 *mac, u16 vlan, u16 domain)
@@ -229,9 +229,8 @@ int dingo_cmd_resize_cq(struct dingo_dev *dev, u32 cqn, u8 log_size,
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_resize_cq, DINGO_NS);
 
 /*
- * @count: an event waits for so many completions, 0 for no number; @period: and
- * for so many microseconds at most, 0: it does not wait. Needs
- * DINGO_CAP_CQ_MODERATION.
+ * @count: completions after which an event is sent, 0: no limit; @period: delay
+ * of an event in microseconds at most, 0: none. Needs DINGO_CAP_CQ_MODERATION.
  */
 int dingo_cmd_modify_cq(struct dingo_dev *dev, u32 cqn, u16 count, u16 period)
 {
@@ -259,7 +258,7 @@ int dingo_cmd_create_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_mr, DINGO_NS);
 
-/* @cmd: old_key names the region. */
+/* @cmd: old_key identifies the region. */
 int dingo_cmd_rereg_mr(struct dingo_dev *dev, struct dingo_cmd_create_mr *cmd)
 {
 	return dingo_admin_exec(dev, DINGO_OP_REREG_MR, cmd, sizeof(*cmd),
@@ -381,7 +380,7 @@ int dingo_cmd_create_srq(struct dingo_dev *dev,
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_create_srq, DINGO_NS);
 
-/* @limit: event when fewer entries are left; 0 disarms. */
+/* @limit: event if fewer entries are left; 0 disarms. */
 int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 {
 	struct dingo_cmd_modify_srq cmd = {
@@ -394,7 +393,7 @@ int dingo_cmd_modify_srq(struct dingo_dev *dev, u32 srqn, u32 limit)
 }
 EXPORT_SYMBOL_NS_GPL(dingo_cmd_modify_srq, DINGO_NS);
 
-/* @limit: the armed limit, 0 once it fired; @available: entries. */
+/* @limit: the armed limit, 0 after the event; @available: entries. */
 int dingo_cmd_query_srq(struct dingo_dev *dev, u32 srqn, u32 *limit,
 			u32 *available)
 {

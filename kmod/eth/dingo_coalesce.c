@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Interrupts of the interface's channels: how long their events wait, by a
- * fixed time or by the kernel's dynamic interrupt moderation.
+ * Interrupt moderation of the interface's channels, with a fixed delay or by
+ * the kernel's dynamic interrupt moderation (DIM).
  */
 #include <linux/ethtool.h>
 
@@ -12,7 +12,7 @@ static bool dingo_has_moderation(const struct dingo_netdev *nd)
 	return nd->dev->caps & DINGO_CAP_CQ_MODERATION;
 }
 
-/* Runs when the traffic of a channel calls for another time. */
+/* Applies the delay that DIM has chosen for a channel. */
 static void dingo_dim_work(struct work_struct *work)
 {
 	struct dim *dim = container_of(work, struct dim, work);
@@ -27,7 +27,7 @@ static void dingo_dim_work(struct work_struct *work)
 }
 
 /**
- * dingo_coalesce_start() - set the time of a new channel
+ * dingo_coalesce_start() - set the delay of a new channel
  * @ch: the channel; its CQ exists, NAPI does not run yet
  *
  * Return: 0 or a negative errno.
@@ -55,7 +55,7 @@ void dingo_coalesce_stop(struct dingo_channel *ch)
 }
 
 /**
- * dingo_coalesce_sample() - look at the traffic of a channel
+ * dingo_coalesce_sample() - sample the traffic of a channel for DIM
  * @ch: the channel; at the end of its NAPI poll
  */
 void dingo_coalesce_sample(struct dingo_channel *ch)
@@ -83,7 +83,7 @@ int dingo_get_coalesce(struct net_device *ndev, struct ethtool_coalesce *coal,
 	return 0;
 }
 
-/* All channels; one that is adaptive begins without waiting. */
+/* Applies the settings to all channels; adaptive ones begin without a delay. */
 static int dingo_coalesce_apply(struct dingo_netdev *nd)
 {
 	const struct dingo_coalesce *want = &nd->coalesce;
@@ -93,7 +93,7 @@ static int dingo_coalesce_apply(struct dingo_netdev *nd)
 	for (n = 0; nd->started && n < nd->shape.num_channels && !err; n++) {
 		struct dingo_channel *ch = &nd->channels[n];
 
-		napi_disable(&ch->napi); /* it looks at @want and at dim */
+		napi_disable(&ch->napi); /* its poll reads @want and dim */
 		cancel_work_sync(&ch->dim.work);
 		ch->dim.state = DIM_START_MEASURE;
 		ch->dim.profile_ix = 0;
@@ -101,7 +101,7 @@ static int dingo_coalesce_apply(struct dingo_netdev *nd)
 					  want->adaptive ? 0 : want->frames,
 					  want->adaptive ? 0 : want->usecs);
 		napi_enable(&ch->napi);
-		/* What came meanwhile asked for no poll. */
+		/* Completions that arrived meanwhile have scheduled no poll. */
 		local_bh_disable();
 		napi_schedule(&ch->napi);
 		local_bh_enable();

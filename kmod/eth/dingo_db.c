@@ -12,9 +12,9 @@
 
 #include "dingo.h"
 
-#define DINGO_DB_LINE 64 /* bytes per dirty byte */
+#define DINGO_DB_LINE 64 /* bytes covered by a dirty byte */
 
-/* One user's part of the pages, at most; and at least so many pages. */
+/* A user gets at most 1/SHARE of the pages, but at least MIN pages. */
 #define DINGO_DB_USER_SHARE 4
 #define DINGO_DB_USER_MIN 4
 
@@ -22,7 +22,7 @@
  * dingo_db_init() - map the doorbell BAR and open the kernel's own space
  * @dev: the card; registers are readable
  *
- * Return: 0, -EINVAL when the BAR and DB_PAGES disagree, -ENOMEM.
+ * Return: 0, -EINVAL if the size of the BAR does not match DB_PAGES, -ENOMEM.
  */
 int dingo_db_init(struct dingo_dev *dev)
 {
@@ -80,7 +80,8 @@ void dingo_db_cleanup(struct dingo_dev *dev)
  * @space: the space
  * @kernel: the kernel rings its doorbells; else a process does
  *
- * A process's space is charged to the user who opens it, unless privileged.
+ * A process's space is charged to the user who opens it, except privileged
+ * ones.
  */
 void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 			 bool kernel)
@@ -94,7 +95,7 @@ void dingo_db_space_init(struct dingo_dev *dev, struct dingo_db_space *space,
 }
 EXPORT_SYMBOL_NS_GPL(dingo_db_space_init, DINGO_NS);
 
-/* One page more for a user, or one less. */
+/* Adds @pages, 1 or -1, to the user's count. */
 static int dingo_db_charge(struct dingo_db_space *space, int pages)
 {
 	struct dingo_dev *dev = space->dev;
@@ -154,7 +155,7 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 {
 	struct dingo_dev *dev = space->dev;
 	u32 num = dev->db_pages / DINGO_DB_STEP;
-	/* Page 0 has what can ring nowhere else: EQs and Ethernet rings. */
+	/* Page 0 is for EQs and Ethernet rings, which can use no other page. */
 	u32 min = space == &dev->kernel_db ? 0 : DINGO_DB_PAGE_KERNEL + 1;
 	struct dingo_db_page *page;
 	int index, err;
@@ -203,7 +204,7 @@ err_page:
 
 /**
  * dingo_db_alloc() - take a slot
- * @space: where from; gets a new page when all are full
+ * @space: its space, which gets a new page if all are full
  * @db: the result
  *
  * Return: 0, -ENOMEM, -ENOSPC when the BAR has no free page, or the user has
@@ -240,7 +241,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_db_alloc, DINGO_NS);
 
 /**
  * dingo_db_alloc_pair() - take two slots of one page
- * @space: where from; gets a new page when no page has two
+ * @space: their space, which gets a new page if no page has two free slots
  * @first: a result
  * @second: a result
  *
@@ -281,23 +282,23 @@ out:
 }
 EXPORT_SYMBOL_NS_GPL(dingo_db_alloc_pair, DINGO_NS);
 
-/* Tells a card that polls the page of a new value. */
+/* Informs a card that polls the page of a new value. */
 static void dingo_db_mark_dirty(struct dingo_dev *dev,
 				const struct dingo_db *db)
 {
 	u8 *dirty = db->page->mem + DINGO_DB_DIRTY_OFFSET;
 	__le32 *need_kick = db->page->mem + DINGO_DB_NEED_KICK_OFFSET;
 
-	/* The card must find the value when it sees the dirty byte. */
+	/* The value must be visible before the dirty byte. */
 	wmb();
 	WRITE_ONCE(dirty[db->slot * sizeof(u64) / DINGO_DB_LINE], 1);
-	/* Either we see that the card falls asleep, or it sees the value. */
+	/* Either need_kick is read as set, or the card sees the value. */
 	mb();
 	if (READ_ONCE(*need_kick))
 		dingo_write32(dev, DINGO_KICK_PAGE_OFFSET, 1);
 }
 
-/* The protocol of a page that the card polls. */
+/* Stores a value in a page that the card polls. */
 static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
 			   u64 value)
 {
@@ -312,10 +313,10 @@ static void dingo_db_store(struct dingo_dev *dev, const struct dingo_db *db,
  * @dev: the card
  * @db: the doorbell; not rung meanwhile
  *
- * A card that polls sees a doorbell when the slot's value changes. The first
- * value after a new start (another owner, a QP that was reset) may equal the
- * last one before; 0 between them is no doorbell, and the card looks at slots
- * before each admin command.
+ * A polling card detects a doorbell by a change of the slot's value. The first
+ * value after a restart (another owner, a QP that was reset) may equal the last
+ * one before. So 0, which is no doorbell, is stored in between; the card reads
+ * the slots before each admin command.
  */
 void dingo_db_clear(struct dingo_dev *dev, const struct dingo_db *db)
 {
@@ -355,7 +356,7 @@ void dingo_db_ring(struct dingo_dev *dev, const struct dingo_db *db, u32 word0,
 	u64 value = (u64)index << 32 | word0;
 
 	if (db->page->mem) {
-		/* As writeq() does for a page that is not memory. */
+		/* writeq() includes this barrier in the other case. */
 		wmb();
 		dingo_db_store(dev, db, value);
 	} else {
@@ -368,7 +369,7 @@ static u32 dingo_db_next_arm(u32 bits, bool seen, bool solicited)
 {
 	u32 sn = FIELD_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, bits) + seen;
 
-	/* A request that is still to be seen goes on. */
+	/* A request that the card has not seen yet is merged. */
 	if (!seen && !(bits & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK))
 		solicited = false;
 	return FIELD_PREP(DINGO_DOORBELL_WORD0_ARM_SN_MASK,
@@ -386,8 +387,9 @@ static u32 dingo_db_next_arm(u32 bits, bool seen, bool solicited)
  * @solicited: only after a solicited completion
  * @arm_bits: ARM_SN and ARM_SOLICITED as last rung; 0 at first
  *
- * A card that polls the page may pass over a value, but not over the request
- * to arm in it (contract, doorbell page: TAKEN).
+ * A card that polls the page may miss a value that is overwritten, so a request
+ * to arm that it has not taken is kept in the new value (contract, doorbell
+ * page: TAKEN).
  */
 void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
 		      u32 cqn, u32 index, bool arm, bool solicited,
@@ -405,7 +407,7 @@ void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
 		return;
 	}
 	slot = (u64 *)db->page->mem + db->slot;
-	/* The ring's entries have been read before the card may reuse them. */
+	/* Reads of the ring's entries must precede their reuse by the card. */
 	mb();
 	old = READ_ONCE(*slot);
 	do {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * devlink: what the card is, reload, the parameter enable_rdma, and the
- * reporters that recover from fatal errors and from queues that stand still.
+ * devlink: device information, reload, the parameter enable_rdma, and the
+ * health reporters that recover from fatal errors and stalled queues.
  */
 #include <net/devlink.h>
 
@@ -125,7 +125,9 @@ const struct devlink_ops dingo_devlink_ops = {
 static int dingo_fatal_recover(struct devlink_health_reporter *reporter,
 			       void *priv_ctx, struct netlink_ext_ack *extack)
 {
-	/* devlink takes a device that others have reset for a failed one. */
+	/* false: devlink may call this for a device
+	 * that was reset meanwhile.
+	 */
 	return dingo_recover(devlink_health_reporter_priv(reporter), false);
 }
 
@@ -156,8 +158,8 @@ static const struct devlink_health_reporter_ops dingo_fatal_ops = {
 };
 
 /*
- * These two wait for rtnl, and for the card, with devlink's lock held, which an
- * order to reload waits for.
+ * These two wait for rtnl and for the card while they hold devlink's lock,
+ * which a reload command waits for.
  */
 static int dingo_tx_recover(struct devlink_health_reporter *reporter,
 			    void *priv_ctx, struct netlink_ext_ack *extack)
@@ -191,11 +193,11 @@ static const struct devlink_health_reporter_ops dingo_tx_ops = {
 };
 
 /**
- * dingo_devlink_report_tx() - report that the rings need to be made anew
+ * dingo_devlink_report_tx() - report that the rings must be recreated
  * @dev: the card
  * @why: for the log
  *
- * Makes them, unless the administrator forbade that. Sleeps.
+ * Recreates them, unless the administrator has disabled that. Sleeps.
  */
 void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why)
 {
@@ -245,7 +247,7 @@ dingo_make_reporter(struct dingo_dev *dev,
 }
 
 /**
- * dingo_devlink_report() - report a failure; recovers when that is allowed
+ * dingo_devlink_report() - report a failure, and recover if that is allowed
  * @dev: the card, down
  */
 void dingo_devlink_report(struct dingo_dev *dev)
@@ -272,7 +274,9 @@ void dingo_devlink_register(struct dingo_dev *dev)
 	tx = dingo_make_reporter(dev, &dingo_tx_ops, DINGO_TX_GRACE_MS);
 	dingo_params_register(dev);
 	devlink_register(dev->devlink);
-	/* A recovery may run already, and reports to what is registered only. */
+	/* A recovery may run already; it reports only
+	 * to registered reporters.
+	 */
 	WRITE_ONCE(dev->fatal_reporter, fatal);
 	WRITE_ONCE(dev->tx_reporter, tx);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Interrupts and event queues. Vector 0: admin completions and the one
- * asynchronous EQ; vectors 1..n: a completion EQ each. With a single vector
- * the completion EQ shares it.
+ * Interrupts and event queues. Vector 0: admin completions and the asynchronous
+ * EQ; vectors 1..n: one completion EQ each. If there is a single vector, the
+ * completion EQ shares it.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
 
 #include "dingo.h"
 
-/* More events than this wait on the card (counter eq_overflow): none is lost */
+/* Further events wait on the card (counter eq_overflow); none are lost. */
 #define DINGO_EQ_MAX_LOG_SIZE 14
-/* Events of one interrupt: the processor has other things to do, too. */
+/* Largest number of events handled per interrupt. */
 #define DINGO_EQ_BUDGET 128
 #define DINGO_EQN_ASYNC 0
 
@@ -29,12 +29,12 @@ static void dingo_eq_doorbell(struct dingo_eq *eq, bool arm)
 	dingo_db_ring(eq->dev, &eq->db, word0, eq->consumer);
 }
 
-/* Not where it is destroyed already, or the number is another CQ's by now. */
+/* Ignores events for a CQ that was destroyed or whose number was reused. */
 static void dingo_eq_completion(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 {
 	struct dingo_cq_core *cq = xa_load(&eq->dev->cqs, le32_to_cpu(eqe->id));
 
-	/* Handlers of a CQ run in one interrupt, whatever the card names. */
+	/* A CQ's handler must run only in its own EQ's interrupt. */
 	if (cq && cq->eqn == eq->eqn)
 		cq->comp(cq);
 }
@@ -85,7 +85,7 @@ static void dingo_eq_dispatch(struct dingo_eq *eq, const struct dingo_eqe *eqe)
 	}
 }
 
-/* Whether an entry waits to be taken. */
+/* Returns true if there is an unhandled entry. */
 static bool dingo_eq_waits(const struct dingo_eq *eq)
 {
 	const struct dingo_eqe *ring = eq->ring.va;
@@ -105,12 +105,12 @@ static void dingo_eq_poll(struct dingo_eq *eq)
 		return;
 	size = BIT(eq->log_size);
 	ring = eq->ring.va;
-	/* An EQ that is armed with events waiting raises the next interrupt. */
+	/* If events are left, arming the EQ raises the next interrupt. */
 	for (taken = 0; READ_ONCE(eq->created) && taken < DINGO_EQ_BUDGET;
 	     taken++) {
 		if (!dingo_eq_waits(eq))
 			break;
-		dma_rmb(); /* the rest of the entry is not older than owner */
+		dma_rmb(); /* read the rest of the entry after owner */
 		eqe = ring[eq->consumer & (size - 1)];
 		eq->consumer++;
 		if (taken % (size / 4) == size / 4 - 1)
@@ -257,7 +257,7 @@ static int dingo_eq_create(struct dingo_eq *eq, u32 eqn, u16 vector,
 	err = dingo_db_alloc(&dev->kernel_db, &eq->db);
 	if (err)
 		goto err_free_ring;
-	/* EQ doorbells are taken from this page only. */
+	/* The card accepts EQ doorbells in this page only. */
 	if (WARN_ON_ONCE(eq->db.page->index != DINGO_DB_PAGE_KERNEL)) {
 		err = -ENOSPC;
 		goto err_free_db;
@@ -329,7 +329,7 @@ int dingo_eq_start(struct dingo_dev *dev)
 	return 0;
 }
 
-/* Handles what an interrupt should have been for. */
+/* Handles events whose interrupt was lost. */
 static void dingo_eq_take_late(struct dingo_eq *eq)
 {
 	unsigned int irq = dingo_irq(eq->dev, eq->vector);
@@ -338,7 +338,7 @@ static void dingo_eq_take_late(struct dingo_eq *eq)
 
 	mutex_lock(&eq->dev->late_lock);
 	disable_irq(irq);
-	/* As in the interrupt; NAPI starts when softirqs are on again. */
+	/* As in an interrupt; NAPI runs when softirqs are enabled again. */
 	local_bh_disable();
 	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
 		local_irq_save(flags);
@@ -374,8 +374,8 @@ static void dingo_eq_look(struct dingo_eq *eq)
  * dingo_eq_tick() - find events whose interrupt was lost
  * @dev: the card, between dingo_eq_start() and dingo_eq_stop()
  *
- * Called every second or so: what waited the last time and still does has lost
- * its interrupt.
+ * Called about every second: an event that was unhandled at the last call and
+ * still is has lost its interrupt.
  */
 void dingo_eq_tick(struct dingo_dev *dev)
 {
@@ -399,7 +399,9 @@ void dingo_eq_stop(struct dingo_dev *dev)
 	dingo_eq_destroy(&dev->async_eq);
 }
 
-/* Numbers are given out in turn, so that a late event rarely meets a new CQ. */
+/* Numbers are assigned cyclically, so that a late
+ * event rarely hits a new CQ.
+ */
 static int dingo_cq_add_range(struct dingo_dev *dev, struct dingo_cq_core *cq,
 			      unsigned int vector, u32 first, u32 end, u32 *next)
 {
@@ -439,8 +441,8 @@ EXPORT_SYMBOL_NS_GPL(dingo_cq_add, DINGO_NS);
  * @cq: as for dingo_cq_add()
  * @vector: as for dingo_cq_add()
  *
- * Its numbers are nobody else's, so that it can come back at any time.
- * Return: as of dingo_cq_add().
+ * Uses reserved numbers, so that a channel can always be started again.
+ * Return: as dingo_cq_add().
  */
 int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
 		     unsigned int vector)
@@ -456,17 +458,17 @@ int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
  * @dev: the card
  * @cq: the CQ; destroyed on the card
  *
- * Sleeps. No handler of @cq runs when this returns, nor will one.
+ * Sleeps. No handler of @cq runs after this returns.
  */
 void dingo_cq_del(struct dingo_dev *dev, struct dingo_cq_core *cq)
 {
 	unsigned int n;
 
 	xa_erase(&dev->cqs, cq->cqn);
-	/* Also those that a card which lies makes look at this CQ. */
+	/* All vectors: a faulty card may have named this CQ in other EQs. */
 	for (n = 0; n < dev->num_vectors; n++)
 		synchronize_irq(dingo_irq(dev, n));
-	/* Or in place of an interrupt that was lost. */
+	/* Handlers that run in place of a lost interrupt. */
 	mutex_lock(&dev->late_lock);
 	mutex_unlock(&dev->late_lock);
 }

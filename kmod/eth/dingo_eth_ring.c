@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Channels of the Ethernet function: rings, the CQ that both complete to, and
- * the NAPI poll loop.
+ * Channels of the Ethernet function: TX and RX ring, their common CQ, and the
+ * NAPI poll loop.
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
@@ -37,7 +37,7 @@ int dingo_eth_ring_start(struct dingo_channel *ch, struct dingo_eth_ring *ring,
 	err = dingo_db_alloc(&dev->kernel_db, &ring->db);
 	if (err)
 		goto err_free_ring;
-	/* Ethernet doorbells are taken from this page only. */
+	/* The card accepts Ethernet doorbells in this page only. */
 	if (ring->db.page->index != DINGO_DB_PAGE_KERNEL) {
 		err = -ENOSPC;
 		goto err_free_db;
@@ -60,7 +60,7 @@ err_free_ring:
 /**
  * dingo_eth_ring_stop() - undo dingo_eth_ring_start()
  * @ch: its channel
- * @ring: the ring; without effect when it does not exist
+ * @ring: the ring; no effect if it does not exist
  *
  * The card does no DMA for this ring afterwards.
  */
@@ -109,7 +109,7 @@ static const struct dingo_cqe *dingo_channel_peek(const struct dingo_channel *ch
 
 	if ((READ_ONCE(cqe->owner) & 1) != phase)
 		return NULL;
-	dma_rmb(); /* the rest of the entry is not older than owner */
+	dma_rmb(); /* read the rest of the entry after owner */
 	return cqe;
 }
 
@@ -124,7 +124,7 @@ static int dingo_channel_poll(struct napi_struct *napi, int budget)
 	int received = 0;
 	bool empty;
 
-	/* Budget 0: netpoll wants TX completions, but those share the CQ. */
+	/* Budget 0 (netpoll): TX completions only, but they share the CQ. */
 	while (received < budget && taken < BIT(ch->cq_log_size)) {
 		cqe = dingo_channel_peek(ch);
 		if (!cqe)
@@ -147,7 +147,7 @@ static int dingo_channel_poll(struct napi_struct *napi, int budget)
 	}
 	empty = received < budget;
 
-	/* Room in the CQ first, then new work that completes to it. */
+	/* Free CQ entries before posting new work that completes to them. */
 	if (taken)
 		dingo_channel_cq_doorbell(ch, false);
 	if (frames) {
@@ -160,7 +160,7 @@ static int dingo_channel_poll(struct napi_struct *napi, int budget)
 		return budget;
 	if (napi_complete_done(napi, received)) {
 		dingo_coalesce_sample(ch);
-		/* With entries waiting, arming raises the event at once. */
+		/* If entries are left, arming raises the event at once. */
 		dingo_channel_cq_doorbell(ch, true);
 	}
 	return received;
@@ -273,7 +273,7 @@ err_del_napi:
 	return err;
 }
 
-/* Its NAPI is disabled, its queue too. */
+/* The channel's NAPI and TX queue must be disabled. */
 static void dingo_channel_stop(struct dingo_channel *ch)
 {
 	dingo_coalesce_stop(ch);
@@ -304,7 +304,7 @@ int dingo_channels_start(struct dingo_netdev *nd)
 			goto err_stop;
 	}
 	WRITE_ONCE(nd->started, true);
-	netif_tx_wake_all_queues(nd->ndev); /* what waits behind them goes on */
+	netif_tx_wake_all_queues(nd->ndev); /* resume queued frames */
 	return 0;
 
 err_stop:
@@ -317,7 +317,7 @@ err_stop:
 
 /**
  * dingo_channels_stop() - undo dingo_channels_start()
- * @nd: the netdev; without effect when stopped
+ * @nd: the netdev; no effect if stopped
  */
 void dingo_channels_stop(struct dingo_netdev *nd)
 {
@@ -327,7 +327,7 @@ void dingo_channels_stop(struct dingo_netdev *nd)
 	if (!nd->started)
 		return;
 	WRITE_ONCE(nd->started, false);
-	/* A poll that saw them started may still wake a queue. */
+	/* A poll that saw @started set may still wake a queue. */
 	while (n--)
 		napi_disable(&nd->channels[n].napi);
 	netif_tx_disable(nd->ndev);
@@ -335,7 +335,7 @@ void dingo_channels_stop(struct dingo_netdev *nd)
 		dingo_channel_stop(&nd->channels[n]);
 }
 
-/* Stopped. */
+/* The channels must be stopped. */
 static int dingo_channels_set_shape(struct dingo_netdev *nd,
 				    const struct dingo_eth_shape *shape)
 {
@@ -351,11 +351,11 @@ static int dingo_channels_set_shape(struct dingo_netdev *nd,
 }
 
 /**
- * dingo_channels_reshape() - make the rings anew, of another number or size
+ * dingo_channels_reshape() - recreate the rings with another number or size
  * @nd: the netdev; started or not
- * @shape: what the card can have
+ * @shape: new number and sizes, supported by the card
  *
- * Return: 0 or a negative errno; then the old rings are back.
+ * Return: 0 or a negative errno; then the old rings are restored.
  */
 int dingo_channels_reshape(struct dingo_netdev *nd,
 			   const struct dingo_eth_shape *shape)

@@ -39,7 +39,7 @@ static int dingo_rx_create_pool(struct dingo_channel *ch)
 }
 
 /**
- * dingo_rx_start() - make the RX ring of a channel, still empty
+ * dingo_rx_start() - create the empty RX ring of a channel
  * @ch: the channel, with a CQ
  * @log_size: log2 of descriptors
  *
@@ -97,10 +97,10 @@ void dingo_rx_stop(struct dingo_channel *ch)
 }
 
 /**
- * dingo_rx_refill() - give the card buffers for all empty descriptors
+ * dingo_rx_refill() - post buffers for all empty descriptors
  * @ch: the channel; NAPI context, or before NAPI runs
  *
- * Short of memory, the next poll goes on.
+ * If memory is short, the next poll continues.
  */
 void dingo_rx_refill(struct dingo_channel *ch)
 {
@@ -112,7 +112,7 @@ void dingo_rx_refill(struct dingo_channel *ch)
 	while (rx->producer - rx->consumer < size) {
 		u32 slot = rx->producer & (size - 1);
 
-		/* A card that completes out of order leaves one behind. */
+		/* Still in use: the card has completed out of order. */
 		if (ch->rx_pages[slot])
 			break;
 		page = page_pool_dev_alloc_pages(ch->pool);
@@ -147,9 +147,9 @@ static struct sk_buff *dingo_rx_build(struct dingo_channel *ch,
 }
 
 /**
- * dingo_rx_complete() - take one received frame
+ * dingo_rx_complete() - handle one received frame
  * @ch: the channel; NAPI context
- * @cqe: its completion; nothing in it is trusted
+ * @cqe: its completion, which is not trusted
  */
 void dingo_rx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Transmit side of a channel: a descriptor per linear part and fragment.
+ * Transmit side of a channel: one descriptor per linear part or fragment.
  */
 #include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
@@ -12,7 +12,7 @@
 
 #include "dingo_netdev.h"
 
-#define DINGO_TX_MAX_DESCS (MAX_SKB_FRAGS + 1) /* of one frame */
+#define DINGO_TX_MAX_DESCS (MAX_SKB_FRAGS + 1) /* per frame */
 
 /**
  * dingo_tx_start() - make the TX ring of a channel
@@ -25,7 +25,7 @@ int dingo_tx_start(struct dingo_channel *ch, u8 log_size)
 {
 	int err;
 
-	/* Room for two frames, or the queue could never be woken. */
+	/* Less than two frames: a stopped queue could never be woken. */
 	if (BIT(log_size) < 2 * DINGO_TX_MAX_DESCS)
 		return -EINVAL;
 	ch->tx_slots = kvcalloc(BIT(log_size), sizeof(*ch->tx_slots),
@@ -58,7 +58,7 @@ static void dingo_tx_unmap(struct dingo_channel *ch, struct dingo_tx_slot *slot)
 }
 
 /**
- * dingo_tx_stop() - undo dingo_tx_start(), dropping what was not sent
+ * dingo_tx_stop() - undo dingo_tx_start(), dropping unsent frames
  * @ch: the channel; NAPI and the queue are disabled
  */
 void dingo_tx_stop(struct dingo_channel *ch)
@@ -112,8 +112,8 @@ static int dingo_tx_map(struct dingo_channel *ch, u32 index, void *data,
 }
 
 /*
- * What the card can be asked for: dingo_features_check() let it pass. @desc: the
- * first of the frame.
+ * Requests offloads, which dingo_features_check() has permitted. @desc: the
+ * first descriptor of the frame.
  */
 static void dingo_tx_ask_offload(struct dingo_eth_desc *desc,
 				 const struct sk_buff *skb)
@@ -131,9 +131,9 @@ static void dingo_tx_ask_offload(struct dingo_eth_desc *desc,
 }
 
 /*
- * Whether the card finds the headers of a frame that it shall cut: IP right
- * behind the Ethernet header and at most one 802.1Q tag, then TCP. A tag beside
- * the frame comes into it later.
+ * Returns true if the card can segment the frame: it needs IP after the
+ * Ethernet header and at most one 802.1Q tag, then TCP. An out-of-band tag of
+ * the skb is inserted later.
  */
 static bool dingo_tx_can_cut(const struct sk_buff *skb)
 {
@@ -159,9 +159,9 @@ static bool dingo_tx_can_cut(const struct sk_buff *skb)
  * dingo_features_check() - ndo_features_check
  * @skb: a frame
  * @ndev: the netdev
- * @features: what it may use
+ * @features: features to choose from
  *
- * Return: what the card can do for this frame.
+ * Return: the features that the card supports for this frame.
  */
 netdev_features_t dingo_features_check(struct sk_buff *skb,
 				       struct net_device *ndev,
@@ -180,7 +180,7 @@ netdev_features_t dingo_features_check(struct sk_buff *skb,
 	return features;
 }
 
-/* Return: descriptors used, or 0 when the frame could not be mapped. */
+/* Return: descriptors used, or 0 if the frame could not be mapped. */
 static u32 dingo_tx_map_skb(struct dingo_channel *ch, struct sk_buff *skb)
 {
 	u32 first = ch->tx.producer, used = 0;
@@ -226,7 +226,7 @@ netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 	struct netdev_queue *queue = netdev_get_tx_queue(ndev, index);
 	u32 used = 0;
 
-	/* The shortest frame that a switch forwards; frees it on error. */
+	/* Pads to the minimum frame size; frees the skb on error. */
 	if (eth_skb_pad(skb))
 		skb = NULL;
 	else
@@ -234,7 +234,7 @@ netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 	if (!used) {
 		dev_core_stats_tx_dropped_inc(ndev);
 		dev_kfree_skb_any(skb);
-		/* Frames before this one may still wait for their doorbell. */
+		/* Earlier frames may not have been announced yet. */
 		if (ch->tx.producer != ch->tx.rung)
 			dingo_eth_ring_doorbell(ch, &ch->tx);
 		return NETDEV_TX_OK;
@@ -248,7 +248,7 @@ netdev_tx_t dingo_eth_xmit(struct sk_buff *skb, struct net_device *ndev)
 	return NETDEV_TX_OK;
 }
 
-/* Adds what the card made of a frame. */
+/* Counts the frames and bytes that the card has sent for an skb. */
 static void dingo_tx_count(const struct sk_buff *skb, u64 *packets, u64 *bytes)
 {
 	unsigned int segs = max_t(unsigned int, 1, skb_shinfo(skb)->gso_segs);
@@ -260,17 +260,17 @@ static void dingo_tx_count(const struct sk_buff *skb, u64 *packets, u64 *bytes)
 }
 
 /**
- * dingo_tx_complete() - take the completion of a frame
+ * dingo_tx_complete() - handle the completion of a frame
  * @ch: the channel; NAPI context
- * @cqe: the completion; nothing in it is trusted
- * @frames: raised by the frames done
- * @bytes: raised by their bytes
+ * @cqe: the completion, which is not trusted
+ * @frames: incremented by the number of completed frames
+ * @bytes: incremented by their bytes
  */
 void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 		       unsigned int *frames, unsigned int *bytes)
 {
 	u32 mask = BIT(ch->tx.log_size) - 1;
-	/* What was rung: dingo_eth_xmit() has done with those frames. */
+	/* Only announced frames: dingo_eth_xmit() no longer accesses them. */
 	u32 held = smp_load_acquire(&ch->tx.rung) - ch->tx.consumer;
 	u32 done = ((le32_to_cpu(cqe->wqe_index) - ch->tx.consumer) & mask) + 1;
 	bool good = cqe->status == DINGO_WCS_SUCCESS;
@@ -295,7 +295,7 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 		napi_consume_skb(slot->skb, 1);
 		slot->skb = NULL;
 	}
-	/* Pairs with dingo_tx_room(): the slots are empty before that. */
+	/* Pairs with dingo_tx_room(): the slots are cleared before this. */
 	smp_store_release(&ch->tx.consumer, consumer);
 	*frames += sent;
 	*bytes += length;
@@ -311,7 +311,7 @@ void dingo_tx_complete(struct dingo_channel *ch, const struct dingo_cqe *cqe,
 }
 
 /**
- * dingo_tx_wake() - let a stopped queue go on when there is room
+ * dingo_tx_wake() - wake a stopped queue if there is room
  * @ch: the channel; NAPI context
  */
 void dingo_tx_wake(struct dingo_channel *ch)

@@ -8,7 +8,7 @@
 
 #include "dingo_netdev.h"
 
-/* The names come with the contract and cannot drift from the numbers. */
+/* Names and numbers of counters both come from the contract. */
 #define DINGO_COUNTER_NAME(enumerator, name) \
 	[enumerator] = name,
 
@@ -60,7 +60,7 @@ static void dingo_get_ringparam(struct net_device *ndev,
 	ring->tx_pending = BIT(nd->shape.log_tx);
 }
 
-/* The next power of two; ethtool has looked at the maximum. */
+/* Rounds up to a power of two; ethtool has checked the maximum. */
 static int dingo_set_ringparam(struct net_device *ndev,
 			       struct ethtool_ringparam *ring,
 			       struct kernel_ethtool_ringparam *kernel_ring,
@@ -90,7 +90,7 @@ static void dingo_get_channels(struct net_device *ndev,
 	channels->combined_count = nd->shape.num_channels;
 }
 
-/* ethtool has looked at the maximum, and that there is one at least. */
+/* ethtool has checked the maximum, and that there is at least one. */
 static int dingo_set_channels(struct net_device *ndev,
 			      struct ethtool_channels *channels)
 {
@@ -157,7 +157,7 @@ static void dingo_get_ethtool_stats(struct net_device *ndev,
 	struct dingo_netdev *nd = netdev_priv(ndev);
 	unsigned int n;
 
-	/* Zeroes when the card has failed. */
+	/* All 0 if the card has failed. */
 	dingo_cmd_query_card_stats(nd->dev, data, DINGO_CARD_COUNTERS);
 	data += DINGO_CARD_COUNTERS;
 	for (n = 0; n < nd->max_channels; n++) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The limits of a card. Rings, tables and WQEs are made by them, so they are
- * looked at once: more than the contract or this driver has is cut off, as a
- * later version of it may allow more; a card that has none of something is
- * refused, or lacks the capability.
+ * The limits of a card determine the sizes of rings, tables and WQEs, so they
+ * are checked once: values above the contract's or this driver's maximum are
+ * reduced, as a later version may allow more; if a limit is 0, the card is
+ * refused, or the capability is cleared.
  */
 #include "dingo.h"
 #include "dingo_netdev.h"
 
 #define DINGO_MAX_REGIONS BIT(32 - DINGO_MR_INDEX_SHIFT) /* keys have an index */
-#define DINGO_MAX_GIDS 1024U /* ib_core makes files in sysfs of each */
-/* What doorbells name by its number. */
+#define DINGO_MAX_GIDS 1024U /* ib_core creates sysfs files for each */
+/* Largest number of queues that doorbells can address. */
 #define DINGO_MAX_QUEUES (DINGO_DOORBELL_WORD0_OBJECT_MASK + 1)
-#define DINGO_MAX_FRWR BIT(16) /* the page list is one piece of memory */
+#define DINGO_MAX_FRWR BIT(16) /* the page list is one allocation */
 #define DINGO_MAX_RD_ATOMIC 128
 #define DINGO_MAX_ACK_DELAY 31
 
@@ -43,7 +43,7 @@ static const char *dingo_limits_lack(const struct dingo_limits *limits)
 		return "queue pairs";
 	if (!limits->max_cq)
 		return "completion queues";
-	/* Two of an Ethernet channel, and one for verbs. */
+	/* Two for an Ethernet channel, and one for verbs. */
 	if (le32_to_cpu(limits->max_cq) < 3)
 		return "completion queues beside those of the interface";
 	if (limits->log_max_cq < DINGO_ETH_MIN_LOG_RING + DINGO_ETH_CQ_LOG_MORE)
@@ -63,7 +63,7 @@ static const char *dingo_limits_lack(const struct dingo_limits *limits)
 	return NULL;
 }
 
-/* A capability whose limit is 0 is none. */
+/* Clears a capability if its limit is 0. */
 static void dingo_caps_without(struct dingo_dev *dev, u64 cap, __le32 limit,
 			       const char *name)
 {
@@ -75,8 +75,8 @@ static void dingo_caps_without(struct dingo_dev *dev, u64 cap, __le32 limit,
 }
 
 /**
- * dingo_limits_check() - look at what the card has answered
- * @dev: the card; its capabilities are as it has told them
+ * dingo_limits_check() - check and reduce the limits of a card
+ * @dev: the card; its capabilities are those of the register
  *
  * Return: 0 or -ENODEV.
  */
@@ -96,13 +96,13 @@ int dingo_limits_check(struct dingo_dev *dev)
 	dingo_caps_without(dev, DINGO_CAP_MCAST, limits->max_mcast_qp,
 			   "max_mcast_qp");
 
-	/* The first indices of QPs are not for everybody. */
+	/* The first QP indices are reserved. */
 	dingo_limit(dev, "max_qp", &limits->max_qp,
 		    BIT(DINGO_QPN_INDEX_BITS) - 2);
 	dingo_limit(dev, "max_cq", &limits->max_cq, DINGO_MAX_QUEUES);
 	dingo_limit(dev, "max_srq", &limits->max_srq, DINGO_MAX_QUEUES);
 	dingo_limit(dev, "max_mr", &limits->max_mr, DINGO_MAX_REGIONS);
-	dingo_limit(dev, "max_pd", &limits->max_pd, INT_MAX); /* an ida has no more */
+	dingo_limit(dev, "max_pd", &limits->max_pd, INT_MAX); /* limit of an ida */
 	dingo_limit(dev, "max_gid", &limits->max_gid, DINGO_MAX_GIDS);
 	dingo_limit(dev, "max_msg", &limits->max_msg, DINGO_MAX_MSG);
 	dingo_limit(dev, "max_inline", &limits->max_inline, DINGO_MAX_INLINE);
@@ -116,7 +116,7 @@ int dingo_limits_check(struct dingo_dev *dev)
 			 DINGO_MAX_LOG_CQ);
 	dingo_limit_byte(dev, "log_max_eq", &limits->log_max_eq,
 			 DINGO_MAX_LOG_EQ);
-	/* A channel's CQ is longer than its rings. */
+	/* A channel's CQ must be longer than its rings. */
 	dingo_limit_byte(dev, "log_max_eth", &limits->log_max_eth,
 			 min_t(u8, DINGO_MAX_LOG_ETH,
 			       limits->log_max_cq - DINGO_ETH_CQ_LOG_MORE));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The PCI function: what probe acquires, remove gives back in reverse order.
+ * The PCI function: probe and remove, which releases in reverse order.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
@@ -41,7 +41,7 @@ static int dingo_check_caps(struct dingo_dev *dev)
 			caps, dev->card_caps);
 		return -ENODEV;
 	}
-	/* RoCE finds its addresses through a network interface. */
+	/* RoCE takes its addresses from a network interface. */
 	if (!(caps & DINGO_CAP_ETH)) {
 		dev_err(&dev->pdev->dev, "the card has no Ethernet function\n");
 		return -ENODEV;
@@ -52,7 +52,7 @@ static int dingo_check_caps(struct dingo_dev *dev)
 }
 
 /**
- * dingo_start() - from a card that was reset to one with event queues
+ * dingo_start() - start a card after a reset, up to its event queues
  * @dev: the card
  *
  * Return: 0 or a negative errno.
@@ -91,7 +91,7 @@ err_stop_admin:
 
 /**
  * dingo_stop() - undo dingo_start()
- * @dev: the card; it may have failed or be gone. Again: no effect
+ * @dev: the card; it may have failed or be gone. Idempotent
  */
 void dingo_stop(struct dingo_dev *dev)
 {
@@ -115,13 +115,13 @@ static int dingo_map_regs(struct dingo_dev *dev)
 	err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		goto err_release;
-	/* Nobody syncs rings and regions between the card and processes. */
+	/* Rings and regions are shared with processes without DMA syncs. */
 	if (!dev_is_dma_coherent(&pdev->dev)) {
 		dev_err(&pdev->dev, "DMA is not coherent on this machine\n");
 		err = -EOPNOTSUPP;
 		goto err_release;
 	}
-	/* A page list's entry may span any range. */
+	/* An entry of a page list may have any length. */
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	if (pci_resource_len(pdev, DINGO_BAR_REGS) < DINGO_BAR_REGS_SIZE) {
 		dev_err(&pdev->dev, "the register BAR is too small\n");
@@ -152,7 +152,7 @@ static void dingo_unmap_regs(struct dingo_dev *dev)
 	dingo_p2p_release(dev);
 }
 
-/* Brings the card into a known state before anything is given to it. */
+/* Brings the card into a known state before it gets any memory. */
 static int dingo_identify(struct dingo_dev *dev)
 {
 	int err;
@@ -160,14 +160,14 @@ static int dingo_identify(struct dingo_dev *dev)
 	err = dingo_check_contract(dev);
 	if (err)
 		return err;
-	/* It may still run what an earlier kernel has left. */
+	/* It may still execute work of an earlier kernel. */
 	err = dingo_reset_card(dev);
 	if (err)
 		return err;
 	return dingo_check_caps(dev);
 }
 
-/* The parts that live across resets. */
+/* Initializes the parts that persist across resets. */
 static int dingo_init(struct dingo_dev *dev)
 {
 	int err;
@@ -212,7 +212,7 @@ static void dingo_unpublish(struct dingo_dev *dev)
 	dingo_netdev_unregister(dev);
 }
 
-/* The interfaces that the rest of the kernel sees. */
+/* Registers the interfaces with the rest of the kernel. */
 static int dingo_publish(struct dingo_dev *dev)
 {
 	int err;
@@ -227,7 +227,7 @@ static int dingo_publish(struct dingo_dev *dev)
 	if (!err)
 		return 0;
 
-	/* A recovery may have come meanwhile, and done better. */
+	/* A concurrent recovery may have succeeded meanwhile. */
 	dingo_reset_end(dev);
 	dingo_unpublish(dev);
 	return err;
@@ -258,8 +258,8 @@ static int dingo_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto err_unmap_regs;
 	/*
-	 * What a recovery restores: the card may not master the bus yet. Without
-	 * it (no memory) only resets that leave the BARs alone work.
+	 * Configuration for recoveries, saved before bus mastering is enabled.
+	 * Without it (no memory) only resets that preserve the BARs work.
 	 */
 	pci_save_state(pdev);
 	dev->pci_state = pci_store_saved_state(pdev);
@@ -291,7 +291,7 @@ static void dingo_remove(struct pci_dev *pdev)
 {
 	struct dingo_dev *dev = pci_get_drvdata(pdev);
 
-	/* A card that is gone answers no command, and others may not either. */
+	/* The card may be gone and answer no command: use short timeouts. */
 	WRITE_ONCE(dev->gone, true);
 	dingo_hurry(dev);
 	if (!pci_device_is_present(pdev))
@@ -309,7 +309,7 @@ static void dingo_remove(struct pci_dev *pdev)
 	devlink_free(dev->devlink);
 }
 
-/* Before a reboot or kexec: the card must not write into the next kernel. */
+/* Before a reboot or kexec: stops DMA into memory of the next kernel. */
 static void dingo_shutdown(struct pci_dev *pdev)
 {
 	dingo_quiesce(pci_get_drvdata(pdev));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The network interface. The port is enabled while it is up: RoCE frames need
- * that, too. Rings: dingo_eth_*.c.
+ * The network interface. The port is enabled while the interface is up, which
+ * RoCE needs, too. Rings: dingo_eth_*.c.
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 
 #define DINGO_TX_TIMEOUT (5 * HZ)
 
-/* SET_PORT replaces all settings, so one place knows them all. */
+/* Sends all port settings, as SET_PORT replaces all of them. */
 static int dingo_port_apply(struct dingo_netdev *nd)
 {
 	u32 flags = 0;
@@ -34,12 +34,12 @@ static int dingo_port_enable(struct dingo_netdev *nd, bool enable)
 	nd->enabled = enable;
 	err = dingo_port_apply(nd);
 	if (err)
-		nd->enabled = false; /* no later setting enables it */
+		nd->enabled = false; /* so that no later SET_PORT enables it */
 	mutex_unlock(&nd->port_lock);
 	return err;
 }
 
-/* The addresses and flags that the stack wants; entry 0 is the port's own. */
+/* Addresses and flags requested by the stack; entry 0 is the port's address. */
 struct dingo_rx_filter {
 	bool promisc;
 	bool allmulti;
@@ -61,7 +61,7 @@ static void dingo_rx_filter_collect(struct dingo_netdev *nd,
 	want->num = 1;
 	want->promisc = ndev->flags & IFF_PROMISC;
 	want->allmulti = ndev->flags & IFF_ALLMULTI;
-	/* What does not fit into the table is let in wholesale. */
+	/* If the table is too small, accept all addresses. */
 	if (netdev_uc_count(ndev) > room - want->num)
 		want->promisc = true;
 	else
@@ -101,7 +101,7 @@ static int dingo_rx_filter_apply(struct dingo_netdev *nd)
 		swap(nd->promisc, want->promisc);
 		swap(nd->allmulti, want->allmulti);
 		err = dingo_port_apply(nd);
-		if (err) { /* the next change tries again */
+		if (err) { /* the next change retries */
 			nd->promisc = want->promisc;
 			nd->allmulti = want->allmulti;
 		}
@@ -118,13 +118,13 @@ static void dingo_rx_mode_work(struct work_struct *work)
 	int err;
 
 	if (!dingo_is_up(nd->dev))
-		return; /* dingo_set_up() comes back to it */
+		return; /* dingo_set_up() does it later */
 	err = dingo_rx_filter_apply(nd);
 	if (err && dingo_is_up(nd->dev))
 		netdev_err(nd->ndev, "receive filter was not set: %d\n", err);
 }
 
-/* Atomic context: commands sleep. */
+/* Atomic context: defers to a work item, as commands sleep. */
 static void dingo_ndo_set_rx_mode(struct net_device *ndev)
 {
 	struct dingo_netdev *nd = netdev_priv(ndev);
@@ -133,8 +133,8 @@ static void dingo_ndo_set_rx_mode(struct net_device *ndev)
 }
 
 /**
- * dingo_netdev_rx_mode() - set the receive filter anew
- * @dev: the card, which has its interface
+ * dingo_netdev_rx_mode() - schedule setting the receive filter
+ * @dev: the card, with its interface
  */
 void dingo_netdev_rx_mode(struct dingo_dev *dev)
 {
@@ -227,7 +227,7 @@ static int dingo_ndo_change_mtu(struct net_device *ndev, int mtu)
 	int old = ndev->mtu;
 	int err;
 
-	/* The port stays enabled: RDMA goes on. */
+	/* The port stays enabled, for RDMA. */
 	err = dingo_set_mtu(nd, mtu);
 	if (err && dingo_set_mtu(nd, old))
 		netdev_err(ndev, "no traffic since a failed change of the MTU\n");
@@ -235,8 +235,8 @@ static int dingo_ndo_change_mtu(struct net_device *ndev, int mtu)
 }
 
 /**
- * dingo_netdev_restart() - make the rings anew
- * @dev: the card; without effect while it or the interface is down
+ * dingo_netdev_restart() - recreate the rings
+ * @dev: the card; no effect while it or the interface is down
  *
  * Sleeps.
  * Return: 0 or a negative errno.
@@ -247,7 +247,7 @@ int dingo_netdev_restart(struct dingo_dev *dev)
 	struct dingo_netdev *nd;
 	int err = 0;
 
-	if (!ndev) /* not made yet */
+	if (!ndev) /* not created yet */
 		return 0;
 	nd = netdev_priv(ndev);
 	rtnl_lock();
@@ -266,14 +266,14 @@ static void dingo_restart_work(struct work_struct *work)
 	struct dingo_netdev *nd = container_of(work, struct dingo_netdev,
 					       restart_work);
 
-	/* Other rings than those that it was ordered for are new already. */
+	/* The rings may have been recreated meanwhile. */
 	if (READ_ONCE(nd->stuck))
 		dingo_devlink_report_tx(nd->dev, "a queue stands still");
 }
 
 /**
- * dingo_netdev_end() - no restart of the rings any more
- * @dev: the card; it is about to go
+ * dingo_netdev_end() - disable restarts of the rings
+ * @dev: the card, about to be removed
  */
 void dingo_netdev_end(struct dingo_dev *dev)
 {
@@ -283,7 +283,7 @@ void dingo_netdev_end(struct dingo_dev *dev)
 }
 
 /**
- * dingo_netdev_diagnose() - where the rings stand
+ * dingo_netdev_diagnose() - report the state of the rings
  * @dev: the card
  * @fmsg: the answer to `devlink health diagnose`
  */
@@ -347,7 +347,7 @@ static void dingo_ndo_get_stats64(struct net_device *ndev,
 		stats->tx_errors += tx.errors;
 		stats->tx_dropped += tx.drops;
 	}
-	/* Commands sleep, this may not: at most a second old. */
+	/* Cached, about a second old: this must not sleep, as commands do. */
 	stats->multicast = card[DINGO_CARD_ETH_RX_MULTICAST];
 	stats->rx_missed_errors = card[DINGO_CARD_ETH_RX_NO_BUFFER];
 	stats->rx_length_errors = card[DINGO_CARD_ETH_RX_TOO_LONG] +
@@ -369,9 +369,9 @@ static const struct net_device_ops dingo_netdev_ops = {
 };
 
 /**
- * dingo_netdev_link() - the link has changed
+ * dingo_netdev_link() - update the carrier after a link change
  * @dev: the card
- * @up: whether it carries frames
+ * @up: the link is up
  *
  * Any context.
  */
@@ -388,8 +388,8 @@ void dingo_netdev_link(struct dingo_dev *dev, bool up)
 }
 
 /**
- * dingo_netdev_tick() - what is to be done every second or so
- * @dev: the card; it works
+ * dingo_netdev_tick() - periodic work, about every second
+ * @dev: the card, up
  */
 void dingo_netdev_tick(struct dingo_dev *dev)
 {
@@ -401,13 +401,13 @@ void dingo_netdev_tick(struct dingo_dev *dev)
 	if (!ndev || !netif_running(ndev))
 		return;
 	nd = netdev_priv(ndev);
-	/* A lost event must not keep the interface down. */
+	/* In case the event of a link change was lost. */
 	dingo_update_carrier(nd);
 	if (!dingo_cmd_query_card_stats(dev, stats, DINGO_CARD_COUNTERS)) {
 		for (n = 0; n < DINGO_CARD_COUNTERS; n++)
 			WRITE_ONCE(nd->card_stats[n], stats[n]);
 	}
-	/* A ring without buffers has no completions that would refill it. */
+	/* Polls refill rings, but an empty ring has no completions. */
 	for (n = 0; n < READ_ONCE(nd->shape.num_channels); n++) {
 		struct dingo_eth_ring *rx = &nd->channels[n].rx;
 
@@ -421,7 +421,7 @@ void dingo_netdev_tick(struct dingo_dev *dev)
 }
 
 /**
- * dingo_netdev_detach() - take the rings away, keep the interface
+ * dingo_netdev_detach() - destroy the rings, keep the interface
  * @dev: the card; it may have failed
  */
 void dingo_netdev_detach(struct dingo_dev *dev)
@@ -438,7 +438,7 @@ static int dingo_port_setup(struct dingo_netdev *nd)
 {
 	int err;
 
-	/* A card after a reset knows no address and has no promiscuity. */
+	/* After a reset the card has no addresses and is not promiscuous. */
 	mutex_lock(&nd->port_lock);
 	memset(nd->macs, 0, sizeof(nd->macs));
 	nd->promisc = false;
@@ -509,14 +509,16 @@ static void dingo_netdev_setup(struct dingo_dev *dev, struct net_device *ndev)
 }
 
 /**
- * dingo_netdev_register() - make the network interface
+ * dingo_netdev_register() - create the network interface
  * @dev: the card, started
  *
  * Return: 0 or a negative errno.
  */
 int dingo_netdev_register(struct dingo_dev *dev)
 {
-	/* Two CQNs for each, used in turn, and one or more for verbs. */
+	/* Two CQNs per channel, used alternately, and
+	 * at least one for verbs.
+	 */
 	u32 most = min_t(u32, (le32_to_cpu(dev->limits.max_cq) - 1) / 2,
 			 DINGO_ETH_MAX_CHANNELS);
 	unsigned int num = min3(dev->num_comp_vectors,
@@ -562,8 +564,10 @@ int dingo_netdev_register(struct dingo_dev *dev)
 	err = register_netdev(ndev);
 	if (err)
 		goto err_free_channels;
-	/* Not before: the receive filter takes a lock that registering makes. */
-	rtnl_lock(); /* ethtool may be quick to change what is set here */
+	/* After registration, which initializes a lock
+	 * of the receive filter.
+	 */
+	rtnl_lock(); /* against concurrent changes by ethtool */
 	err = dingo_port_setup(nd);
 	rtnl_unlock();
 	if (err)
@@ -593,7 +597,7 @@ void dingo_netdev_unregister(struct dingo_dev *dev)
 	struct dingo_netdev *nd = netdev_priv(ndev);
 
 	unregister_netdev(ndev);
-	cancel_work_sync(&nd->restart_work); /* finds the interface by dev */
+	cancel_work_sync(&nd->restart_work); /* uses dev->netdev */
 	WRITE_ONCE(dev->netdev, NULL);
 	dingo_async_sync(dev);
 	cancel_work_sync(&nd->rx_mode_work);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The Ethernet function: what its files share.
+ * Internal interfaces of the Ethernet function.
  */
 #ifndef DINGO_NETDEV_H
 #define DINGO_NETDEV_H
@@ -29,7 +29,7 @@ struct dingo_eth_counts {
 	u64 bytes;
 	u64 errors;
 	u64 drops;
-	u64 csum_ok; /* RX: the card has looked at the sums */
+	u64 csum_ok; /* RX: checksums verified by the card */
 };
 
 /* One TX or RX ring; indices free-running. */
@@ -47,7 +47,7 @@ struct dingo_eth_ring {
 	struct dingo_eth_counts counts;
 };
 
-/* What a TX descriptor holds; skb at the last one of a frame. */
+/* Driver data of a TX descriptor; skb is set at the last one of a frame. */
 struct dingo_tx_slot {
 	struct sk_buff *skb;
 	DEFINE_DMA_UNMAP_ADDR(addr);
@@ -67,10 +67,10 @@ struct dingo_channel {
 	u8 cq_log_size;
 	bool cq_created;
 	u32 cq_consumer;
-	u32 cq_arm; /* as dingo_db_ring_cq() keeps it */
+	u32 cq_arm; /* arm bits for dingo_db_ring_cq() */
 
 	struct dim dim; /* adaptive interrupt moderation */
-	u16 events; /* of the CQ, so far */
+	u16 events; /* events of the CQ so far */
 
 	struct dingo_eth_ring tx;
 	struct dingo_tx_slot *tx_slots;
@@ -78,25 +78,25 @@ struct dingo_channel {
 	struct dingo_eth_ring rx;
 	struct page_pool *pool;
 	struct page **rx_pages; /* by descriptor; NULL: empty */
-	u32 rx_frame_max; /* bytes of a frame */
-	u8 rx_order; /* of a buffer */
+	u32 rx_frame_max; /* largest frame, bytes */
+	u8 rx_order; /* page order of a buffer */
 };
 
-/* What the rings are made by; ethtool changes it. */
+/* Number and sizes of the rings, set by ethtool. */
 struct dingo_eth_shape {
 	unsigned int num_channels;
 	u8 log_tx; /* descriptors */
 	u8 log_rx;
 };
 
-/* How long events of a channel wait, with CQ_MODERATION. */
+/* Event moderation of a channel, with CQ_MODERATION. */
 struct dingo_coalesce {
-	u16 usecs; /* 0: not at all */
-	u16 frames; /* completions that end the wait; 0: no number */
+	u16 usecs; /* delay of events; 0: none */
+	u16 frames; /* completions that end the delay; 0: no limit */
 	bool adaptive; /* the kernel chooses both */
 };
 
-/* Where received frames go, with ETH_RSS. */
+/* Distribution of received frames over the rings, with ETH_RSS. */
 struct dingo_rss {
 	u8 key[DINGO_RSS_KEY];
 	u8 rings[DINGO_RSS_TABLE];
@@ -111,9 +111,9 @@ struct dingo_netdev {
 	struct dingo_rss rss; /* under rtnl */
 	struct dingo_coalesce coalesce; /* under rtnl */
 	bool started; /* rings exist; under rtnl */
-	bool stuck; /* a ring that exists needs to be made anew */
+	bool stuck; /* an existing ring must be recreated */
 
-	/* Port settings: what the card has, and what it shall have. */
+	/* Port settings: requested state, and the MAC table on the card. */
 	struct mutex port_lock; /* protects the members up to macs */
 	bool enabled;
 	bool promisc;
@@ -133,7 +133,7 @@ dingo_eth_desc(const struct dingo_eth_ring *ring, u32 index)
 	return &descs[index & (BIT(ring->log_size) - 1)];
 }
 
-/* What a ring has counted, all at one moment. */
+/* Reads a consistent snapshot of a ring's counters. */
 static inline struct dingo_eth_counts
 dingo_eth_counts(const struct dingo_eth_ring *ring)
 {
@@ -147,13 +147,13 @@ dingo_eth_counts(const struct dingo_eth_ring *ring)
 	return counts;
 }
 
-/* Whether there are to be rings. Under rtnl. */
+/* Returns true if the rings should exist. The caller holds rtnl. */
 static inline bool dingo_wants_rings(const struct dingo_netdev *nd)
 {
 	return netif_running(nd->ndev) && netif_device_present(nd->ndev);
 }
 
-/* Has the rings made anew. Any context. */
+/* Schedules the recreation of the rings. Any context. */
 static inline void dingo_netdev_stuck(struct dingo_netdev *nd)
 {
 	WRITE_ONCE(nd->stuck, true);

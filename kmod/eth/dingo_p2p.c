@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Card memory, BAR_MEM. While peer to peer is on, it belongs to the kernel's
- * P2PDMA: it has pages, and other devices may reach it. Where it is off, or the
- * kernel has no P2PDMA, the card alone uses it, and processes map it as a BAR.
+ * Card memory, BAR_MEM. While peer to peer is on, the kernel's P2PDMA manages
+ * it: it has struct pages, and other devices may access it. If it is off, or
+ * the kernel has no P2PDMA, only the card uses it, and processes map it as a
+ * BAR.
  */
 #include <linux/bitfield.h>
 #include <linux/cc_platform.h>
@@ -15,29 +16,30 @@
 
 #include "dingo.h"
 
-/* What P2PDMA takes is managed by this group of the device's resources. */
+/* Device resources of P2PDMA are in this devres group. */
 #define DINGO_P2P_GROUP(dev) (&(dev)->p2p)
-/* From one BAR's control register of the Resizable BAR capability to the next. */
+/* Distance of the BARs' control registers in the Resizable BAR capability. */
 #define DINGO_REBAR_STEP 8
 
-/* Memory is zeroed in steps of this, between which a process may be ended. */
+/* Memory is zeroed in steps of this size; the process can be killed between. */
 #define DINGO_ZERO_STEP SZ_64K
 
-/* What the kernel has placed is below a window of the bridge. */
+/* Returns true if the kernel has assigned an address to BAR_MEM. */
 static bool dingo_p2p_has_address(struct pci_dev *pdev)
 {
 	return pdev->resource[DINGO_BAR_MEM].parent;
 }
 
 /**
- * dingo_p2p_prepare() - before the function is enabled
+ * dingo_p2p_prepare() - handle a BAR_MEM without address, before enabling
  * @dev: the card
  *
- * The kernel enables no function that has a BAR without address. A card without
- * its memory is still a card. Its BAR is 0 then, which is no window: what it has
- * after power-up may be the address of another device.
+ * The kernel does not enable a function that has a BAR without address, but the
+ * card works without its memory. So the BAR is hidden and set to 0, which
+ * decodes nothing: its value after power-up may be the address of another
+ * device.
  *
- * Return: the BARs that may be requested, a bit each.
+ * Return: the BARs to request, a bit each.
  */
 int dingo_p2p_prepare(struct dingo_dev *dev)
 {
@@ -65,7 +67,9 @@ void dingo_p2p_release(struct dingo_dev *dev)
 		dev->pdev->resource[DINGO_BAR_MEM].flags = dev->p2p.saved_flags;
 }
 
-/* Where the control register of BAR_MEM's size is in configuration space, or 0. */
+/* Return: configuration space offset of BAR_MEM's
+ * size control register, or 0.
+ */
 static int dingo_p2p_size_control(struct pci_dev *pdev)
 {
 	int at = pci_find_ext_capability(pdev, PCI_EXT_CAP_ID_REBAR);
@@ -86,11 +90,12 @@ static int dingo_p2p_size_control(struct pci_dev *pdev)
 }
 
 /**
- * dingo_p2p_restore_config() - pci_restore_state(), which keeps BAR_MEM's size
+ * dingo_p2p_restore_config() - pci_restore_state() that keeps BAR_MEM's size
  * @dev: the card
  *
- * The kernel writes the size that a resource has. One without address has none,
- * and the size that the administrator gave it is for the next boot.
+ * The kernel restores the size from the resource. A resource without address
+ * has no size, but the size set by the administrator must be kept for the next
+ * boot.
  */
 void dingo_p2p_restore_config(struct dingo_dev *dev)
 {
@@ -130,7 +135,7 @@ static int dingo_p2p_on(struct dingo_dev *dev)
 	struct pci_dev *pdev = dev->pdev;
 	int err;
 
-	/* The kernel maps P2PDMA's pages as private ones there. */
+	/* In such guests the kernel maps pages of P2PDMA as private memory. */
 	if (cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT))
 		return -EOPNOTSUPP;
 	if (!devres_open_group(&pdev->dev, DINGO_P2P_GROUP(dev), GFP_KERNEL))
@@ -146,7 +151,7 @@ static int dingo_p2p_on(struct dingo_dev *dev)
 	return 0;
 }
 
-/* Taking all of it shows whether anybody holds a part. */
+/* Allocating all of the memory fails if any part is in use. */
 static int dingo_p2p_off(struct dingo_dev *dev)
 {
 	struct pci_dev *pdev = dev->pdev;
@@ -192,8 +197,9 @@ static int dingo_p2p_switch(struct dingo_dev *dev, bool on)
 	return 0;
 }
 
-/* A resizable BAR is small until an administrator makes it as large as the
- * memory: that is the consent, which lasts as long as the size.
+/*
+ * A resizable BAR is small until an administrator sets it to the size of the
+ * memory, which is the consent to peer to peer while it has that size.
  */
 static bool dingo_p2p_is_whole(struct dingo_dev *dev)
 {
@@ -202,10 +208,10 @@ static bool dingo_p2p_is_whole(struct dingo_dev *dev)
 }
 
 /**
- * dingo_p2p_init() - take card memory into use, with peer to peer where it can
+ * dingo_p2p_init() - set up card memory, with peer to peer if possible
  * @dev: the card, whose capabilities are known
  *
- * Return: 0 or a negative errno. A card without card memory is none.
+ * Return: 0 or a negative errno. A missing card memory is not an error.
  */
 int dingo_p2p_init(struct dingo_dev *dev)
 {
@@ -249,7 +255,7 @@ err_destroy:
  * dingo_p2p_cleanup() - undo dingo_p2p_init()
  * @dev: the card; no piece of its memory is used any more
  *
- * What P2PDMA has is released with the driver, when the last page is free.
+ * P2PDMA's resources are released with the driver, once the last page is free.
  */
 void dingo_p2p_cleanup(struct dingo_dev *dev)
 {
@@ -263,12 +269,14 @@ void dingo_p2p_cleanup(struct dingo_dev *dev)
 	mutex_destroy(&p2p->lock);
 }
 
-/* What others write later stays behind the zeros: a read waits for them. */
+/* Zeroes memory; the final read orders the zeros
+ * before later writes by others.
+ */
 static int dingo_zero(void __iomem *io, size_t bytes)
 {
 	size_t at;
 
-	/* Uncached: a word at a time, not a byte as memset_io(). */
+	/* The mapping is uncached: by words, not by bytes like memset_io(). */
 	for (at = 0; at < bytes; at += sizeof(u64)) {
 		writeq_relaxed(0, io + at);
 		if (at % DINGO_ZERO_STEP)
@@ -282,8 +290,8 @@ static int dingo_zero(void __iomem *io, size_t bytes)
 }
 
 /*
- * From here on each page is free when its last user is gone, as those of
- * p2pmem/allocate are: a transfer may outlive the piece. P2PDMA has given one
+ * From here on each page is freed with its last reference, like pages of
+ * p2pmem/allocate, as a transfer may outlive the piece. P2PDMA has taken one
  * reference to itself for all of them.
  */
 static void dingo_piece_use_pages(struct dingo_piece *piece)
@@ -298,7 +306,9 @@ static void dingo_piece_use_pages(struct dingo_piece *piece)
 	}
 }
 
-/* It is nobody's yet, but peer to peer is not switched while it is taken. */
+/* Allocates a piece without owner. Peer to peer cannot be switched while it
+ * exists.
+ */
 static int dingo_piece_take(struct dingo_dev *dev, struct dingo_piece *piece)
 {
 	struct dingo_p2p *p2p = &dev->p2p;
@@ -340,7 +350,7 @@ static int dingo_piece_clear(struct dingo_piece *piece)
 	return err;
 }
 
-/* p2p_users has a line for each piece: a name must not end it. */
+/* Sets the process name without newlines, as p2p_users has a line per piece. */
 static void dingo_piece_name(struct dingo_piece *piece)
 {
 	char *c;
@@ -353,12 +363,12 @@ static void dingo_piece_name(struct dingo_piece *piece)
 }
 
 /**
- * dingo_piece_alloc() - take a piece of card memory
+ * dingo_piece_alloc() - allocate a piece of card memory
  * @dev: the card
- * @piece: the result, zeroed memory; the caller's until dingo_piece_free()
+ * @piece: the result, zeroed memory, valid until dingo_piece_free()
  * @bytes: at least 1
  *
- * Return: 0, -ENOMEM, -EINTR when the process was killed meanwhile.
+ * Return: 0, -ENOMEM, -EINTR if the process was killed meanwhile.
  */
 int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
 		      u64 bytes)
@@ -391,9 +401,10 @@ int dingo_piece_alloc(struct dingo_dev *dev, struct dingo_piece *piece,
 EXPORT_SYMBOL_NS_GPL(dingo_piece_alloc, DINGO_NS);
 
 /**
- * dingo_piece_free() - give back a piece of card memory
+ * dingo_piece_free() - free a piece of card memory
  * @dev: the card
- * @piece: the piece; pages that others still hold are free when they let go
+ * @piece: the piece; pages that others reference are freed when they release
+ * them
  */
 void dingo_piece_free(struct dingo_dev *dev, struct dingo_piece *piece)
 {

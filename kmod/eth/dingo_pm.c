@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The machine sleeps or hibernates. The card loses its power, and all that it
- * knows: everything that uses it goes before that, and comes back after a reset.
+ * System suspend and hibernation. The card loses its power and all state: its
+ * users are removed before, and come back after a reset.
  *
- * No device may be added while it sleeps: what fails meanwhile is brought back by
- * a workqueue that freezes after the processes, and thaws before them.
+ * No device may be added during suspend: a card that fails meanwhile is
+ * recovered by a workqueue that freezes after the processes and thaws before
+ * them.
  */
 #include <linux/freezer.h>
 #include <linux/pm.h>
@@ -12,12 +13,13 @@
 
 #include "dingo.h"
 
-/* A sleep was announced, and no device sleeps yet. */
+/* A suspend was announced, and no device is suspended yet. */
 static bool dingo_sleep_is_near;
 
 /*
- * An announcement alone means little: files are written after it, maybe over the
- * card, and programs that write an image hold /dev/snapshot open for long.
+ * The announcement alone is not sufficient: files are written after it, maybe
+ * over the card, and programs that write an image keep /dev/snapshot open for
+ * long.
  */
 static int dingo_pm_event(struct notifier_block *nb, unsigned long event,
 			  void *unused)
@@ -42,11 +44,13 @@ static struct notifier_block dingo_pm_nb = {
 };
 
 /**
- * dingo_pm_freezes() - whether processes are frozen for a sleep of the machine
+ * dingo_pm_freezes() - whether processes are being frozen for a system suspend
  *
- * Those that wait for the card cannot be, nor can those that wait for them.
+ * Processes that wait for the card cannot be frozen, nor those that wait for
+ * them.
  *
- * Return: false also when the card has slept: one that wakes has its time.
+ * Return: true while freezing; false also during resume of the card, which gets
+ * the normal timeouts.
  */
 bool dingo_pm_freezes(void)
 {
@@ -54,7 +58,8 @@ bool dingo_pm_freezes(void)
 }
 
 /**
- * dingo_pm_init() - hear of the machine's sleep; before there are cards
+ * dingo_pm_init() - register for announcements of suspend, before any card
+ * exists
  *
  * Return: 0 or a negative errno.
  */
@@ -76,7 +81,7 @@ static int dingo_suspend(struct device *device)
 	struct dingo_dev *dev = dev_get_drvdata(device);
 
 	WRITE_ONCE(dingo_sleep_is_near, false); /* all processes are frozen */
-	/* A jump into another kernel (kexec) that preserves this one freezes no workqueue. */
+	/* A kexec jump that preserves this kernel freezes no workqueue. */
 	disable_work_sync(&dev->recover_work);
 	dingo_take_down(dev);
 	return 0;
@@ -89,7 +94,7 @@ static int dingo_resume(struct device *device)
 
 	enable_work(&dev->recover_work);
 	err = dingo_recover(dev, true);
-	/* Once more when all is awake; then the administrator hears of it. */
+	/* Retry after resume; that attempt is reported to the administrator. */
 	if (err)
 		dingo_recover_later(dev);
 	return err;

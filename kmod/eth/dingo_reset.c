@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Failure and recovery. dingo_fail() may be called from any context and only
- * stops things; a work item then takes the device down and devlink's health
+ * stops the device; a work item then takes it down, and devlink's health
  * reporter resets it. Callers of dingo_down() and dingo_up() hold reset_lock.
  */
 #include <linux/delay.h>
@@ -10,9 +10,9 @@
 #include "dingo_trace.h"
 
 #define DINGO_HEALTH_PERIOD HZ
-#define DINGO_ALL_ONES (~0U) /* what a missing device answers */
+#define DINGO_ALL_ONES (~0U) /* reads of a missing device */
 #define DINGO_RESET_POLL_MS 5
-#define DINGO_GONE_RESET_MS 500 /* a recovery with a removal behind it waits so long */
+#define DINGO_GONE_RESET_MS 500 /* timeout of a reset while a removal waits */
 
 static const char *dingo_fatal_name(u32 fatal)
 {
@@ -39,11 +39,11 @@ static void dingo_announce_fatal(struct dingo_dev *dev)
 }
 
 /**
- * dingo_fail() - the device does not work any more
+ * dingo_fail() - declare the device failed
  * @dev: the card
  * @why: for the log, a string constant
  *
- * Ends all commands at once, stops DMA, tells the RDMA side and the netdev,
+ * Ends all commands at once, stops DMA, notifies the RDMA side and the netdev,
  * and schedules recovery. Any context; only the first call has an effect.
  */
 void dingo_fail(struct dingo_dev *dev, const char *why)
@@ -53,7 +53,9 @@ void dingo_fail(struct dingo_dev *dev, const char *why)
 
 	spin_lock_irqsave(&dev->state_lock, flags);
 	was = dev->state;
-	/* Once the card counts as failed, memory that it knows is freed. */
+	/* DMA off first: once the state is FAILED, the
+	 * card's memory is freed.
+	 */
 	if (was != DINGO_STATE_FAILED) {
 		pci_clear_master(dev->pdev);
 		dev->fail_reason = why;
@@ -78,8 +80,8 @@ EXPORT_SYMBOL_NS_GPL(dingo_fail, DINGO_NS);
  * dingo_check_alive() - ask the card for its status
  * @dev: the card
  *
- * Calls dingo_fail() when something is wrong. Any context.
- * Return: whether the device works.
+ * Calls dingo_fail() if something is wrong. Any context.
+ * Return: true if the device works.
  */
 bool dingo_check_alive(struct dingo_dev *dev)
 {
@@ -114,8 +116,8 @@ static void dingo_health_work(struct work_struct *work)
 }
 
 /*
- * Waits for READY; a card that was told to reset has @resets behind it. One that
- * leaves has all of its time, a recovery that a removal waits for has not.
+ * Waits for READY, and after a reset for a RESETS register other than @resets.
+ * The timeout is shorter if a removal waits, unless @leaves.
  */
 static int dingo_wait_ready(struct dingo_dev *dev, u32 resets, bool leaves)
 {
@@ -138,7 +140,9 @@ static int dingo_wait_ready(struct dingo_dev *dev, u32 resets, bool leaves)
 	return -ETIMEDOUT;
 }
 
-/* Something outside of us took the BARs or the function's settings away. */
+/* Restores BARs and settings of the function if
+ * something else has reset them.
+ */
 static void dingo_restore_config(struct dingo_dev *dev)
 {
 	dev_warn(&dev->pdev->dev, "restoring the PCI configuration\n");
@@ -159,7 +163,7 @@ static int dingo_reset_function(struct dingo_dev *dev, bool leaves)
 		return -ENODEV;
 	resets = dingo_read32(dev, DINGO_REG_RESETS);
 	pci_clear_master(dev->pdev);
-	/* A function-level reset takes BARs and MSI-X along. */
+	/* A function-level reset clears BARs and MSI-X. */
 	pci_save_state(dev->pdev);
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
 	err = dingo_wait_ready(dev, resets, leaves);
@@ -169,9 +173,9 @@ static int dingo_reset_function(struct dingo_dev *dev, bool leaves)
 
 /**
  * dingo_reset_card() - put the card into its initial state
- * @dev: the card; nothing of ours runs on it
+ * @dev: the card; the driver has no objects on it
  *
- * Return: 0, -ENODEV when the card does not answer, -ETIMEDOUT.
+ * Return: 0, -ENODEV if the card does not answer, -ETIMEDOUT.
  */
 int dingo_reset_card(struct dingo_dev *dev)
 {
@@ -184,11 +188,11 @@ int dingo_reset_card(struct dingo_dev *dev)
 }
 
 /**
- * dingo_reset_leave() - a card that failed forgets what it was given
+ * dingo_reset_leave() - reset a failed card before it is released
  * @dev: the card, stopped; it may be gone
  *
- * It may still have commands to do that nobody waits for, and is kept from DMA
- * by its bus mastering alone: who has it next may turn that on.
+ * The card may still execute commands, and only disabled bus mastering prevents
+ * its DMA: the next driver may enable that.
  */
 void dingo_reset_leave(struct dingo_dev *dev)
 {
@@ -204,7 +208,7 @@ void dingo_reset_leave(struct dingo_dev *dev)
 }
 
 /**
- * dingo_set_up() - commands work from now on: watch the card
+ * dingo_set_up() - mark the card as up and start the health check
  * @dev: the card, state DOWN unless it failed meanwhile
  */
 void dingo_set_up(struct dingo_dev *dev)
@@ -220,7 +224,7 @@ void dingo_set_up(struct dingo_dev *dev)
 	spin_unlock_irqrestore(&dev->state_lock, flags);
 	dev->running = true;
 	trace_dingo_state(dev, failed ? "failed" : "up", "started");
-	/* What the stack wanted while the device was not up. */
+	/* Apply changes that the stack requested while the device was down. */
 	dingo_netdev_rx_mode(dev);
 	if (!failed)
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
@@ -229,11 +233,11 @@ void dingo_set_up(struct dingo_dev *dev)
 }
 
 /**
- * dingo_down() - take away everything that uses the card
+ * dingo_down() - remove all users of the card
  * @dev: the card; it may have failed or be gone
  *
- * All RDMA objects are destroyed, processes keep dead contexts. The netdev
- * stays registered, detached. Without effect when down already.
+ * All RDMA objects are destroyed; processes keep dead contexts. The netdev
+ * stays registered but detached. No effect if down already.
  */
 void dingo_down(struct dingo_dev *dev)
 {
@@ -267,7 +271,7 @@ int dingo_up(struct dingo_dev *dev)
 	if (dev->running)
 		return 0;
 	spin_lock_irq(&dev->state_lock);
-	/* What dingo_quiesce() has silenced takes no command any more. */
+	/* After dingo_quiesce() the card must stay stopped. */
 	err = READ_ONCE(dev->gone) ? -ENODEV : 0;
 	if (!err)
 		WRITE_ONCE(dev->state, DINGO_STATE_DOWN);
@@ -283,7 +287,7 @@ int dingo_up(struct dingo_dev *dev)
 	if (err)
 		goto err_stop;
 	dingo_set_up(dev);
-	/* A card without its RDMA side is still a network card. */
+	/* Not fatal: the card still works as a network card. */
 	if (dingo_aux_add(dev))
 		dev_err(&dev->pdev->dev, "RDMA did not come back\n");
 	dingo_expect_end(dev);
@@ -299,7 +303,7 @@ err_failed:
 	return err;
 }
 
-/* Takes reset_lock, and the device down: whoever holds up either fails soon. */
+/* Takes reset_lock and the device down. Threads that delay this fail soon. */
 static void dingo_lock_down(struct dingo_dev *dev)
 {
 	dingo_hurry(dev);
@@ -309,7 +313,7 @@ static void dingo_lock_down(struct dingo_dev *dev)
 }
 
 /**
- * dingo_take_down() - dingo_down() for those who hold no lock
+ * dingo_take_down() - dingo_down() for callers without locks
  * @dev: the card; it may have failed or be gone
  */
 void dingo_take_down(struct dingo_dev *dev)
@@ -319,9 +323,9 @@ void dingo_take_down(struct dingo_dev *dev)
 }
 
 /**
- * dingo_recover() - reset the card and bring everything back
+ * dingo_recover() - reset the card and restore its users
  * @dev: the card
- * @ordered: also one that works
+ * @ordered: also if the card works
  *
  * Return: 0 or a negative errno; then the device stays down.
  */
@@ -333,7 +337,7 @@ int dingo_recover(struct dingo_dev *dev, bool ordered)
 		dingo_lock_down(dev);
 	} else {
 		mutex_lock(&dev->reset_lock);
-		if (dingo_is_up(dev)) { /* what others ordered came before */
+		if (dingo_is_up(dev)) { /* another reset was faster */
 			mutex_unlock(&dev->reset_lock);
 			return 0;
 		}
@@ -344,7 +348,7 @@ int dingo_recover(struct dingo_dev *dev, bool ordered)
 		err = dingo_up(dev);
 	mutex_unlock(&dev->reset_lock);
 	if (err == -ENODEV && dev->gone)
-		return err; /* a removal came before it */
+		return err; /* a removal was faster */
 	if (err)
 		dev_err(&dev->pdev->dev, "recovery failed: %d\n", err);
 	else
@@ -353,10 +357,11 @@ int dingo_recover(struct dingo_dev *dev, bool ordered)
 }
 
 /**
- * dingo_recover_later() - schedule a recovery of the card, if it needs one then
+ * dingo_recover_later() - schedule a recovery, which is skipped if the card
+ * works
  * @dev: the card
  *
- * It does not run while the machine sleeps, but when it wakes. Any context.
+ * During a system suspend it is deferred until resume. Any context.
  */
 void dingo_recover_later(struct dingo_dev *dev)
 {
@@ -369,18 +374,18 @@ static void dingo_recover_work(struct work_struct *work)
 					     recover_work);
 
 	mutex_lock(&dev->reset_lock);
-	if (dingo_is_up(dev)) { /* a reset that others ordered came before */
+	if (dingo_is_up(dev)) { /* another reset was faster */
 		mutex_unlock(&dev->reset_lock);
 		return;
 	}
 	dingo_down(dev);
 	mutex_unlock(&dev->reset_lock);
-	/* Calls dingo_recover(), unless the administrator forbade that. */
+	/* Calls dingo_recover(), unless the administrator has disabled that. */
 	dingo_devlink_report(dev);
 }
 
 /**
- * dingo_reset_init() - before all else of this file
+ * dingo_reset_init() - initialize; before all other functions of this file
  * @dev: the card
  */
 void dingo_reset_init(struct dingo_dev *dev)
@@ -392,11 +397,11 @@ void dingo_reset_init(struct dingo_dev *dev)
 }
 
 /**
- * dingo_reset_end() - no recovery any more, whatever still fails
- * @dev: the card; it is about to go
+ * dingo_reset_end() - disable recoveries
+ * @dev: the card, about to be removed
  *
- * dingo_fail() may be called for as long as there are commands or interrupts:
- * what it schedules from now on does not run.
+ * dingo_fail() may still be called while there are commands or interrupts, but
+ * the work that it schedules does not run any more.
  */
 void dingo_reset_end(struct dingo_dev *dev)
 {
@@ -405,7 +410,7 @@ void dingo_reset_end(struct dingo_dev *dev)
 	disable_work_sync(&dev->recover_work);
 }
 
-/* As dingo_fail(), but nobody is told. */
+/* Like dingo_fail(), without notifications. */
 static void dingo_silence(struct dingo_dev *dev)
 {
 	spin_lock_irq(&dev->state_lock);
@@ -416,18 +421,18 @@ static void dingo_silence(struct dingo_dev *dev)
 }
 
 /**
- * dingo_quiesce() - the card does nothing any more, whatever users still want
+ * dingo_quiesce() - stop the card, even if it has users
  * @dev: the card
  *
- * Nothing is freed: what follows is another kernel.
+ * Frees nothing: another kernel follows.
  */
 void dingo_quiesce(struct dingo_dev *dev)
 {
 	WRITE_ONCE(dev->gone, true);
-	dingo_silence(dev); /* nobody waits for a command any more */
+	dingo_silence(dev); /* ends waits for commands */
 	dingo_reset_end(dev);
 	mutex_lock(&dev->reset_lock);
-	dingo_silence(dev); /* a recovery that ran came to its end */
+	dingo_silence(dev); /* again, after a recovery that was running */
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
 	mutex_unlock(&dev->reset_lock);
 }
@@ -441,7 +446,9 @@ void dingo_reset_cleanup(struct dingo_dev *dev)
 	mutex_destroy(&dev->reset_lock);
 }
 
-/* A reset that others order, e.g. through sysfs: lock held from here ... */
+/* A reset requested by others, e.g. through sysfs. Holds reset_lock from here
+ * ...
+ */
 static void dingo_reset_prepare(struct pci_dev *pdev)
 {
 	dingo_lock_down(pci_get_drvdata(pdev));
@@ -453,7 +460,7 @@ static void dingo_reset_done(struct pci_dev *pdev)
 	struct dingo_dev *dev = pci_get_drvdata(pdev);
 	int err;
 
-	/* What the bus did may have left the card without a reset. */
+	/* The bus's recovery may not have reset the card. */
 	err = dingo_reset_card(dev);
 	if (!err)
 		err = dingo_up(dev);
@@ -467,9 +474,9 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 {
 	struct dingo_dev *dev = pci_get_drvdata(pdev);
 
-	/* Commands in flight end now, not by their timeouts. */
+	/* End outstanding commands now, without their timeouts. */
 	dingo_fail(dev, "PCIe error");
-	/* Recovery is up to dingo_slot_reset(), when the link is back. */
+	/* dingo_slot_reset() recovers the card when the link is up again. */
 	cancel_work_sync(&dev->recover_work);
 	dingo_take_down(dev);
 	if (state == pci_channel_io_perm_failure)

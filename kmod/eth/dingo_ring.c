@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queue memory and page lists. The lists serve memory regions, too.
+ * Queue memory and page lists. The lists are also used for memory regions.
  */
 #include <linux/cc_platform.h>
 #include <linux/dma-mapping.h>
@@ -10,7 +10,7 @@
 
 #include "dingo.h"
 
-/* Rings up to this size are asked for in one piece: no list to walk. */
+/* Rings up to this size are allocated as one range, without a page list. */
 #define DINGO_RING_CONTIGUOUS_MAX SZ_64K
 #define DINGO_PBL_LEAF_BYTES (DINGO_PBL_LEAF_ENTRIES * sizeof(__le64))
 
@@ -41,12 +41,12 @@ static int dingo_pbl_alloc_leaves(struct dingo_dev *dev, struct dingo_pbl *pbl,
 }
 
 /**
- * dingo_pbl_alloc() - make a page list
+ * dingo_pbl_alloc() - allocate a page list
  * @dev: the card
  * @pbl: the list
  * @entries: pages, at least 1
  * @page_shift: log2 of bytes per page; one entry may span any range
- * @gfp: GFP_KERNEL_ACCOUNT for what a process asks for, else GFP_KERNEL
+ * @gfp: GFP_KERNEL_ACCOUNT on behalf of a process, else GFP_KERNEL
  *
  * The entries are then set by dingo_pbl_set().
  * Return: 0 or -ENOMEM.
@@ -81,7 +81,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_pbl_alloc, DINGO_NS);
 /**
  * dingo_pbl_free() - free a page list
  * @dev: the card
- * @pbl: the list; the card does not use it any more. Again: no effect
+ * @pbl: the list, which the card does not use any more. Idempotent
  */
 void dingo_pbl_free(struct dingo_dev *dev, struct dingo_pbl *pbl)
 {
@@ -106,7 +106,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_pbl_free, DINGO_NS);
 /**
  * dingo_pbl_set() - set one address of a page list
  * @pbl: the list
- * @index: which page; out of range: ignored with a warning
+ * @index: number of the page; ignored with a warning if out of range
  * @addr: bus address of the page
  */
 void dingo_pbl_set(struct dingo_pbl *pbl, size_t index, dma_addr_t addr)
@@ -137,7 +137,7 @@ void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
 		mem->addr = cpu_to_le64(pbl->base + offset);
 		return;
 	}
-	dma_wmb(); /* the lists, before the command that names them */
+	dma_wmb(); /* order the lists before the command that refers to them */
 	mem->addr = cpu_to_le64(pbl->base);
 	mem->offset = cpu_to_le32(offset);
 	mem->page_shift = pbl->page_shift;
@@ -146,7 +146,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_pbl_describe, DINGO_NS);
 
 /*
  * In a confidential guest the memory of dma_alloc_pages() is shared with the
- * host, and who maps it must say so.
+ * host, and mappings of it must be marked as shared.
  */
 static pgprot_t dingo_ring_prot(pgprot_t prot)
 {
@@ -154,7 +154,7 @@ static pgprot_t dingo_ring_prot(pgprot_t prot)
 		       pgprot_decrypted(prot) : prot;
 }
 
-/* The kernel's own queues. */
+/* Allocates memory of a kernel queue. */
 static int dingo_ring_get_coherent(struct dingo_dev *dev,
 				   struct dingo_ring *ring)
 {
@@ -173,7 +173,7 @@ static int dingo_ring_get_coherent(struct dingo_dev *dev,
 	return 0;
 }
 
-/* One physical range, split so that each page has its own reference. */
+/* Allocates a physical range, split so that each page has its own reference. */
 static bool dingo_ring_get_range(struct dingo_dev *dev, struct dingo_ring *ring)
 {
 	struct device *dma_dev = dingo_dma_dev(dev);
@@ -193,8 +193,8 @@ static bool dingo_ring_get_range(struct dingo_dev *dev, struct dingo_ring *ring)
 	if (dma_mapping_error(dma_dev, addr))
 		goto err_free;
 	/*
-	 * Both sides poll a queue all the time. A mapping that bounces, or may
-	 * (an IOMMU's), is no memory for one.
+	 * Both sides poll the queue without DMA syncs, so a mapping that uses
+	 * or may use bounce buffers (with an IOMMU) is not suitable.
 	 */
 	if (dma_need_sync(dma_dev, addr))
 		goto err_unmap;
@@ -217,7 +217,7 @@ err_free:
 	return false;
 }
 
-/* Single pages that never bounce; each has its own reference and mapping. */
+/* Allocates single pages that are never bounced, each with its own mapping. */
 static int dingo_ring_get_pages(struct dingo_dev *dev, struct dingo_ring *ring,
 				gfp_t gfp)
 {
@@ -253,7 +253,7 @@ static int dingo_ring_alloc_kernel(struct dingo_dev *dev,
 	err = dingo_ring_get_coherent(dev, ring);
 	if (err != -ENOMEM || ring->bytes <= PAGE_SIZE)
 		return err;
-	/* There is no such range. */
+	/* No contiguous range available: use single pages. */
 	dingo_pbl_free(dev, &ring->pbl);
 	ring->pages = kvcalloc(ring->num_pages, sizeof(*ring->pages),
 			       GFP_KERNEL);
@@ -286,7 +286,7 @@ static int dingo_ring_alloc_user(struct dingo_dev *dev, struct dingo_ring *ring)
  * @bytes: at least 1, rounded up to pages
  * @flags: DINGO_RING_USER or 0
  *
- * The memory is zeroed, as new CQs and EQs want it.
+ * The memory is zeroed, as new CQs and EQs require.
  * Return: 0 or -ENOMEM.
  */
 int dingo_ring_alloc(struct dingo_dev *dev, struct dingo_ring *ring,
@@ -325,9 +325,9 @@ static void dingo_ring_put_pages(struct dingo_dev *dev, struct dingo_ring *ring)
 /**
  * dingo_ring_free() - free a queue's memory
  * @dev: the card
- * @ring: the memory; the card does not use it any more. Again: no effect
+ * @ring: the memory, which the card does not use any more. Idempotent
  *
- * Pages that a process still has mapped live until it unmaps them.
+ * Pages that a process has mapped stay allocated until it unmaps them.
  */
 void dingo_ring_free(struct dingo_dev *dev, struct dingo_ring *ring)
 {
@@ -363,7 +363,7 @@ EXPORT_SYMBOL_NS_GPL(dingo_ring_describe, DINGO_NS);
 /**
  * dingo_ring_mmap() - map a queue's memory into a process
  * @ring: a user's queue
- * @vma: shared, of exactly @ring->bytes; its pgoff is not looked at
+ * @vma: shared, of exactly @ring->bytes; its pgoff is ignored
  *
  * Return: 0, -EINVAL for another size or a private mapping, -ENOMEM.
  */
@@ -371,7 +371,7 @@ int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma)
 {
 	unsigned long left = ring->num_pages;
 
-	/* A private mapping would get copies of what the card never sees. */
+	/* In a private mapping the card would not see the process's writes. */
 	if (vma->vm_end - vma->vm_start != ring->bytes ||
 	    !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;

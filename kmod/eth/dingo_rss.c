@@ -23,8 +23,8 @@ static void dingo_rss_default_rings(struct dingo_netdev *nd)
 }
 
 /**
- * dingo_rss_init() - the kernel's key, all channels in turn
- * @nd: the netdev, which knows its channels
+ * dingo_rss_init() - set the kernel's key and a table with all channels
+ * @nd: the netdev, with its number of channels
  */
 void dingo_rss_init(struct dingo_netdev *nd)
 {
@@ -33,7 +33,7 @@ void dingo_rss_init(struct dingo_netdev *nd)
 }
 
 /**
- * dingo_rss_apply() - tell the card
+ * dingo_rss_apply() - send key and table to the card
  * @nd: the netdev
  *
  * Return: 0 or a negative errno.
@@ -46,10 +46,10 @@ int dingo_rss_apply(struct dingo_netdev *nd)
 }
 
 /**
- * dingo_rss_reshape() - the number of channels has changed
+ * dingo_rss_reshape() - update the table for a new number of channels
  * @nd: the netdev
  *
- * A table that a user has made stays: ethtool sees to it that its channels do.
+ * A table set by the user is kept: ethtool ensures that its channels exist.
  * Return: 0 or a negative errno.
  */
 int dingo_rss_reshape(struct dingo_netdev *nd)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The trace events' code, once.
+ * Instantiates the trace events.
  */
 #define CREATE_TRACE_POINTS
 #include "dingo_trace.h"

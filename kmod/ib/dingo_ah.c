@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Address vectors. The card keeps no address handles: each UD work request and
- * each connected QP carries the whole vector.
+ * Address vectors. The card stores no address handles: each UD work request and
+ * each connected QP contains the whole vector.
  */
 #include <linux/etherdevice.h>
 #include <linux/jhash.h>
@@ -12,8 +12,9 @@
 #include "dingo_ib.h"
 
 /*
- * The UDP source port is what switches spread flows by: from the flow label
- * when there is one, from the QPs of a connection, else from the peer.
+ * Chooses the UDP source port, by which switches distribute flows: from the
+ * flow label if it is set, else from the QPs of a connection, else from the
+ * peer.
  */
 static u16 dingo_udp_sport(const struct ib_global_route *grh, u32 local_qpn,
 			   u32 remote_qpn)
@@ -25,7 +26,7 @@ static u16 dingo_udp_sport(const struct ib_global_route *grh, u32 local_qpn,
 	       (jhash(grh->dgid.raw, sizeof(grh->dgid.raw), 0) & 0x3fff);
 }
 
-/* Kernel users leave the MAC of a group out, as there is nothing to resolve. */
+/* Derives the MAC of a multicast group, which kernel users do not provide. */
 static void dingo_group_mac(const union ib_gid *gid, u8 *mac)
 {
 	const struct in6_addr *ip = (const struct in6_addr *)gid->raw;
@@ -37,15 +38,15 @@ static void dingo_group_mac(const union ib_gid *gid, u8 *mac)
 }
 
 /**
- * dingo_av_init() - make an address vector
+ * dingo_av_init() - fill in an address vector
  * @av: the result
- * @attr: as ib_core resolved it: with sgid_attr and destination MAC
- * @uc: whose it is; NULL: the kernel's
- * @local_qpn: of a connection; else 0
- * @remote_qpn: of a connection; else 0
+ * @attr: the address, resolved by ib_core: with sgid_attr and destination MAC
+ * @uc: context of the owner; NULL: the kernel
+ * @local_qpn: for a connection; else 0
+ * @remote_qpn: for a connection; else 0
  *
- * Return: 0, -EINVAL when it is not a RoCE v2 address, or a group of a
- * connection, or comes from a GID that is not for this user.
+ * Return: 0, -EINVAL if it is not a RoCE v2 address, or a group for a
+ * connection, or if the user may not use the source GID.
  */
 int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 		  const struct dingo_ucontext *uc, u32 local_qpn,
@@ -86,11 +87,11 @@ int dingo_av_init(struct dingo_av *av, const struct rdma_ah_attr *attr,
 
 /**
  * dingo_ah_resolve() - find the destination MAC that a kernel user left out
- * @pd: of the QP
- * @attr: the address, with sgid_attr; its MAC is filled in where it is zero
+ * @pd: PD of the QP
+ * @attr: the address, with sgid_attr; its MAC is filled in if it is zero
  *
  * ib_core resolves addresses for processes only, and SMC-R does not know the
- * MAC of a peer that offers its second version alone. Sleeps.
+ * MAC of a peer that supports only its version 2. Sleeps.
  * Return: 0 or a negative error.
  */
 int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr)
@@ -101,8 +102,8 @@ int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr)
 	if (attr->type != RDMA_AH_ATTR_TYPE_ROCE ||
 	    !is_zero_ether_addr(attr->roce.dmac))
 		return 0;
-	/* The one function for this that ib_core exports: an address handle as
-	 * a process would make it.
+	/* The only function that ib_core exports for this: it creates an
+	 * address handle as for a process.
 	 */
 	rdma_copy_ah_attr(&resolved, attr);
 	ah = rdma_create_user_ah(pd, &resolved, NULL);
@@ -115,10 +116,10 @@ int dingo_ah_resolve(struct ib_pd *pd, struct rdma_ah_attr *attr)
 }
 
 /**
- * dingo_create_ah() - make an address handle
+ * dingo_create_ah() - create an address handle
  * @ibah: the handle
  * @init: the address
- * @udata: struct dingo_create_ah_resp; NULL: the kernel's
+ * @udata: struct dingo_create_ah_resp; NULL: called by the kernel
  *
  * Does not sleep for kernel users.
  * Return: 0, -EINVAL, -EFAULT.

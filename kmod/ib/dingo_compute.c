@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The compute slot: the kernels, in the driver data of QUERY_DEVICE, and the
- * method that chooses one.
+ * The compute slot: its kernels, in the driver data of QUERY_DEVICE, and the
+ * method that selects one.
  */
 #include "dingo_ib.h"
 
@@ -26,9 +26,9 @@ static void dingo_describe_kernel(struct dingo_compute_kernel *kernel,
 }
 
 /**
- * dingo_query_compute() - tell the provider which kernels there are
+ * dingo_query_compute() - report the available compute kernels to the provider
  * @dev: the card
- * @udata: of QUERY_DEVICE; NULL: called by the kernel
+ * @udata: that of QUERY_DEVICE; NULL: called by the kernel
  *
  * Return: 0 or a negative errno.
  */

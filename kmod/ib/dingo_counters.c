@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Counters: all of the card's as hw_counters, and those of a port as the
+ * Counters: all counters of the card as hw_counters, and those of a port as the
  * performance management attributes that sysfs shows under counters/.
  */
 #include <linux/slab.h>
@@ -39,7 +39,7 @@ int dingo_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	return err ?: stats->num_counters;
 }
 
-/* Counters of the classes that the attribute asks about, by our names. */
+/* Fills in the extended port counters from the card's counters. */
 static void dingo_pma_ext(const u64 *v, struct ib_pma_portcounters_ext *ext)
 {
 	/* The unit is 4 octets (IB_PMA: PortXmitData). */
@@ -80,10 +80,11 @@ static void dingo_pma(const u64 *v, struct ib_pma_portcounters *pma)
 #define DINGO_CM_REQ cpu_to_be16(0x0010)
 
 /*
- * Users of verbs are told one after the other that the device goes. rdma_cm is
- * told late: its listener could still give a connection to a user that has ended
- * its own already (nvmet_rdma). Nobody would end that one, and the device would
- * wait for it for ever.
+ * Returns true for a connection request while the device is being removed.
+ * Clients of ib_core are notified one by one, rdma_cm late: its listener could
+ * still pass a connection to a client that has closed its connections already
+ * (nvmet_rdma). That connection would never be closed, and the device would
+ * wait for it forever.
  */
 static bool dingo_mad_comes_late(struct dingo_ibdev *ib,
 				 const struct ib_mad_hdr *hdr)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues. Users poll their own rings; the kernel's are polled here.
+ * Completion queues. Processes poll their own rings; kernel CQs are polled
+ * here.
  */
 #include <linux/log2.h>
 
@@ -8,7 +9,9 @@
 
 #define DINGO_MIN_LOG_CQ 2
 #define DINGO_LOG_CQE_SIZE 5
-/* A ring fills the page that it takes anyway: users report every 16th completion, not each. */
+/* A ring fills at least one page: users then report
+ * every 16th completion only.
+ */
 #define DINGO_MIN_LOG_CQ_RING 7
 
 static struct dingo_cq *core_to_dcq(struct dingo_cq_core *core)
@@ -23,8 +26,8 @@ static u32 dingo_cq_usable(u8 log_size)
 }
 
 /*
- * Log2 of the ring for @cqe entries, or an error. @promised: how many the user is told, which is
- * what the smallest ring would hold.
+ * Return: log2 of the ring for @cqe entries, or an error. @promised: number of
+ * entries reported to the user, which is that of the smallest sufficient ring.
  */
 static int dingo_cq_log_ring(struct dingo_dev *dev, unsigned int cqe,
 			     u32 *promised)
@@ -111,10 +114,10 @@ static int dingo_create_cq_check(struct dingo_dev *dev,
 }
 
 /**
- * dingo_create_cq() - make a completion queue
+ * dingo_create_cq() - create a completion queue
  * @ibcq: the queue
  * @attr: size and completion vector
- * @attrs: struct dingo_create_cq_req and _resp; NULL: the kernel's
+ * @attrs: struct dingo_create_cq_req and _resp; NULL: called by the kernel
  *
  * Return: 0 or a negative error.
  */
@@ -192,7 +195,7 @@ err_qmem:
 /**
  * dingo_destroy_cq() - destroy a completion queue
  * @ibcq: the queue; no QP uses it
- * @udata: NULL: the kernel's
+ * @udata: NULL: called by the kernel
  *
  * Return: 0 or a negative error.
  */
@@ -220,13 +223,14 @@ int dingo_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /**
- * dingo_resize_cq() - move a user's queue to a ring of another size
+ * dingo_resize_cq() - move a user queue to a ring of another size
  * @ibcq: the queue
- * @cqe: entries that are to be usable
+ * @cqe: required usable entries
  * @udata: struct dingo_resize_cq_resp
  *
- * The old ring goes at once: the process keeps its pages until it unmaps them.
- * Return: 0, -EOPNOTSUPP for the kernel's queues, -EINVAL, -ENOMEM.
+ * The old ring is freed at once; the process keeps its pages until it unmaps
+ * them.
+ * Return: 0, -EOPNOTSUPP for kernel queues, -EINVAL, -ENOMEM.
  */
 int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 		    struct ib_udata *udata)
@@ -259,7 +263,7 @@ int dingo_resize_cq(struct ib_cq *ibcq, DINGO_CQE_COUNT cqe,
 				  DINGO_LOG_CQE_SIZE, &resp.ring);
 	if (err)
 		goto err_qmem;
-	/* An answer that cannot be written must fail before the switch. */
+	/* Check before the switch that the response can be written. */
 	err = dingo_udata_out(udata, &resp, sizeof(resp));
 	if (err)
 		goto err_qmem;
@@ -283,10 +287,10 @@ out:
 }
 
 /**
- * dingo_modify_cq() - how long events wait for more completions
+ * dingo_modify_cq() - set the event moderation
  * @ibcq: a queue of a user or of the kernel
- * @count: completions for which an event waits; 0: no number
- * @period: microseconds that it waits at most; 0: it does not
+ * @count: completions after which an event is sent; 0: no limit
+ * @period: largest delay of an event in microseconds; 0: none
  *
  * Return: 0 or a negative error.
  */
@@ -296,7 +300,7 @@ int dingo_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 				   count, period);
 }
 
-/* The entry at index @n when the card has written it, else NULL. */
+/* Return: the entry at index @n if the card has written it, else NULL. */
 static struct dingo_cqe *dingo_cq_entry(struct dingo_cq *cq, u32 n)
 {
 	struct dingo_cqe *ring = cq->qmem->ring.va;
@@ -305,7 +309,7 @@ static struct dingo_cqe *dingo_cq_entry(struct dingo_cq *cq, u32 n)
 
 	if ((READ_ONCE(cqe->owner) & 1) != phase)
 		return NULL;
-	dma_rmb(); /* the owner bit, before the rest of the entry */
+	dma_rmb(); /* read the owner bit before the rest of the entry */
 	return cqe;
 }
 
@@ -318,12 +322,12 @@ static void dingo_cq_ring(struct dingo_cq *cq, bool arm, bool solicited)
 }
 
 /**
- * dingo_poll_cq() - take completions of a kernel queue
+ * dingo_poll_cq() - poll a kernel queue
  * @ibcq: the queue
- * @num: most
+ * @num: capacity of @wc
  * @wc: the result
  *
- * Return: how many there were.
+ * Return: the number of completions.
  */
 int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
@@ -350,7 +354,7 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 				  "CQ %u: entry of nothing that was posted\n",
 				  cq->core.cqn);
 	}
-	/* A card that is gone completes nothing: do it in its place. */
+	/* A dead card completes nothing: flush in its place. */
 	if (done < num && unlikely(!dingo_is_up(dev)))
 		done += dingo_kqp_flush(cq, num - done, wc + done);
 	if (cq->consumer - cq->rung >= BIT(cq->log_size) / 4)
@@ -360,11 +364,11 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 }
 
 /**
- * dingo_req_notify_cq() - ask for an event
+ * dingo_req_notify_cq() - request an event
  * @ibcq: a kernel queue
  * @flags: which completions count, and whether to report missed ones
  *
- * Return: 1 when asked to tell about entries and there are some, else 0.
+ * Return: 1 if missed completions are to be reported and exist, else 0.
  */
 int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -383,11 +387,11 @@ int dingo_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 }
 
 /**
- * dingo_cq_clean() - drop the entries of a QP that is gone or was reset
+ * dingo_cq_clean() - discard the entries of a QP that was destroyed or reset
  * @cq: a kernel queue, locked
  * @qp: the QP
  *
- * Receives of a shared queue that nobody will poll are free again.
+ * Frees receives of an SRQ whose completions are discarded.
  */
 void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 {
@@ -414,7 +418,7 @@ void dingo_cq_clean(struct dingo_cq *cq, struct dingo_qp *qp)
 }
 
 /**
- * dingo_cq_wake_all() - the card died: let all kernel users poll
+ * dingo_cq_wake_all() - make all kernel users poll after the card died
  * @ib: the device
  *
  * Any context.

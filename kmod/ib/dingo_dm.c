@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Device memory of processes, ibv_alloc_dm(3): pieces of card memory that they
- * map, register, and where the kernel can, export as DMA buffers.
+ * Device memory of processes, ibv_alloc_dm(3): pieces of card memory that can
+ * be mapped, registered, and if the kernel supports it, exported as DMA
+ * buffers.
  */
 #include <linux/mm.h>
 #include <linux/pci-p2pdma.h>
@@ -15,8 +16,8 @@
 #define UVERBS_MODULE_NAME dingo
 #include <rdma/uverbs_named_ioctl.h>
 
-/* The offsets of device memory, in pages, are apart from all others: those
- * mappings, and no others, are taken away when the card leaves.
+/* The page offsets of device memory are separate from all others, so that only
+ * these mappings are removed when the card leaves.
  */
 #define DINGO_DM_FIRST_PGOFF 0x80000000U
 
@@ -94,7 +95,7 @@ static int dingo_dealloc_dm(struct ib_dm *ibdm,
 }
 
 /**
- * dingo_dm_free() - nothing maps or exports the memory any more
+ * dingo_dm_free() - free memory that is not mapped or exported any more
  * @map: its entry
  */
 void dingo_dm_free(struct dingo_mmap *map)
@@ -116,7 +117,7 @@ static int dingo_dm_note_mm(struct dingo_ucontext *uc, struct mm_struct *mm)
 	return xa_err(old);
 }
 
-/* Pages go one by one, so that each can be pinned. */
+/* Maps the pages one by one, so that each can be pinned. */
 static int dingo_dm_mmap_pages(struct dingo_ucontext *uc, struct dingo_dm *dm,
 			       struct vm_area_struct *vma)
 {
@@ -171,7 +172,7 @@ int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
 }
 
 /**
- * dingo_dm_open() - a context is opened
+ * dingo_dm_open() - initialize the device memory state of a new context
  * @uc: the context
  */
 void dingo_dm_open(struct dingo_ucontext *uc)
@@ -180,11 +181,12 @@ void dingo_dm_open(struct dingo_ucontext *uc)
 }
 
 /**
- * dingo_dm_disassociate() - the card is leaving: take mapped pages away
+ * dingo_dm_disassociate() - unmap device memory from processes: the card is
+ * leaving
  * @uc: a context that is still open
  *
- * No mmap() begins any more. One that has put its pages into place is found
- * in the file only when it has ended: that is waited for.
+ * No new mmap() begins. A running one may have inserted pages already, but its
+ * mapping is found through the inode only after it has ended: waits for that.
  */
 void dingo_dm_disassociate(struct dingo_ucontext *uc)
 {
@@ -205,7 +207,7 @@ void dingo_dm_disassociate(struct dingo_ucontext *uc)
 }
 
 /**
- * dingo_dm_close() - a context is closed
+ * dingo_dm_close() - release the device memory state of a context
  * @uc: the context
  */
 void dingo_dm_close(struct dingo_ucontext *uc)
@@ -261,7 +263,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* Where an exported piece is; on the older kernel nobody asks. */
+/* Returns the location of an exported piece; not called on the older kernel. */
 static __maybe_unused int
 dingo_dm_mmap_get_pfns(struct rdma_user_mmap_entry *entry,
 		       struct phys_vec *vec, struct p2pdma_provider **provider)
@@ -293,7 +295,7 @@ static const struct ib_device_ops dingo_dm_ops = {
 };
 
 /**
- * dingo_dm_init() - offer device memory, where the card has it
+ * dingo_dm_init() - enable device memory if the card has it
  * @ib: the device, not registered yet
  */
 void dingo_dm_init(struct dingo_ibdev *ib)

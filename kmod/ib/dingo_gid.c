@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The card's GID table follows ib_core's, with the MAC address and VLAN of the
- * network device that owns each address. ib_core does not call again when only
- * the MAC address changes, so that is watched here.
+ * The card's GID table mirrors that of ib_core, with the MAC address and VLAN
+ * of the network device that owns each address. ib_core does not report a
+ * change of the MAC address alone, so that is monitored here.
  *
- * Each entry also has a domain: the number of the network namespace that the
- * device is in. ib_core asks nobody for the right to use a GID, and a process
- * writes the index into its work requests itself, so the card compares.
+ * Each entry also has a domain: the number of the network device's namespace.
+ * ib_core does not check whether a process may use a GID, and a process writes
+ * the index into its work requests itself, so the card checks the domain.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
@@ -15,7 +15,7 @@
 
 #include "dingo_ib.h"
 
-/* The number of a namespace; goes back with dingo_domain_put(). */
+/* Gets the number of a namespace, released by dingo_domain_put(). */
 static int dingo_domain_get(struct dingo_ibdev *ib, u64 cookie, u16 *domain)
 {
 	struct dingo_domain *d, *unused = NULL;
@@ -48,14 +48,14 @@ static void dingo_domain_put(struct dingo_ibdev *ib, u16 domain)
 }
 
 /**
- * dingo_gid_open() - decide whose GIDs a process may use
+ * dingo_gid_open() - determine which GIDs a process may use
  * @ib: the device
- * @uc: its new context; goes back with dingo_gid_close()
+ * @uc: its new context; undone by dingo_gid_close()
  *
- * In exclusive mode (rdma system) only processes of the device's namespace
- * open it: they get the GIDs of that namespace. When the device goes to
- * another one, ib_core takes all contexts away. In shared mode a device is
- * everybody's, and so are its GIDs.
+ * In exclusive mode (rdma system) only processes of the device's namespace can
+ * open it, and may use the GIDs of that namespace. When the device moves to
+ * another one, ib_core revokes all contexts. In shared mode all processes may
+ * use all GIDs.
  * Return: 0 or -ENOSPC.
  */
 int dingo_gid_open(struct dingo_ibdev *ib, struct dingo_ucontext *uc)
@@ -85,7 +85,7 @@ void dingo_gid_close(struct dingo_ibdev *ib, struct dingo_ucontext *uc)
 }
 
 /**
- * dingo_gid_is_for() - whether a process may use a GID
+ * dingo_gid_is_for() - check whether a process may use a GID
  * @uc: its context; NULL: the kernel
  * @attr: the GID, held by ib_core
  *
@@ -101,7 +101,9 @@ bool dingo_gid_is_for(const struct dingo_ucontext *uc,
 	       uc->domain == READ_ONCE(ib->gids[attr->index].domain);
 }
 
-/* The entry's number goes back: the card has another entry there, or none. */
+/* Releases the entry's domain, after the card's
+ * entry was replaced or cleared.
+ */
 static void dingo_gid_forget(struct dingo_ibdev *ib, u32 index)
 {
 	dingo_domain_put(ib, ib->gids[index].domain);
@@ -122,7 +124,7 @@ int dingo_add_gid(const struct ib_gid_attr *attr, void **context)
 
 	if (attr->index >= le32_to_cpu(ib->dev->limits.max_gid))
 		return -EINVAL;
-	/* A change of the MAC is read here or comes to the entry afterwards. */
+	/* A concurrent change of the MAC is read here or applied afterwards. */
 	mutex_lock(&ib->gid_lock);
 	err = rdma_read_gid_l2_fields(attr, &vlan, mac);
 	if (err)
@@ -167,7 +169,7 @@ int dingo_del_gid(const struct ib_gid_attr *attr, void **context)
 	/* A card that failed has no GIDs left. */
 	if (!dingo_is_up(ib->dev))
 		err = 0;
-	/* While the card has the entry no other namespace gets its number. */
+	/* Keep the domain's number while the card has the entry. */
 	if (!err)
 		dingo_gid_forget(ib, attr->index);
 	mutex_unlock(&ib->gid_lock);
@@ -198,7 +200,7 @@ static int dingo_netdev_event(struct notifier_block *nb, unsigned long event,
 }
 
 /**
- * dingo_gid_init() - start to follow the network devices
+ * dingo_gid_init() - start to monitor the network devices
  * @ib: the device, not registered yet
  *
  * Return: 0 or a negative error.
@@ -212,8 +214,8 @@ int dingo_gid_init(struct dingo_ibdev *ib)
 	ib->gids = kvcalloc(max_gid, sizeof(*ib->gids), GFP_KERNEL);
 	if (!ib->gids)
 		return err;
-	/* Besides the entries' namespaces there is the device's own, and that
-	 * of an entry which is about to take the place of another one.
+	/* In addition to those of the entries: the namespace of the device, and
+	 * that of an entry which is about to replace another one.
 	 */
 	ib->num_domains = min_t(u32, max_gid + 2, U16_MAX);
 	ib->domains = kvcalloc(ib->num_domains, sizeof(*ib->domains),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dingo_ib.ko: what its files share. Objects live
- * in the structures that ib_core allocates; destroy goes to the card first and
- * frees memory after.
+ * Internal interfaces of dingo_ib.ko. Objects are embedded in the structures
+ * that ib_core allocates; destroy functions first send the command to the card
+ * and then free memory.
  */
 #ifndef DINGO_IB_H
 #define DINGO_IB_H
@@ -23,7 +23,7 @@
 #define DINGO_QPN_INDEX_MASK (BIT(DINGO_QPN_INDEX_BITS) - 1)
 #define DINGO_FIRST_QP_INDEX 2 /* 1 is the GSI QP */
 
-/* What the GID table of the card holds, to rewrite it when a MAC changes. */
+/* Copy of an entry of the card's GID table, to rewrite it if a MAC changes. */
 struct dingo_gid_shadow {
 	const struct net_device *ndev; /* compared only; NULL: not valid */
 	u8 gid[16];
@@ -33,7 +33,7 @@ struct dingo_gid_shadow {
 
 /* A network namespace that has GIDs or contexts; number: its index + 1. */
 struct dingo_domain {
-	u64 cookie; /* no other namespace ever has it */
+	u64 cookie; /* unique to the namespace, never reused */
 	u32 users;
 };
 
@@ -41,21 +41,21 @@ struct dingo_ibdev {
 	struct ib_device ibdev;
 	struct dingo_dev *dev;
 	struct dingo_listener listener;
-	bool leaving; /* takes no connection any more */
+	bool leaving; /* accepts no more connections */
 
 	struct ida pdns;
 	struct ida mr_ids;
 	u16 *mr_tags; /* last tag of each MR index, under mr_lock */
 	spinlock_t mr_lock;
 
-	/* QP index -> struct dingo_qp, SRQN -> struct dingo_srq. The locks are
-	 * taken in interrupt context: an object found under them may be used
-	 * until they are released.
+	/* QP index -> struct dingo_qp, SRQN -> struct dingo_srq. The xarrays'
+	 * locks are taken in interrupt context; an object found under a lock is
+	 * valid until the lock is released.
 	 */
 	struct xarray qps;
 	struct mutex counter_lock; /* protects the members up to qp_stats_past */
 	struct xarray qp_stats; /* id of a counter -> struct dingo_qp_stat */
-	u64 qp_stats_past[DINGO_CARD_COUNTERS]; /* of counters that are gone */
+	u64 qp_stats_past[DINGO_CARD_COUNTERS]; /* of destroyed counters */
 
 	struct xarray srqs;
 	u8 *qp_tags; /* last tag of each QP index, under qps' lock */
@@ -69,7 +69,7 @@ struct dingo_ibdev {
 	u32 num_domains;
 	struct notifier_block netdev_nb;
 
-	/* Kernel CQs, to wake their users when the card died. */
+	/* Kernel CQs, to wake their users if the card dies. */
 	spinlock_t kcq_lock;
 	struct list_head kcqs;
 	struct work_struct wake_work;
@@ -95,20 +95,20 @@ struct dingo_ucontext {
 	struct dingo_db_space db;
 	struct dingo_mmap *kick; /* NULL without DB_MEMORY */
 	struct dingo_mmap *status;
-	u16 domain; /* whose GIDs its QPs may use; 0: all */
-	struct inode *dm_inode; /* that maps device memory, or NULL */
+	u16 domain; /* namespace whose GIDs its QPs may use; 0: all */
+	struct inode *dm_inode; /* inode of device memory mappings, or NULL */
 	struct xarray dm_mms; /* address spaces that have mapped some */
 };
 
 enum dingo_mmap_kind {
 	DINGO_MMAP_IO, /* a page of a BAR: doorbells, kick page */
-	DINGO_MMAP_PUSH, /* the same, with writes combined */
+	DINGO_MMAP_PUSH, /* the same, write-combining */
 	DINGO_MMAP_STATUS, /* the device's status page */
 	DINGO_MMAP_RING, /* queue memory */
 	DINGO_MMAP_DM, /* device memory */
 };
 
-/* What one mmap() offset stands for. */
+/* The object behind one mmap() offset. */
 struct dingo_mmap {
 	struct rdma_user_mmap_entry rdma;
 	enum dingo_mmap_kind kind;
@@ -117,8 +117,8 @@ struct dingo_mmap {
 };
 
 /*
- * Memory of one queue. That of a user's queue is also an mmap() offset and
- * lives until the last mmap() call that uses it returned.
+ * Memory of one queue. For a user queue it also has an mmap() offset and lives
+ * until the last mmap() call that uses it has returned.
  */
 struct dingo_qmem {
 	struct dingo_mmap map;
@@ -160,7 +160,7 @@ int dingo_push_map(struct dingo_ucontext *uc, struct dingo_db *db,
 /* ------------------------------------------------------------- dingo_dm.c */
 
 extern const struct uapi_definition dingo_dm_defs[];
-/* ib_dm.length has 32 bits, and a piece is whole pages. */
+/* ib_dm.length has 32 bits, and a piece consists of whole pages. */
 #define DINGO_MAX_DM ALIGN_DOWN(U32_MAX, PAGE_SIZE)
 void dingo_dm_init(struct dingo_ibdev *ib);
 int dingo_dm_mmap(struct dingo_ucontext *uc, struct dingo_mmap *map,
@@ -197,7 +197,7 @@ static inline struct dingo_pd *to_dpd(struct ib_pd *ibpd)
 int dingo_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int dingo_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 
-/* An address vector, in the words of struct dingo_qp_attr and wqe_ud. */
+/* An address vector, in the formats of struct dingo_qp_attr and wqe_ud. */
 struct dingo_av {
 	u8 dgid[16];
 	u8 dmac[ETH_ALEN];
@@ -236,7 +236,7 @@ struct dingo_mr {
 	struct dingo_pbl pbl;
 	u32 access; /* DINGO_ACC_* */
 	u32 pdn;
-	u64 base; /* address of the first byte; ib_core writes ibmr.iova */
+	u64 base; /* address of the first byte; ib_core changes ibmr.iova */
 
 	/* Fast registration: the page list of the next REG_MR. */
 	__le64 *frwr_list;
@@ -317,13 +317,13 @@ struct dingo_cq {
 	spinlock_t lock;
 	u32 consumer;
 	u32 rung; /* consumer index of the last doorbell */
-	u32 arm; /* as dingo_db_ring_cq() keeps it */
+	u32 arm; /* arm bits for dingo_db_ring_cq() */
 	struct list_head kcq_entry; /* dingo_ibdev.kcqs */
 	struct list_head send_qps; /* kernel QPs that complete here */
 	struct list_head recv_qps;
 };
 
-/* Software's mark in cqe.flags: the QP of this entry is gone or was reset. */
+/* Set by software in cqe.flags: the entry's QP was destroyed or reset. */
 #define DINGO_CQE_DEAD BIT(7)
 
 static inline bool dingo_cqe_is_recv(u32 qpn_op)
@@ -354,15 +354,15 @@ struct dingo_sq {
 	spinlock_t lock; /* protects all members */
 	u32 producer;
 	u32 consumer;
-	u64 *wr_id; /* at a WQE's first block */
-	u8 *blocks; /* length of the WQE that starts here; 0: none does */
+	u64 *wr_id; /* by the WQE's first block */
+	u8 *blocks; /* length of the WQE that starts here; 0: none */
 	u8 *opcode; /* enum ib_wc_opcode */
 };
 
-/* What a receive was posted with. */
+/* Record of a posted receive. */
 struct dingo_receive {
 	u64 wr_id;
-	u32 bytes; /* room for data; U32_MAX: that or more */
+	u32 bytes; /* room for data; U32_MAX: at least that */
 };
 
 /* Kernel's view of a receive queue; indices free-running, in entries. */
@@ -375,7 +375,7 @@ struct dingo_rq {
 
 struct dingo_qp {
 	struct ib_qp ibqp;
-	struct dingo_ucontext *uc; /* NULL: kernel's */
+	struct dingo_ucontext *uc; /* NULL: kernel QP */
 	u32 qpn;
 	enum ib_qp_state state; /* as last set or seen, under mutex */
 	struct mutex mutex; /* serializes modify and query; protects groups */
@@ -391,10 +391,10 @@ struct dingo_qp {
 	struct dingo_db sq_db;
 	struct dingo_db rq_db;
 
-	unsigned long events; /* bit n: enum ib_event_type n is due */
+	unsigned long events; /* bit n: enum ib_event_type n is pending */
 	struct work_struct event_work;
 
-	u64 *counter_base; /* counted before it was bound; NULL: is not bound */
+	u64 *counter_base; /* values when it was bound; NULL: not bound */
 	struct list_head counter_entry; /* dingo_qp_stat.qps */
 
 	/* Kernel QPs. */
@@ -461,8 +461,9 @@ struct dingo_srq {
 	unsigned long events;
 	struct work_struct event_work;
 
-	/* Kernel SRQs, under lock. Tags name receives; a completed tag frees
-	 * its slot and all before, as the card takes entries in ring order.
+	/* Kernel SRQs, under lock. Each receive has a tag; a completed tag
+	 * frees its slot and all before it, as the card takes entries in ring
+	 * order.
 	 */
 	spinlock_t lock;
 	u32 producer;

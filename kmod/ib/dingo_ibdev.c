@@ -73,7 +73,7 @@ static const struct ib_device_ops dingo_ops = {
 	DINGO_COUNTER_SIZE_OP
 };
 
-/* Operations that only some cards have. */
+/* Operations that only some cards support. */
 static const struct ib_device_ops dingo_frwr_ops = {
 	.alloc_mr = dingo_alloc_mr,
 	.map_mr_sg = dingo_map_mr_sg,
@@ -188,7 +188,10 @@ err_mr_tags:
 	return err;
 }
 
-/* ib_core waits for events that come before it lets go of the device only. */
+/*
+ * Stops events and flushes ib_core's work for them: by itself ib_core waits
+ * only for events from before it releases the device.
+ */
 static void dingo_ib_hear_no_more(struct dingo_ibdev *ib)
 {
 	dingo_unlisten(ib->dev);
@@ -223,7 +226,7 @@ static void dingo_dispatch(struct dingo_ibdev *ib, enum ib_event_type type)
 	ib_dispatch_event(&event);
 }
 
-/* The card, or dingo.ko for it, tells of an event. Atomic context. */
+/* Handles an event of the card or of dingo.ko. Atomic context. */
 static void dingo_ib_async_event(struct dingo_listener *listener,
 				 const struct dingo_eqe *eqe)
 {
@@ -275,7 +278,7 @@ static void dingo_ib_async_event(struct dingo_listener *listener,
 	}
 }
 
-/* Offers a card as an RDMA device. */
+/* Registers a card as an RDMA device. */
 static int dingo_ib_offer(struct auxiliary_device *adev, struct dingo_dev *dev)
 {
 	struct dingo_ibdev *ib;
@@ -329,7 +332,9 @@ static int dingo_ib_probe(struct auxiliary_device *adev,
 	struct dingo_dev *dev = dingo_aux_dev(adev);
 	int err;
 
-	/* By a reset, a wake-up or modprobe: whoever waits for it does not long. */
+	/* Limits command timeouts, as resets, resume or
+	 * modprobe wait for this.
+	 */
 	dingo_expect(dev);
 	err = dingo_ib_offer(adev, dev);
 	dingo_expect_end(dev);
@@ -337,9 +342,9 @@ static int dingo_ib_probe(struct auxiliary_device *adev,
 }
 
 /*
- * The card, which may have failed or be gone, is reset or removed, or this
- * module is. Returns when all users are gone; contexts of processes that are
- * still open have lost the device.
+ * Called if the card, which may have failed or be gone, is reset or removed, or
+ * this module is unloaded. Returns when all users are gone; contexts of
+ * processes that are still open have lost the device.
  */
 static void dingo_ib_remove(struct auxiliary_device *adev)
 {

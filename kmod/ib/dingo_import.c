@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Importing: what a second process needs to use a context and its protection
- * domains through a copy of the descriptor, ibv_import_device(3).
+ * Import, ibv_import_device(3): queries by which a second process uses a
+ * context and its protection domains through a copy of the descriptor.
  */
 #include "dingo_ib.h"
 
@@ -13,7 +13,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 /**
- * dingo_query_ucontext() - tell about a context again
+ * dingo_query_ucontext() - describe an existing context
  * @ibuc: the context
  * @attrs: DINGO_ATTR_QUERY_CONTEXT_RESP, which may be missing
  *
@@ -54,7 +54,7 @@ DECLARE_UVERBS_NAMED_METHOD(DINGO_METHOD_PD_QUERY,
 ADD_UVERBS_METHODS(dingo_pd_methods, UVERBS_OBJECT_PD,
 		   &UVERBS_METHOD(DINGO_METHOD_PD_QUERY));
 
-/* An older provider may have room for less than all of it. */
+/* An older provider may have room for a shorter response. */
 #define DINGO_CONTEXT_ANSWER \
 	UVERBS_ATTR_STRUCT(struct dingo_alloc_ucontext_resp, caps)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queue pairs of kernel users: what is outstanding, and completions.
+ * Queue pairs of kernel users: outstanding work requests and completions.
  *
- * Locks: a CQ's lock is taken before those of the queues that complete there, and
- * of the table of QPs.
+ * Locking: a CQ's lock is taken before those of the queues that complete there,
+ * and before that of the table of QPs.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -11,7 +11,7 @@
 
 #include "dingo_ib.h"
 
-/* Blocks of the largest work request that the caps allow. */
+/* Return: blocks of the largest work request that the caps allow. */
 static u32 dingo_max_blocks(enum ib_qp_type type, const struct ib_qp_cap *cap)
 {
 	bool ud = type == IB_QPT_UD || type == IB_QPT_GSI;
@@ -26,9 +26,9 @@ static u32 dingo_max_blocks(enum ib_qp_type type, const struct ib_qp_cap *cap)
 }
 
 /**
- * dingo_kqp_init() - sizes and arrays of a kernel QP
+ * dingo_kqp_init() - set the sizes and allocate the arrays of a kernel QP
  * @qp: the QP
- * @attr: what is asked for; becomes what there is
+ * @attr: in: requested sizes; out: actual sizes
  *
  * Return: 0, -EINVAL, -ENOMEM.
  */
@@ -71,7 +71,7 @@ int dingo_kqp_init(struct dingo_qp *qp, struct ib_qp_init_attr *attr)
 
 /**
  * dingo_kqp_free() - free the arrays of a kernel QP
- * @qp: the QP, which completes nothing any more; a user's has none
+ * @qp: the QP, without further completions; a user QP has no arrays
  */
 void dingo_kqp_free(struct dingo_qp *qp)
 {
@@ -86,7 +86,7 @@ void dingo_kqp_free(struct dingo_qp *qp)
 }
 
 /**
- * dingo_kqp_attach() - let the QP's CQs know it
+ * dingo_kqp_attach() - add the QP to its CQs
  * @qp: the QP
  */
 void dingo_kqp_attach(struct dingo_qp *qp)
@@ -103,10 +103,10 @@ void dingo_kqp_attach(struct dingo_qp *qp)
 }
 
 /**
- * dingo_kqp_detach() - let the QP's CQs forget it
- * @qp: the QP, destroyed at the card; completion does not find its number
+ * dingo_kqp_detach() - remove the QP from its CQs
+ * @qp: the QP, destroyed on the card and removed from the table
  *
- * When this returns no completion of this QP is being polled.
+ * When this returns, no completion of this QP is being polled.
  */
 void dingo_kqp_detach(struct dingo_qp *qp)
 {
@@ -124,10 +124,10 @@ void dingo_kqp_detach(struct dingo_qp *qp)
 }
 
 /**
- * dingo_kqp_reset() - the QP is in RESET: its queues are empty
+ * dingo_kqp_reset() - empty the queues of a QP in RESET
  * @qp: the QP
  *
- * Unread completions are dropped, as their work requests are gone.
+ * Discards unpolled completions, as their work requests are gone.
  */
 void dingo_kqp_reset(struct dingo_qp *qp)
 {
@@ -151,7 +151,9 @@ void dingo_kqp_reset(struct dingo_qp *qp)
 	spin_unlock_irq(&recv->lock);
 }
 
-/* Whether @qp, a QP that is not freed meanwhile, completes such work to @cq. */
+/* Return: true if @qp, which must not be freed meanwhile, completes such work
+ * to @cq.
+ */
 static bool dingo_kqp_is(const struct dingo_qp *qp, const struct dingo_cq *cq,
 			 u32 qpn_op)
 {
@@ -163,14 +165,14 @@ static bool dingo_kqp_is(const struct dingo_qp *qp, const struct dingo_cq *cq,
 }
 
 /**
- * dingo_kqp_find() - the kernel QP of a completion
+ * dingo_kqp_find() - find the kernel QP of a completion
  * @cq: the queue that has the completion, locked
- * @last: what was found last since @cq was locked, or NULL
- * @qpn_op: of the completion
+ * @last: last result since @cq was locked, or NULL
+ * @qpn_op: that of the completion
  *
- * A QP of @cq lives until @cq is unlocked: dingo_kqp_detach() takes that lock. A
- * card that lies names another queue's: that one may be freed as soon as the
- * lock of the table is released, and nothing of it may be touched.
+ * A QP of @cq lives until @cq is unlocked: dingo_kqp_detach() takes that lock.
+ * A faulty card may name a QP of another queue, which may be freed as soon as
+ * the table's lock is released and must not be accessed after that.
  * Return: the QP, which completes such work to @cq, or NULL.
  */
 struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
@@ -191,7 +193,7 @@ struct dingo_qp *dingo_kqp_find(struct dingo_cq *cq, struct dingo_qp *last,
 	return qp;
 }
 
-/* False: nothing was posted there, or it has completed. */
+/* Return: false if nothing was posted there, or it has completed already. */
 static bool dingo_complete_send(struct dingo_qp *qp,
 				const struct dingo_cqe *cqe, struct ib_wc *wc)
 {
@@ -229,7 +231,7 @@ static bool dingo_complete_recv(struct dingo_qp *qp, u32 tag,
 	return posted;
 }
 
-/* What is valid only of a receive that succeeded. */
+/* Fills in fields that are valid only for a successful receive. */
 static void dingo_wc_recv(const struct dingo_qp *qp,
 			  const struct dingo_cqe *cqe, struct ib_wc *wc)
 {
@@ -260,12 +262,12 @@ static void dingo_wc_recv(const struct dingo_qp *qp,
 }
 
 /**
- * dingo_kqp_complete() - turn a card's completion into ib_core's
+ * dingo_kqp_complete() - convert a completion of the card to an ib_wc
  * @qp: the QP
  * @cqe: the completion
  * @wc: the result
  *
- * Return: whether it completes something that was posted.
+ * Return: true if it completes a posted work request.
  */
 bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 			struct ib_wc *wc)
@@ -287,7 +289,7 @@ bool dingo_kqp_complete(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 	wc->wr_id = receive.wr_id;
 	wc->opcode = op == DINGO_WC_RECV_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
 						     IB_WC_RECV;
-	/* Owners parse as many bytes as there are said to be. */
+	/* Users trust byte_len, so it must not exceed the buffer. */
 	if (wc->opcode == IB_WC_RECV && wc->byte_len > receive.bytes) {
 		wc->byte_len = 0;
 		wc->status = wc->status ?: IB_WC_LOC_LEN_ERR;
@@ -339,12 +341,12 @@ static int dingo_flush_recvs(struct dingo_qp *qp, int num, struct ib_wc *wc)
 }
 
 /**
- * dingo_kqp_flush() - complete work that a dead card cannot complete
+ * dingo_kqp_flush() - complete work requests that a dead card does not complete
  * @cq: the queue that is polled, locked
- * @num: most
+ * @num: capacity of @wc
  * @wc: the result
  *
- * Return: how many there were.
+ * Return: the number of completions.
  */
 int dingo_kqp_flush(struct dingo_cq *cq, int num, struct ib_wc *wc)
 {

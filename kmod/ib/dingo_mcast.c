@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast groups of UD QPs. Whether the network function hears of a group is
- * the stack's: the card takes what comes for a QP's group anyway.
+ * Multicast groups of UD QPs. The network stack decides which groups the
+ * network function receives; the card receives frames for a QP's group
+ * independently.
  *
- * To ib_core a group with another LID is another group, and each is detached; a
- * QP whose groups are not all detached cannot be destroyed, even when its process
- * ends. RoCE has no LIDs: the card has the group once, so it is counted here.
+ * For ib_core a group with another LID is a different group, and each must be
+ * detached before the QP can be destroyed, even if its process ends. RoCE has
+ * no LIDs: the card has the group once, so attachments are counted here.
  */
 #include <linux/slab.h>
 
@@ -14,7 +15,7 @@
 struct dingo_group {
 	struct list_head entry; /* dingo_qp.groups */
 	union ib_gid gid;
-	u32 times; /* attached */
+	u32 times; /* number of attachments */
 };
 
 static struct dingo_group *dingo_group_find(struct dingo_qp *qp,
@@ -42,7 +43,7 @@ static int dingo_group_new(struct dingo_qp *qp, const union ib_gid *gid)
 				     gid->raw);
 	if (err) {
 		kfree(group);
-		/* ib_core has just looked the QP up. */
+		/* -ENOENT cannot mean the QP, which ib_core has looked up. */
 		return err == -ENOENT ? -EINVAL : err;
 	}
 	group->gid = *gid;
@@ -52,13 +53,13 @@ static int dingo_group_new(struct dingo_qp *qp, const union ib_gid *gid)
 }
 
 /**
- * dingo_attach_mcast() - let a QP receive what is sent to a group
- * @ibqp: the QP; ib_core has seen that it is UD
+ * dingo_attach_mcast() - attach a QP to a multicast group
+ * @ibqp: the QP; ib_core has checked that it is UD
  * @gid: the group
- * @lid: of InfiniBand alone
+ * @lid: only for InfiniBand
  *
- * Return: 0, -EINVAL, -ENOMEM when there are too many groups, or QPs of this
- * one, -EIO.
+ * Return: 0, -EINVAL, -ENOMEM if there are too many groups, or QPs of this one,
+ * -EIO.
  */
 int dingo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
@@ -77,10 +78,11 @@ int dingo_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
  * dingo_detach_mcast() - undo dingo_attach_mcast()
  * @ibqp: the QP
  * @gid: the group
- * @lid: of InfiniBand alone
+ * @lid: only for InfiniBand
  *
- * A card that refuses keeps the group until the QP goes, which must be possible.
- * Return: 0, -EINVAL when it is not attached.
+ * If the card refuses, it keeps the group until the QP is destroyed; that must
+ * stay possible, so this is not an error.
+ * Return: 0, -EINVAL if it is not attached.
  */
 int dingo_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {

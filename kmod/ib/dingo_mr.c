@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions: keys, user memory, the kernel's all-memory region and fast
- * registration. DMA buffers: dingo_mr_dmabuf.c.
+ * Memory regions: keys, user memory, the kernel's region of all memory, and
+ * fast registration. DMA buffers: dingo_mr_dmabuf.c.
  */
 #include <linux/dma-map-ops.h>
 #include <linux/iommu-dma.h>
@@ -13,7 +13,7 @@
 
 #include "dingo_ib.h"
 
-/* Access flags that mean something to the card. */
+/* Access flags that the card implements. */
 static const struct {
 	int ib;
 	u32 card;
@@ -25,7 +25,7 @@ static const struct {
 	{ IB_ACCESS_MW_BIND, DINGO_ACC_MW_BIND },
 };
 
-/* Flags of a registration that we understand or may ignore. */
+/* Flags of a registration that are supported or may be ignored. */
 #define DINGO_MR_ACCESS                                                \
 	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |              \
 	 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |             \
@@ -33,7 +33,7 @@ static const struct {
 	 IB_ACCESS_OPTIONAL)
 
 /**
- * dingo_access() - access rights in the card's words
+ * dingo_access() - convert access rights to those of the card
  * @ib_access: enum ib_access_flags
  *
  * Return: DINGO_ACC_*.
@@ -50,13 +50,15 @@ u32 dingo_access(int ib_access)
 	return access;
 }
 
-/* A key with an unpredictable tag that is not the last one of this index. */
+/* Makes a key with a random tag that differs from
+ * the last one of this index.
+ */
 static u32 dingo_key_make(struct dingo_ibdev *ib, u32 index)
 {
 	u16 tag = get_random_u16();
 
 	spin_lock(&ib->mr_lock);
-	/* Peers that still use the last owner's key must miss. */
+	/* Keys of the last owner must not match. */
 	if (tag == ib->mr_tags[index])
 		tag ^= 0x5a5a;
 	ib->mr_tags[index] = tag;
@@ -65,7 +67,7 @@ static u32 dingo_key_make(struct dingo_ibdev *ib, u32 index)
 }
 
 /**
- * dingo_key_alloc() - take a region number
+ * dingo_key_alloc() - allocate a region number
  * @ib: the device
  * @key: the result, with an unpredictable index and tag
  *
@@ -78,8 +80,8 @@ int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
 				    get_random_u32_inclusive(0, last), last,
 				    GFP_KERNEL);
 
-	/* 8 bits of a window's tag belong to its owner: the index is what else
-	 * must be guessed.
+	/* The owner of a window chooses 8 bits of its tag, so the index should
+	 * be hard to guess, too.
 	 */
 	if (index == -ENOSPC)
 		index = ida_alloc_max(&ib->mr_ids, last, GFP_KERNEL);
@@ -90,9 +92,9 @@ int dingo_key_alloc(struct dingo_ibdev *ib, u32 *key)
 }
 
 /**
- * dingo_key_free() - give back a region number
+ * dingo_key_free() - free a region number
  * @ib: the device
- * @key: its key; the card does not know it any more
+ * @key: its key, which the card does not know any more
  */
 void dingo_key_free(struct dingo_ibdev *ib, u32 key)
 {
@@ -100,10 +102,10 @@ void dingo_key_free(struct dingo_ibdev *ib, u32 key)
 }
 
 /*
- * Nobody copies a process's region between its pages and bounce buffers: the
- * card would work on the copy, and the end of the region overwrite the pages.
- * What is mapped by an IOMMU has other addresses than bounce buffers, and
- * dma_need_sync() says yes to all of it.
+ * Returns true if the address is in a bounce buffer. Such memory cannot be
+ * used, as it is never synced: the card would access the copy, and unmapping
+ * would overwrite the pages. IOMMU mappings are excluded: their addresses are
+ * never those of bounce buffers, but dma_need_sync() is true for all of them.
  */
 static bool dingo_bounces(struct dingo_dev *dev, dma_addr_t addr)
 {
@@ -120,12 +122,12 @@ static bool dingo_bounces(struct dingo_dev *dev, dma_addr_t addr)
  * dingo_mr_pbl() - describe user memory to the card
  * @dev: the card
  * @umem: the memory, mapped for DMA
- * @pbl: the page list that is made
+ * @pbl: the resulting page list
  * @mem: the description
  *
- * Takes the largest page size of the card that fits. Addresses of a region
- * have nothing to do with its pages: the offset in the first page is given.
- * Return: 0, -EINVAL, -ENOMEM, -EOPNOTSUPP where DMA bounces.
+ * Uses the largest suitable page size of the card. Addresses of a region are
+ * independent of its pages: the offset in the first page is passed separately.
+ * Return: 0, -EINVAL, -ENOMEM, -EOPNOTSUPP if DMA uses bounce buffers.
  */
 int dingo_mr_pbl(struct dingo_dev *dev, struct ib_umem *umem,
 		 struct dingo_pbl *pbl, struct dingo_mem *mem)
@@ -168,7 +170,7 @@ err_free:
 }
 
 /**
- * dingo_mr_identify() - what every region says of itself
+ * dingo_mr_identify() - fill in the common fields of a region
  * @mr: the region
  * @ibpd: its domain
  * @key: its key, local and remote
@@ -208,7 +210,7 @@ void dingo_mr_command(const struct dingo_mr *mr, u32 key,
 	};
 }
 
-/* A region of the kernel: no memory of its own. */
+/* Creates a region for the kernel, without memory. */
 static struct ib_mr *dingo_create_kernel_mr(struct ib_pd *ibpd, u8 kind,
 					    u32 access, u64 length)
 {
@@ -245,7 +247,8 @@ err_free:
 }
 
 /**
- * dingo_get_dma_mr() - region of all memory, by bus address; kernel only
+ * dingo_get_dma_mr() - create a region of all memory, by bus address; kernel
+ * only
  * @ibpd: its domain
  * @access: enum ib_access_flags
  *
@@ -260,10 +263,10 @@ struct ib_mr *dingo_get_dma_mr(struct ib_pd *ibpd, int access)
 }
 
 /**
- * dingo_alloc_mr() - region for fast registration; kernel only
+ * dingo_alloc_mr() - create a region for fast registration; kernel only
  * @ibpd: its domain
  * @type: IB_MR_TYPE_MEM_REG
- * @max_sg: most pages
+ * @max_sg: largest number of pages
  *
  * Return: the region, or an error pointer.
  */
@@ -309,13 +312,13 @@ static int dingo_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /**
- * dingo_map_mr_sg() - choose the memory of the next REG_MR
+ * dingo_map_mr_sg() - set the memory of the next REG_MR
  * @ibmr: a region of dingo_alloc_mr(), not registered
  * @sg: the memory, mapped for DMA
  * @nents: its entries
  * @offset: bytes to skip in the first, or NULL
  *
- * Return: how many entries fit, or a negative error.
+ * Return: the number of entries that fit, or a negative error.
  */
 int dingo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		    unsigned int *offset)
@@ -330,7 +333,7 @@ int dingo_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 }
 
 /**
- * dingo_check_reg() - what all user registrations check
+ * dingo_check_reg() - checks common to all user registrations
  * @ibdev: the device
  * @length: bytes
  * @iova: address of the first byte
@@ -360,7 +363,7 @@ int dingo_check_reg(struct ib_device *ibdev, u64 length, u64 iova, int access)
  * @ibpd: the domain
  * @start: address in the process
  * @length: bytes
- * @iova: address by which work requests name the first byte
+ * @iova: address of the first byte in work requests
  * @access: enum ib_access_flags
  * @udata: must be empty
  *
@@ -423,7 +426,7 @@ err_free:
 /**
  * dingo_rereg_user_mr() - change a region in one step
  * @ibmr: the region
- * @flags: IB_MR_REREG_*: what of the following is new
+ * @flags: IB_MR_REREG_*: which of the following arguments are valid
  * @start: address in the process
  * @length: bytes
  * @iova: address of the first byte
@@ -431,7 +434,7 @@ err_free:
  * @ibpd: the domain
  * @udata: must be empty
  *
- * The key stays. On failure the region stays as it was.
+ * The key is kept. On failure the region is unchanged.
  * Return: NULL for success, or an error pointer.
  */
 struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
@@ -472,7 +475,7 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (flags & IB_MR_REREG_PD)
 		new.pdn = to_dpd(ibpd)->pdn;
 
-	/* The same pages serve unless they are to become writable. */
+	/* Keep the pages unless they must become writable. */
 	if (trans || (ib_access_writable(access) && !mr->umem->writable)) {
 		new.umem = dingo_umem_get(ibmr->device, start, length, access);
 		if (IS_ERR(new.umem))
@@ -487,7 +490,9 @@ struct ib_mr *dingo_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				   ib_umem_dma_offset(mr->umem, pgsz), &mem);
 	}
 
-	/* Peers keep using the rkey that they were given: ibv_rereg_mr(3) promises no new one. */
+	/* The rkey must not change: peers use it, and ibv_rereg_mr(3) returns
+	 * no new one.
+	 */
 	dingo_mr_command(&new, ibmr->lkey, &mem, &cmd);
 	cmd.old_key = cpu_to_le32(ibmr->lkey);
 	err = dingo_cmd_rereg_mr(dev, &cmd);

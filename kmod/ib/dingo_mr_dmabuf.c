@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory regions of DMA buffers. Dynamic where the card can pause a region:
- * the exporter may move the buffer at any time, and the region keeps its key.
- * All state of a dynamic region is under the buffer's reservation lock.
+ * Memory regions of DMA buffers. They are dynamic if the card can pause a
+ * region: the exporter may then move the buffer at any time, and the region
+ * keeps its key. The buffer's reservation lock protects all state of a dynamic
+ * region.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -17,7 +18,7 @@
 
 static void dingo_resv_lock(struct dingo_mr *mr)
 {
-	/* Without a ticket this cannot fail. */
+	/* Cannot fail without a ticket. */
 	dma_resv_lock(mr->dmabuf->attach->dmabuf->resv, NULL);
 }
 
@@ -37,9 +38,9 @@ static void dingo_remap_later(struct dingo_mr *mr)
 }
 
 /*
- * The card must leave the pages alone: by a pause, else for good. A card that
- * refuses both would write into memory that others get, so it gets no bus any
- * more.
+ * Stops the card's access to the pages by pausing the region, or if that fails
+ * by destroying it. If the card refuses both it is declared failed, which ends
+ * its DMA: it could write to memory that is given to others.
  */
 static void dingo_dmabuf_pause(struct dingo_mr *mr)
 {
@@ -58,8 +59,8 @@ static void dingo_dmabuf_pause(struct dingo_mr *mr)
 }
 
 /*
- * The exporter is about to move the buffer and holds its lock. When this
- * returns, the card does not touch the old place any more.
+ * Called by the exporter, which is about to move the buffer and holds its lock.
+ * When this returns, the card does not access the old memory any more.
  */
 static void dingo_dmabuf_moved(struct dma_buf_attachment *attach)
 {
@@ -84,7 +85,7 @@ static const struct dma_buf_attach_ops dingo_dmabuf_attach_ops = {
 	.DINGO_MOVE_NOTIFY = dingo_dmabuf_moved,
 };
 
-/* Maps the buffer where it is now and gives the region its new pages. */
+/* Maps the buffer at its new location and updates the region's pages. */
 static int dingo_dmabuf_remap(struct dingo_mr *mr)
 {
 	struct dingo_dev *dev = dingo_mr_dev(mr);
@@ -127,7 +128,9 @@ static void dingo_remap_work(struct work_struct *work)
 		dingo_remap_later(mr);
 		goto out;
 	}
-	/* Better an error at every use than peers that wait for ever. */
+	/* Destroy it: errors at every use are better than peers that wait
+	 * forever.
+	 */
 	ibdev_err(mr->ibmr.device, "region 0x%x lost its DMA buffer: %d\n",
 		  mr->ibmr.lkey, err);
 	if (!dingo_cmd_destroy_mr(dingo_mr_dev(mr), mr->ibmr.lkey))
@@ -137,12 +140,11 @@ out:
 }
 
 /**
- * dingo_dmabuf_destroy() - destroy a dynamic region at the card
+ * dingo_dmabuf_destroy() - destroy a dynamic region on the card
  * @mr: the region
  *
- * Moves that come later find a region that is not on the card: its number may
- * be another's by then.
- * Return: 0 or a negative error; then the region lives on.
+ * Later moves must ignore the region, whose number may have been reused.
+ * Return: 0 or a negative error; then the region still exists.
  */
 int dingo_dmabuf_destroy(struct dingo_mr *mr)
 {
@@ -167,7 +169,7 @@ int dingo_dmabuf_destroy(struct dingo_mr *mr)
 	return err;
 }
 
-/* Creates the region at the card; for dynamic ones under the lock. */
+/* Creates the region on the card; for dynamic ones under the lock. */
 static int dingo_dmabuf_create(struct dingo_ibdev *ib, struct dingo_mr *mr)
 {
 	struct dingo_cmd_create_mr cmd;
@@ -207,7 +209,7 @@ static int dingo_dmabuf_attach_dynamic(struct dingo_ibdev *ib,
 	err = ib_umem_dmabuf_map_pages(umem_dmabuf);
 	if (!err)
 		err = dingo_dmabuf_create(ib, mr);
-	if (err) /* no move may find the region from now on */
+	if (err) /* later moves must not find the region */
 		umem_dmabuf->private = NULL;
 	dingo_resv_unlock(mr);
 	if (err)
@@ -238,7 +240,7 @@ static int dingo_dmabuf_attach_pinned(struct dingo_ibdev *ib,
  * @ibpd: the domain
  * @offset: first byte in the buffer
  * @length: bytes
- * @iova: address by which work requests name the first byte
+ * @iova: address of the first byte in work requests
  * @fd: the buffer
  * @access: enum ib_access_flags
  * @attrs: not used
@@ -275,7 +277,9 @@ struct ib_mr *dingo_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	mr->base = access & IB_ZERO_BASED ? 0 : iova;
 	dingo_mr_identify(mr, ibpd, key, length, dingo_access(access));
 
-	/* No window is ever bound to these: ib_core refuses IB_ACCESS_MW_BIND. */
+	/* Windows cannot be bound to these: ib_core
+	 * refuses IB_ACCESS_MW_BIND.
+	 */
 	if ((dev->caps & dynamic) == dynamic)
 		err = dingo_dmabuf_attach_dynamic(ib, mr, offset, length, fd,
 						  access);

@@ -4,7 +4,7 @@
  */
 #include "dingo_ib.h"
 
-/* The window is not bound yet. @udata: must be empty. */
+/* Creates an unbound window. @udata: must be empty. */
 int dingo_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
 	struct dingo_ibdev *ib = to_dibdev(ibmw->device);

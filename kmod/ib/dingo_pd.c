@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Protection domains: numbers that the driver hands out and the card compares.
+ * Protection domains: numbers that the driver assigns and the card compares.
  */
 #include "dingo_ib.h"
 

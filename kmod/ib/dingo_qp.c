@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Queue pairs: create, destroy, async events. Attributes: dingo_qp_modify.c;
- * what only kernel users need: dingo_kqp.c.
+ * Queue pairs: create, destroy, async events. dingo_qp_modify.c has the
+ * attributes, dingo_kqp.c the parts for kernel users only.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
@@ -32,7 +32,9 @@ static int dingo_qp_kind(struct dingo_dev *dev, enum ib_qp_type type, u8 *kind)
 	}
 }
 
-/* A random free index and a random tag that is not the index's last one. */
+/* Allocates a random free index and a random tag, not the last one of the
+ * index.
+ */
 static int dingo_qpn_alloc(struct dingo_ibdev *ib, struct dingo_qp *qp)
 {
 	u32 first = DINGO_FIRST_QP_INDEX;
@@ -65,14 +67,14 @@ static int dingo_qpn_alloc(struct dingo_ibdev *ib, struct dingo_qp *qp)
 	return 0;
 }
 
-/* From now on events and completions find the QP. */
+/* Makes the QP visible to events and completions. */
 static int dingo_qpn_publish(struct dingo_ibdev *ib, struct dingo_qp *qp)
 {
 	return xa_err(xa_store_irq(&ib->qps, qp->qpn & DINGO_QPN_INDEX_MASK,
 				   qp, GFP_KERNEL));
 }
 
-/* No event and no completion touches the QP when this returns. */
+/* When this returns, no event and no completion accesses the QP. */
 static void dingo_qpn_free(struct dingo_ibdev *ib, struct dingo_qp *qp)
 {
 	xa_erase_irq(&ib->qps, qp->qpn & DINGO_QPN_INDEX_MASK);
@@ -100,7 +102,7 @@ static void dingo_qp_event_work(struct work_struct *work)
 }
 
 /**
- * dingo_qp_event() - tell the owner of a QP
+ * dingo_qp_event() - report an event to the owner of a QP
  * @ib: the device
  * @qpn: the QP; unknown numbers are ignored
  * @event: what happened
@@ -121,7 +123,7 @@ void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event)
 	xa_unlock_irqrestore(&ib->qps, flags);
 }
 
-/* Checks what all owners ask for. */
+/* Checks the attributes common to kernel and user QPs. */
 static int dingo_qp_check(struct dingo_dev *dev,
 			  const struct ib_qp_init_attr *attr, bool user)
 {
@@ -151,12 +153,12 @@ static int dingo_qp_check(struct dingo_dev *dev,
 }
 
 /**
- * dingo_check_rq_size() - whether a process may have such a receive ring
+ * dingo_check_rq_size() - check the sizes of a process's receive ring
  * @dev: the card
  * @log_size: entries
  * @log_stride: bytes of an entry
- * @max_wr: entries that it asked for
- * @max_sge: SGEs in each
+ * @max_wr: requested entries
+ * @max_sge: requested SGEs per entry
  *
  * Return: 0 or -EINVAL.
  */
@@ -171,7 +173,7 @@ int dingo_check_rq_size(struct dingo_dev *dev, u8 log_size, u8 log_stride,
 	return 0;
 }
 
-/* Sizes of the rings of a process: as the provider computed them. */
+/* Checks the sizes of a process's rings, which the provider has computed. */
 static int dingo_qp_user_sizes(struct dingo_dev *dev, struct dingo_qp *qp,
 			       const struct ib_qp_init_attr *attr,
 			       struct ib_udata *udata)
@@ -286,10 +288,10 @@ static int dingo_create_qp_answer(struct dingo_qp *qp, struct ib_udata *udata)
 }
 
 /**
- * dingo_create_qp() - make a queue pair
+ * dingo_create_qp() - create a queue pair
  * @ibqp: the QP, with domain, queues and type
- * @attr: sizes; the kernel's users are told the real ones
- * @udata: struct dingo_create_qp_req and _resp; NULL: the kernel's
+ * @attr: sizes; for kernel users replaced by the actual ones
+ * @udata: struct dingo_create_qp_req and _resp; NULL: called by the kernel
  *
  * Return: 0 or a negative error.
  */
@@ -363,7 +365,7 @@ err_kqp:
  * @ibqp: the QP
  * @udata: not used
  *
- * The card goes first: then nothing writes to the memory that is freed.
+ * Destroys the QP on the card first, so that nothing writes to freed memory.
  * Return: 0 or a negative error.
  */
 int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)

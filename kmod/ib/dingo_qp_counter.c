@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Counters that QPs are bound to (`rdma statistic qp`). The card counts each QP
- * since it was made, and counts all of them for the port, too. ib_core has one
- * list of names for the port and for such counters, and adds what they have
- * counted to the port's: so that is taken off there.
+ * Counters to which QPs are bound (`rdma statistic qp`). The card counts each
+ * QP since its creation, and all of them for the port. ib_core uses one list of
+ * names for the port and for such counters, and adds the values of these
+ * counters to those of the port: so they are subtracted from the port's values.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
 #include "dingo_ib.h"
 
-/* What the card counts for a QP as it does for the port. */
+/* Counters that the card has both per QP and per port. */
 static const struct {
 	enum dingo_qp_counter qp;
 	enum dingo_card_counter port;
@@ -33,12 +33,12 @@ static const struct {
 /* A counter. Protected by counter_lock of the device. */
 struct dingo_qp_stat {
 	struct list_head qps; /* dingo_qp.counter_entry */
-	u64 past[DINGO_NUM_SHARED]; /* of QPs that are not bound any more */
-	u64 last[DINGO_NUM_SHARED]; /* as of @when */
-	unsigned long when; /* jiffies; 0: nothing is known */
+	u64 past[DINGO_NUM_SHARED]; /* sum of QPs that were unbound */
+	u64 last[DINGO_NUM_SHARED]; /* values at @when */
+	unsigned long when; /* jiffies; 0: @last is not valid */
 };
 
-/* Adds to @values what the QP has counted since it was bound. */
+/* Adds the QP's counts since it was bound to @values. */
 static int dingo_qp_stat_add(struct dingo_ibdev *ib, struct dingo_qp *qp,
 			     u64 *values)
 {
@@ -54,7 +54,9 @@ static int dingo_qp_stat_add(struct dingo_ibdev *ib, struct dingo_qp *qp,
 	return err;
 }
 
-/* ib_core asks once for each name: the card is asked when time has passed. */
+/* Queries the card only after some time, as ib_core
+ * calls this once per name.
+ */
 static int dingo_qp_stat_update(struct dingo_ibdev *ib,
 				struct dingo_qp_stat *stat)
 {
@@ -114,7 +116,7 @@ static int dingo_qp_stat_bind(struct dingo_ibdev *ib,
 	return 0;
 }
 
-/* @counter: one whose id is 0 is new. */
+/* @counter: new if its id is 0. */
 int dingo_counter_bind_qp(struct rdma_counter *counter,
 			  struct ib_qp *ibqp DINGO_COUNTER_PORT_ARG)
 {
@@ -124,7 +126,7 @@ int dingo_counter_bind_qp(struct rdma_counter *counter,
 	int err = 0;
 
 	mutex_lock(&ib->counter_lock);
-	/* ib_core looks before it has its lock. */
+	/* ib_core checks this without its lock. */
 	if (to_dqp(ibqp)->counter_base) {
 		mutex_unlock(&ib->counter_lock);
 		return -EINVAL;
@@ -153,13 +155,13 @@ int dingo_counter_unbind_qp(struct ib_qp *ibqp DINGO_COUNTER_PORT_ARG)
 	struct dingo_qp_stat *stat;
 
 	mutex_lock(&ib->counter_lock);
-	if (!qp->counter_base) { /* another was faster */
+	if (!qp->counter_base) { /* another thread was faster */
 		mutex_unlock(&ib->counter_lock);
 		return -EINVAL;
 	}
 	stat = xa_load(&ib->qp_stats, ibqp->counter->id);
 	if (stat) {
-		/* A card that failed has forgotten what it counted. */
+		/* Fails if the card has failed: its counts are lost. */
 		dingo_qp_stat_add(ib, qp, stat->past);
 		stat->when = 0;
 	}
@@ -179,7 +181,7 @@ int dingo_counter_dealloc(struct rdma_counter *counter)
 
 	mutex_lock(&ib->counter_lock);
 	stat = xa_erase_irq(&ib->qp_stats, counter->id);
-	/* ib_core remembers and goes on adding it. */
+	/* ib_core still adds the values of the destroyed counter. */
 	for (n = 0; stat && n < DINGO_NUM_SHARED; n++)
 		ib->qp_stats_past[dingo_shared_counters[n].port] +=
 			stat->past[n];
@@ -220,9 +222,9 @@ int dingo_counter_update_stats(struct rdma_counter *counter)
 }
 
 /**
- * dingo_counter_take_off() - leave what no counter has
+ * dingo_counter_take_off() - subtract the counts of all counters
  * @ib: the device
- * @values: of the port, in the order of enum dingo_card_counter
+ * @values: those of the port, in the order of enum dingo_card_counter
  *
  * Sleeps.
  * Return: 0 or a negative errno.

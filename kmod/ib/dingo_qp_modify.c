@@ -29,7 +29,7 @@ static void dingo_check_masks(void)
 	BUILD_BUG_ON((int)IB_MTU_4096 != DINGO_QP_ATTR_PATH_MTU_MAX);
 }
 
-/* An attribute, and the contract's range of its values. */
+/* An attribute, with the range of its values in the contract. */
 #define DINGO_QP_ATTR_VALUE(name, value)                        \
 	{ DINGO_QPM_##name, value, DINGO_QP_ATTR_##name##_MIN, \
 	  DINGO_QP_ATTR_##name##_MAX },
@@ -45,7 +45,7 @@ static int dingo_check_qp_attr(struct dingo_dev *dev,
 	} values[] = { DINGO_FOR_EACH_QP_ATTR(DINGO_QP_ATTR_VALUE, attr) };
 	int i;
 
-	/* Rights to operations that the card lacks grant nothing: no MR has them. */
+	/* Rights to operations that the card lacks are accepted and ignored. */
 	if ((mask & IB_QP_ACCESS_FLAGS) &&
 	    (attr->qp_access_flags &
 	     ~(DINGO_QP_ACCESS | DINGO_QP_ACCESS_IGNORED)))
@@ -77,7 +77,7 @@ static void dingo_put_av(struct dingo_qp_attr *to, const struct dingo_av *av)
 	to->sl = av->sl;
 }
 
-/* Copies the attributes that the mask names; the rest stays 0. */
+/* Copies the attributes in the mask; others stay 0. */
 static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
 			  const struct ib_qp_attr *attr, int mask)
 {
@@ -127,10 +127,10 @@ static int dingo_put_attr(struct dingo_qp *qp, struct dingo_qp_attr *to,
  * dingo_modify_qp() - change state and attributes
  * @ibqp: the QP
  * @attr: the attributes
- * @mask: which of them count
- * @udata: of a process: nothing in it; NULL: called by the kernel
+ * @mask: valid attributes
+ * @udata: empty; NULL: called by the kernel
  *
- * All or nothing.
+ * Atomic: on failure nothing changes.
  * Return: 0, -EINVAL, -EOPNOTSUPP, -EIO.
  */
 int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -159,7 +159,7 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	err = -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, ibqp->qp_type, mask))
 		goto out;
-	/* Valid for a QP, but there are no alternate paths here. */
+	/* Valid for a QP, but alternate paths are not supported. */
 	err = -EOPNOTSUPP;
 	if (mask & ~DINGO_QPM_ALL)
 		goto out;
@@ -181,9 +181,9 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		dingo_db_clear(dev, &qp->rq_db);
 	}
 	err = dingo_cmd_modify_qp(dev, &cmd);
-	/* A failed card works on no QP: to the owner, who may be draining it,
-	 * the QP is in the error state. No event of the card says that the QP
-	 * takes nothing more from its SRQ.
+	/* A failed card processes no QP: report the error state to the owner,
+	 * which may be draining it. The card sends no event that the QP does
+	 * not consume from its SRQ any more.
 	 */
 	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev)) {
 		err = 0;
@@ -252,11 +252,11 @@ static void dingo_get_attr(const struct dingo_qp_info *info,
 }
 
 /**
- * dingo_query_qp() - show state and attributes, as the card has them
+ * dingo_query_qp() - query state and attributes from the card
  * @ibqp: the QP
  * @attr: the result
- * @mask: not used: everything is shown
- * @init: the result: what it was created with
+ * @mask: not used: all attributes are returned
+ * @init: the result: its creation attributes
  *
  * Return: 0 or a negative error.
  */

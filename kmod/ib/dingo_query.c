@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the device and its port tell about themselves: only what the card has.
+ * Attributes of the device and its port, limited to what the card supports.
  */
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
@@ -10,7 +10,7 @@
 
 #define DINGO_CLOCK_KHZ 1000000 /* CLOCK counts nanoseconds */
 
-/* Speed and width of a link, as near as the tables of InfiniBand come. */
+/* Speed and width of a link: the nearest values of InfiniBand's tables. */
 static const struct {
 	u32 mbps; /* up to */
 	u16 speed;
@@ -53,7 +53,7 @@ static void dingo_mcast_limits(const struct dingo_limits *limits,
 }
 
 /**
- * dingo_query_device() - what the device can do
+ * dingo_query_device() - query the device's attributes
  * @ibdev: the device
  * @attr: the result
  * @udata: no request; the answer is struct dingo_query_device_resp
@@ -86,7 +86,9 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		.max_send_sge = limits->max_send_sge,
 		.max_recv_sge = limits->max_recv_sge,
 		.max_sge_rd = limits->max_send_sge,
-		/* Some are the interface's; a reset may have left fewer. */
+		/* Some are reserved for the netdev; a reset may have reduced
+		 * max_cq.
+		 */
 		.max_cq = max(le32_to_cpu(limits->max_cq), dev->eth_cqs) -
 			  dev->eth_cqs,
 		.max_cqe = BIT(limits->log_max_cq) -
@@ -99,7 +101,7 @@ int dingo_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				   le32_to_cpu(limits->max_qp),
 		.atomic_cap = dev->caps & DINGO_CAP_ATOMIC ? IB_ATOMIC_HCA :
 							     IB_ATOMIC_NONE,
-		.max_ah = INT_MAX, /* the card keeps none */
+		.max_ah = INT_MAX, /* the card stores none */
 		.max_pkeys = 1,
 		.local_ca_ack_delay = limits->ack_delay,
 	};
@@ -157,7 +159,7 @@ static void dingo_port_speed(struct dingo_dev *dev, struct ib_port_attr *attr)
 	attr->active_width = dingo_speeds[n].width;
 }
 
-/* What fabric managers ask after; the card may be gone: then it is 0. */
+/* Fills in the violation counters; 0 if the card is gone. */
 static void dingo_port_violations(struct dingo_dev *dev,
 				  struct ib_port_attr *attr)
 {
@@ -195,7 +197,7 @@ int dingo_query_port(struct ib_device *ibdev, u32 port,
 	attr->max_msg_sz = le32_to_cpu(dev->limits.max_msg);
 	attr->max_vl_num = 1;
 	attr->max_mtu = IB_MTU_4096;
-	/* The least there is a number for; with less no packet is full. */
+	/* 256 is the smallest MTU; with less no packet could be full. */
 	attr->active_mtu = max_t(enum ib_mtu, IB_MTU_256,
 				 iboe_get_mtu(READ_ONCE(ndev->mtu)));
 	attr->phys_mtu = READ_ONCE(ndev->mtu);
@@ -213,7 +215,9 @@ int dingo_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* A RoCE port has nothing to change; ib_cm announces itself at each port. */
+/* No-op: a RoCE port has nothing to change, but ib_cm
+ * calls this for each port.
+ */
 int dingo_modify_port(struct ib_device *ibdev, u32 port, int mask,
 		      struct ib_port_modify *modify)
 {

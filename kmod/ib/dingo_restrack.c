@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What "rdma resource show -dd" and "-r" tell about our objects.
+ * Driver details of objects for "rdma resource show -dd" and "-r".
  */
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
@@ -61,7 +61,7 @@ int dingo_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 		!rdma_nl_put_driver_u32(msg, "paused", mr->paused));
 }
 
-/* With the card's counters of the QP. */
+/* Includes the card's counters of the QP. */
 int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct dingo_qp *qp = to_dqp(ibqp);
@@ -70,7 +70,7 @@ int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	bool fits;
 	u32 n;
 
-	/* Sleeps, and may fail with the card: then no counters are shown. */
+	/* Sleeps. If it fails, no counters are shown. */
 	bool counted = !dingo_cmd_query_qp_stats(to_ddev(ibqp->device), qp->qpn,
 						 values, DINGO_QP_COUNTERS);
 
@@ -86,7 +86,7 @@ int dingo_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 	return dingo_res_end(msg, table, fits);
 }
 
-/* The QP as the card shows it. */
+/* Returns the card's raw QP information. */
 int dingo_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct dingo_qp_info info;

@@ -31,7 +31,7 @@ static void dingo_srq_event_work(struct work_struct *work)
 }
 
 /**
- * dingo_srq_event() - tell the owner of an SRQ
+ * dingo_srq_event() - report an event to the owner of an SRQ
  * @ib: the device
  * @srqn: the SRQ; unknown numbers are ignored
  * @event: what happened
@@ -131,10 +131,11 @@ static int dingo_srq_check(struct dingo_dev *dev,
 }
 
 /**
- * dingo_create_srq() - make a shared receive queue
+ * dingo_create_srq() - create a shared receive queue
  * @ibsrq: the queue
- * @init: sizes, rounded up on success; the limit is for dingo_modify_srq()
- * @udata: struct dingo_create_srq_req and _resp; NULL: the kernel's
+ * @init: sizes, rounded up on success; the limit is ignored
+ * (dingo_modify_srq())
+ * @udata: struct dingo_create_srq_req and _resp; NULL: called by the kernel
  *
  * Return: 0 or a negative error.
  */
@@ -162,7 +163,7 @@ int dingo_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	}
 	if (err)
 		goto err_arrays;
-	/* what the entries hold anyway is given */
+	/* report the actual capacity of the entries */
 	srq->max_wr = BIT(srq->log_size);
 	srq->max_sge = min_t(u32, dev->limits.max_recv_sge,
 			     (BIT(srq->log_stride) - DINGO_RQ_HDR) /
@@ -240,7 +241,7 @@ int dingo_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 }
 
 /**
- * dingo_query_srq() - show size and limit
+ * dingo_query_srq() - query size and limit
  * @ibsrq: the queue
  * @attr: the result
  *
@@ -265,7 +266,7 @@ int dingo_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 /**
  * dingo_destroy_srq() - destroy a shared receive queue
  * @ibsrq: the queue; no QP uses it
- * @udata: NULL: the kernel's
+ * @udata: NULL: called by the kernel
  *
  * Return: 0 or a negative error.
  */
@@ -296,7 +297,7 @@ int dingo_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
  * @bad: the first that was not posted
  *
  * Any context.
- * Return: 0, -EINVAL, -ENOMEM when the queue is full.
+ * Return: 0, -EINVAL, -ENOMEM if the queue is full.
  */
 int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad)
@@ -343,13 +344,13 @@ int dingo_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 }
 
 /**
- * dingo_srq_complete() - a receive of a kernel SRQ completed
+ * dingo_srq_complete() - complete a receive of a kernel SRQ
  * @srq: the queue
- * @tag: of the completion
+ * @tag: that of the completion
  * @receive: the result
  *
  * Called with the CQ's lock held.
- * Return: whether it was posted.
+ * Return: true if it was posted.
  */
 bool dingo_srq_complete(struct dingo_srq *srq, u32 tag,
 			struct dingo_receive *receive)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * User contexts: doorbell pages, and what a process may map. Pages of BARs are
- * mapped through ib_core, which takes them back when the card is unplugged;
- * the status page stays, and says so.
+ * User contexts: doorbell pages, and the pages that a process may map. Pages of
+ * BARs are mapped through ib_core, which unmaps them if the card is unplugged;
+ * the status page stays mapped and reports that.
  */
 #include <linux/cc_platform.h>
 #include <linux/mm.h>
@@ -15,7 +15,9 @@ static struct dingo_mmap *to_dmmap(struct rdma_user_mmap_entry *entry)
 	return container_of(entry, struct dingo_mmap, rdma);
 }
 
-/* A page that the process of @uc may map; of a BAR it is at @phys. */
+/* Creates the entry of a page that the process of @uc may map; @phys: BAR
+ * pages.
+ */
 static struct dingo_mmap *dingo_mmap_page(struct dingo_ucontext *uc,
 					  enum dingo_mmap_kind kind,
 					  phys_addr_t phys, bool cached)
@@ -38,7 +40,7 @@ static struct dingo_mmap *dingo_mmap_page(struct dingo_ucontext *uc,
 }
 
 /**
- * dingo_ucontext_describe() - what a process must know of a context
+ * dingo_ucontext_describe() - describe a context to its process
  * @uc: the context
  * @resp: the result
  */
@@ -54,7 +56,7 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
 		.log_max_rq = dev->limits.log_max_rq,
 		.log_max_cq = dev->limits.log_max_cq,
 		.kick_mode = DINGO_KICK_NONE,
-		.kick_fd = -1, /* no card behind PCI is kicked through a file */
+		.kick_fd = -1, /* only kernel-less cards have a kick fd */
 		.comp_mask = DINGO_UCONTEXT_STATUS,
 		.status_mmap = rdma_user_mmap_get_offset(&uc->status->rdma),
 	};
@@ -67,8 +69,9 @@ void dingo_ucontext_describe(struct dingo_ucontext *uc,
 }
 
 /*
- * Contexts are also lost when the device goes to another network namespace.
- * Those of its new users have another status page: the old one stays mapped.
+ * Replaces the status page if it reports GONE while the card works: contexts
+ * are also lost when the device moves to another network namespace. New users
+ * get a new page; the old one stays mapped.
  */
 static int dingo_status_renew(struct dingo_ibdev *ib)
 {
@@ -84,7 +87,7 @@ static int dingo_status_renew(struct dingo_ibdev *ib)
 	if (!fresh)
 		return -ENOMEM;
 	spin_lock_irq(&ib->status_lock);
-	/* dingo_status_gone() comes after a failure: on the page in use. */
+	/* After a failure dingo_status_gone() sets the page in use. */
 	if (*ib->status && dingo_is_up(ib->dev))
 		swap(ib->status, fresh);
 	spin_unlock_irq(&ib->status_lock);
@@ -93,12 +96,13 @@ static int dingo_status_renew(struct dingo_ibdev *ib)
 }
 
 /**
- * dingo_alloc_ucontext() - a process opens the device
+ * dingo_alloc_ucontext() - create the context of a process that opens the
+ * device
  * @ibuc: its context
  * @udata: struct dingo_alloc_ucontext_req and _resp
  *
- * Return: 0, -EOPNOTSUPP when the provider cannot wake this card, and in guests
- * whose memory is encrypted, -ENOMEM.
+ * Return: 0, -EOPNOTSUPP if the provider cannot wake this card, or in guests
+ * with encrypted memory, -ENOMEM.
  */
 int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
@@ -113,8 +117,8 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.comp_mask)
 		return -EOPNOTSUPP;
-	/* What the card reaches is shared with the host, and private again when
-	 * it is freed, though a process may have it mapped still.
+	/* Memory for the card's DMA is shared with the host and becomes private
+	 * when freed, although a process may still have it mapped.
 	 */
 	if (cc_platform_has(CC_ATTR_GUEST_MEM_ENCRYPT)) {
 		dev_err_once(&dev->pdev->dev, "no verbs for processes: memory of this guest is encrypted\n");
@@ -130,7 +134,9 @@ int dingo_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	dingo_dm_open(uc);
 	dingo_db_space_init(dev, &uc->db, false);
 	if (dev->caps & DINGO_CAP_DB_MEMORY) {
-		/* A larger page would have other registers, too. */
+		/* With larger pages the kick page would contain other
+		 * registers, too.
+		 */
 		if (DINGO_DB_STEP > 1 ||
 		    !(req.kick_modes & BIT(DINGO_KICK_MMIO))) {
 			err = -EOPNOTSUPP;
@@ -172,8 +178,9 @@ err_gid:
 }
 
 /**
- * dingo_dealloc_ucontext() - a process closed the device, or lost it
- * @ibuc: its context; all objects are destroyed and its mappings are gone
+ * dingo_dealloc_ucontext() - free a context that was closed or has lost the
+ * device
+ * @ibuc: the context; its objects are destroyed and its mappings removed
  */
 void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
@@ -198,11 +205,11 @@ void dingo_dealloc_ucontext(struct ib_ucontext *ibuc)
 }
 
 /**
- * dingo_disassociate_ucontext() - the card is leaving
+ * dingo_disassociate_ucontext() - detach an open context from a leaving card
  * @ibuc: a context that is still open
  *
- * ib_core takes the mapped pages away. Processes that poll for completions
- * learn that none will come. Without this operation unplug would wait for the
+ * ib_core unmaps the pages. Processes that poll for completions are informed
+ * that none will follow. Without this operation unplug would wait for the
  * process.
  */
 void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
@@ -212,8 +219,8 @@ void dingo_disassociate_ucontext(struct ib_ucontext *ibuc)
 }
 
 /**
- * dingo_status_gone() - tell the device's users that nothing completes any more
- * @ib: the device, which will not come back to them
+ * dingo_status_gone() - inform processes that nothing completes any more
+ * @ib: the device, which is lost to its present users
  *
  * Any context.
  */
@@ -234,18 +241,20 @@ static int dingo_status_mmap(struct dingo_ibdev *ib, struct vm_area_struct *vma)
 	    vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 	vm_flags_mod(vma, VM_DONTEXPAND, VM_MAYWRITE);
-	/* The mapping holds the page, also when the device is gone. */
+	/* The mapping keeps a reference to the page
+	 * after the device is gone.
+	 */
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(ib->status));
 }
 
 /**
- * dingo_mmap() - map doorbells, push pages, the kick page, the status page or
- * a queue
+ * dingo_mmap() - map doorbells, push pages, the kick page, the status page or a
+ * queue
  * @ibuc: the process's context
- * @vma: where; its offset is one that we gave out
+ * @vma: where; its offset must be one returned by this driver
  *
  * Return: 0, -EINVAL for an unknown offset or a wrong size, -EPERM for a
- * protection that the page does not have.
+ * protection that the page does not allow.
  */
 int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 {
@@ -259,7 +268,7 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 		return -EINVAL;
 	map = to_dmmap(entry);
 
-	/* Neither now nor by a later mprotect(). */
+	/* Never executable, not even by a later mprotect(). */
 	vm_flags_clear(vma, VM_MAYEXEC);
 	if (vma->vm_flags & VM_EXEC) {
 		err = -EPERM;
@@ -288,8 +297,8 @@ int dingo_mmap(struct ib_ucontext *ibuc, struct vm_area_struct *vma)
 }
 
 /**
- * dingo_mmap_free() - the entry cannot be mapped any more
- * @entry: an entry that was removed
+ * dingo_mmap_free() - free an mmap() entry
+ * @entry: an entry that was removed and is not mapped any more
  */
 void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
 {
@@ -309,7 +318,7 @@ void dingo_mmap_free(struct rdma_user_mmap_entry *entry)
 }
 
 /**
- * dingo_db_space() - whose doorbells an object uses
+ * dingo_db_space() - get the doorbell space for an owner's objects
  * @dev: the card
  * @uc: the owner's context; NULL: the kernel
  *
@@ -322,7 +331,7 @@ struct dingo_db_space *dingo_db_space(struct dingo_dev *dev,
 }
 
 /**
- * dingo_qmem_alloc() - memory of a queue
+ * dingo_qmem_alloc() - allocate the memory of a queue
  * @dev: the card
  * @uc: the owner's context; NULL: the kernel
  * @bytes: at least 1
@@ -378,8 +387,8 @@ void dingo_qmem_free(struct dingo_qmem *qmem)
 	kfree(qmem);
 }
 
-/* A page of a BAR becomes mappable with the first queue that needs it: *@priv
- * is its entry from then on. Sets @offset for mmap().
+/* Makes a page of a BAR mappable, with the first queue that needs it: *@priv is
+ * its entry from then on. Sets @offset for mmap().
  */
 static int dingo_db_page_map(struct dingo_ucontext *uc, void **priv,
 			     enum dingo_mmap_kind kind, phys_addr_t phys,
@@ -403,7 +412,7 @@ static int dingo_db_page_map(struct dingo_ucontext *uc, void **priv,
 }
 
 /**
- * dingo_ring_map_fill() - tell a process where its queue is
+ * dingo_ring_map_fill() - describe the location of a queue to its process
  * @uc: the process's context
  * @qmem: the queue
  * @db: its doorbell
@@ -436,10 +445,10 @@ int dingo_ring_map_fill(struct dingo_ucontext *uc, struct dingo_qmem *qmem,
 }
 
 /**
- * dingo_push_map() - let a process push its send WQEs
+ * dingo_push_map() - make the push page of a send queue mappable
  * @uc: the process's context
  * @db: the doorbell of a send queue
- * @offset: the result, for mmap(); 0 where the doorbell's page has no push page
+ * @offset: the result, for mmap(); 0 if the doorbell page has no push page
  *
  * Return: 0 or -ENOMEM.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Driver data of uverbs commands, by the rules of dingo-abi.h: unknown request
- * bytes must be zero, a response is cut or filled with zeros to what the
- * provider has room for.
+ * bytes must be zero; a response is truncated or zero-padded to the size of the
+ * provider's buffer.
  */
 #include <linux/uaccess.h>
 
@@ -11,11 +11,11 @@
 /**
  * dingo_udata_in() - fetch a request
  * @udata: the command's driver data
- * @req: the result, as version 1 of the ABI has it
+ * @req: the result, in the format of version 1 of the ABI
  * @size: its bytes
  *
- * Return: 0, -EINVAL when the request is shorter, -EOPNOTSUPP when bytes
- * beyond it are not zero, -EFAULT.
+ * Return: 0, -EINVAL if the request is shorter, -EOPNOTSUPP if bytes beyond it
+ * are not zero, -EFAULT.
  */
 int dingo_udata_in(struct ib_udata *udata, void *req, size_t size)
 {
@@ -28,7 +28,7 @@ int dingo_udata_in(struct ib_udata *udata, void *req, size_t size)
 }
 
 /**
- * dingo_udata_none() - check that a command without request has none
+ * dingo_udata_none() - check that a command has no request data
  * @udata: the command's driver data; NULL: called by the kernel
  *
  * Return: 0 or -EOPNOTSUPP.
@@ -42,7 +42,7 @@ int dingo_udata_none(struct ib_udata *udata)
 }
 
 /**
- * dingo_udata_out() - answer a command
+ * dingo_udata_out() - copy the response of a command
  * @udata: the command's driver data
  * @resp: the response
  * @size: its bytes

@@ -6,7 +6,9 @@
 
 #include "dingo_ib.h"
 
-/* A WQE under construction: it wraps at the ring's end, so it is built here. */
+/* A WQE under construction, built in a buffer because WQEs wrap at the ring's
+ * end.
+ */
 struct dingo_wqe {
 	union {
 		struct dingo_wqe_ctrl ctrl;
@@ -15,7 +17,7 @@ struct dingo_wqe {
 	u32 used; /* bytes */
 };
 
-/* The next segment of the WQE. */
+/* Appends a segment to the WQE. */
 static void *dingo_wqe_add(struct dingo_wqe *wqe, size_t size)
 {
 	void *segment = wqe->bytes + wqe->used;
@@ -106,7 +108,7 @@ static void dingo_wqe_reg(struct dingo_wqe *wqe, const struct ib_reg_wr *wr)
 	struct dingo_wqe_reg *reg = dingo_wqe_add(wqe, sizeof(*reg));
 	struct dingo_mr *mr = to_dmr(wr->mr);
 
-	dma_wmb(); /* the page list, before the request that names it */
+	dma_wmb(); /* order the page list before its request */
 	reg->iova = cpu_to_le64(mr->ibmr.iova);
 	reg->length = cpu_to_le64(mr->ibmr.length);
 	reg->pbl_addr = cpu_to_le64(mr->frwr_dma);
@@ -159,7 +161,7 @@ static int dingo_wqe_data(struct dingo_wqe *wqe, const struct dingo_qp *qp,
 	return 0;
 }
 
-/* The answer is put into memory: there is nothing to take from the request. */
+/* Return: true for READ and atomics, which only write to local memory. */
 static bool dingo_wr_fetches(enum ib_wr_opcode opcode)
 {
 	return opcode == IB_WR_RDMA_READ ||
@@ -167,7 +169,7 @@ static bool dingo_wr_fetches(enum ib_wr_opcode opcode)
 	       opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Everything after the control segment. */
+/* Builds the segments after the control segment. */
 static int dingo_wqe_body(struct dingo_wqe *wqe, struct dingo_qp *qp,
 			  const struct ib_send_wr *wr)
 {
@@ -176,7 +178,9 @@ static int dingo_wqe_body(struct dingo_wqe *wqe, struct dingo_qp *qp,
 
 	if (ud && wr->opcode != IB_WR_SEND && wr->opcode != IB_WR_SEND_WITH_IMM)
 		return -EINVAL;
-	/* Beside an atomic's operands the largest inline data have no room. */
+	/* READ and atomics take no inline data; the operands would leave no
+	 * room.
+	 */
 	if ((wr->send_flags & IB_SEND_INLINE) && dingo_wr_fetches(wr->opcode))
 		return -EINVAL;
 	switch (wr->opcode) {
@@ -240,7 +244,7 @@ static int dingo_wqe_build(struct dingo_wqe *wqe, struct dingo_qp *qp,
 	return dingo_wqe_body(wqe, qp, wr);
 }
 
-/* Puts the WQE into the ring, not yet visible to the card. */
+/* Copies the WQE to the ring; not yet announced to the card. */
 static int dingo_sq_put(struct dingo_qp *qp, struct dingo_wqe *wqe, u64 wr_id,
 			u8 wc_opcode)
 {
@@ -266,7 +270,7 @@ static int dingo_sq_put(struct dingo_qp *qp, struct dingo_wqe *wqe, u64 wr_id,
 	return 0;
 }
 
-/* The card is gone: a poll returns flush errors. */
+/* Makes users poll, which returns flush errors as the card is gone. */
 static void dingo_post_dead(struct dingo_qp *qp)
 {
 	struct dingo_ibdev *ib = to_dibdev(qp->ibqp.device);
@@ -281,7 +285,7 @@ static void dingo_post_dead(struct dingo_qp *qp)
  * @bad: the first that was not posted
  *
  * Any context.
- * Return: 0, -EINVAL, -ENOMEM when the queue is full.
+ * Return: 0, -EINVAL, -ENOMEM if the queue is full.
  */
 int dingo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad)
@@ -324,7 +328,7 @@ int dingo_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
  * @entry: the entry of the ring
  * @tag: returned in the completion
  * @wr: the request, not larger than the entry
- * @receive: what to remember of it
+ * @receive: the result: record of the receive
  */
 void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr,
 		    struct dingo_receive *receive)
@@ -355,7 +359,7 @@ void dingo_recv_wqe(void *entry, u32 tag, const struct ib_recv_wr *wr,
  * @bad: the first that was not posted
  *
  * Any context.
- * Return: 0, -EINVAL, -ENOMEM when the queue is full.
+ * Return: 0, -EINVAL, -ENOMEM if the queue is full.
  */
 int dingo_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Differences between the kernels that the driver is built for (6.12, 7.2);
- * the only file that asks for the kernel's version.
+ * Differences between the supported kernel versions (6.12, 7.2); the only file
+ * that checks the kernel's version.
  */
 #ifndef DINGO_COMPAT_H
 #define DINGO_COMPAT_H
@@ -9,8 +9,8 @@
 #include <linux/version.h>
 
 /*
- * The grace period of a devlink health reporter: an argument of create, later
- * a member of the ops.
+ * The grace period of a devlink health reporter was an argument of create; it
+ * became a member of the ops.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define DINGO_REPORTER_GRACE(ms) .default_graceful_period = (ms),
@@ -29,7 +29,7 @@
 #define dingo_net_dim(dim, sample) net_dim(dim, sample)
 #endif
 
-/* ---- devlink: the value of a parameter that a driver sets at first. */
+/* ---- devlink: initial value of a parameter that the driver sets. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define dingo_param_init(devlink, id, value) \
 	devl_param_driverinit_value_set(devlink, id, &(value))
@@ -38,14 +38,14 @@
 	devl_param_driverinit_value_set(devlink, id, value)
 #endif
 
-/* ---- modules: the namespace of what dingo.ko exports. */
+/* ---- modules: namespace of the symbols that dingo.ko exports. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define DINGO_NS "DINGO"
 #else
 #define DINGO_NS DINGO
 #endif
 
-/* ---- sleep: whether some processes are being frozen, or are frozen. */
+/* ---- sleep: whether processes are frozen or being frozen. */
 #ifdef CONFIG_FREEZER
 #define dingo_freezer_is_active() static_branch_unlikely(&freezer_active)
 #else
@@ -74,9 +74,9 @@
 #define DINGO_DMA_BUF_NS DMA_BUF
 #endif
 
-/* ---- verbs: a DMA handle argument for MRs, CQ operations of users apart
- * from the kernel's, port events sent by ib_core, counters of QPs that know
- * their port and may have members of the driver's.
+/* ---- verbs: a DMA handle argument for MRs, separate CQ operations for user
+ * CQs, port events sent by ib_core, counters of QPs with a port argument and
+ * driver-specific members.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 #define DINGO_DMAH_ARG struct ib_dmah *dmah,
@@ -101,7 +101,7 @@
 #endif
 
 /* ---- card memory: its pages, and its export as DMA buffers, which the older
- * kernel cannot: it has neither P2PDMA nor the operations.
+ * kernel does not support: it lacks the P2PDMA provider and the operations.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 #define dingo_page_ref(page) (&page_pgmap(page)->ref)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A card, and what dingo.ko (eth) does for dingo_ib.ko (ib): doorbells, queue
- * memory, commands, events, card memory. The only header that both include; the
- * functions are exported in the namespace DINGO.
+ * The interface between dingo.ko (eth) and dingo_ib.ko (ib): the card,
+ * doorbells, queue memory, commands, events, card memory. The only header that
+ * both include; the functions are exported in the namespace DINGO.
  */
 #ifndef DINGO_CORE_H
 #define DINGO_CORE_H
@@ -31,8 +31,8 @@ struct dingo_dev;
 /* ------------------------------------------------------------- dingo_db.c */
 
 /*
- * A doorbell page is what one process is given, and this kernel gives whole
- * pages of its own: of several doorbell pages in one, only the first is used.
+ * A process gets whole pages of this kernel. If such a page contains several
+ * doorbell pages, only the first of them is used.
  */
 #define DINGO_DB_STEP (PAGE_SIZE / DINGO_DB_PAGE_SIZE)
 
@@ -41,12 +41,12 @@ struct dingo_db_page {
 	struct list_head entry; /* dingo_db_space.pages */
 	u32 index; /* number of the page, cmd_create_*.db_page */
 	phys_addr_t phys; /* for mmap() */
-	phys_addr_t push_phys; /* of its push page, for mmap(); 0: it has none */
+	phys_addr_t push_phys; /* push page, for mmap(); 0: none */
 	void *mem; /* kernel's view, with DB_MEMORY */
 	void __iomem *io; /* kernel's view otherwise; kernel spaces only */
 	DECLARE_BITMAP(used, DINGO_DB_SLOTS);
-	void *priv; /* the owner's, e.g. its mmap entry; NULL at first */
-	void *push_priv; /* the same of the push page */
+	void *priv; /* for the owner, e.g. its mmap entry; initially NULL */
+	void *push_priv; /* the same for the push page */
 };
 
 /* Pages of one owner: the kernel, or one user context. */
@@ -54,8 +54,8 @@ struct dingo_db_space {
 	struct dingo_dev *dev;
 	struct mutex lock; /* protects pages and their bitmaps */
 	struct list_head pages;
-	bool kernel; /* the kernel itself rings: pages are mapped */
-	bool limited; /* @user gets no more than a share of the pages */
+	bool kernel; /* the kernel rings these doorbells: pages are mapped */
+	bool limited; /* @user is limited to a share of the pages */
 	u32 user; /* uid */
 };
 
@@ -84,7 +84,7 @@ void dingo_db_ring_cq(struct dingo_dev *dev, const struct dingo_db *db,
  * @type: DINGO_DB_*
  * @object: number of the queue
  *
- * Return: the word; the arm bits are the caller's to add.
+ * Return: the word; the caller adds the arm bits.
  */
 static inline u32 dingo_db_word0(u32 type, u32 object)
 {
@@ -117,22 +117,22 @@ void dingo_pbl_describe(const struct dingo_pbl *pbl, u32 offset,
 
 enum dingo_ring_kind {
 	DINGO_RING_NONE,
-	DINGO_RING_COHERENT, /* the kernel's: dma_alloc_coherent() */
-	DINGO_RING_RANGE, /* a user's: one range, where DMA is direct */
+	DINGO_RING_COHERENT, /* kernel queues: dma_alloc_coherent() */
+	DINGO_RING_RANGE, /* user queues: one range, if DMA is direct */
 	DINGO_RING_PAGES, /* else: single pages of dma_alloc_pages() */
 };
 
 /*
- * Queue memory, zeroed. A user's pages have a reference each, so that
- * vm_insert_pages() works and they outlive the queue while they are mapped.
+ * Queue memory, zeroed. Each page of a user queue has its own reference, so
+ * that vm_insert_pages() works and mapped pages outlive the queue.
  */
 struct dingo_ring {
 	enum dingo_ring_kind kind;
 	size_t bytes; /* multiple of PAGE_SIZE */
 	u32 num_pages;
-	struct page **pages; /* not of DINGO_RING_COHERENT */
-	dma_addr_t *dma; /* per page, of DINGO_RING_PAGES */
-	void *va; /* kernel's view; NULL for a user's */
+	struct page **pages; /* except DINGO_RING_COHERENT */
+	dma_addr_t *dma; /* per page; DINGO_RING_PAGES only */
+	void *va; /* kernel's view; NULL for user queues */
 	struct dingo_pbl pbl;
 };
 
@@ -151,9 +151,9 @@ int dingo_ring_mmap(const struct dingo_ring *ring, struct vm_area_struct *vma);
  * One function per admin command; all may sleep. They return 0 or -EINVAL
  * (refused field or state), -ENOENT, -EEXIST, -EBUSY, -ENOMEM (card is full),
  * -EIO (bus error, or the device has failed), -EOPNOTSUPP. Once the device
- * has failed, or is gone, every command returns -EIO at once, except that the
+ * has failed or is gone, every command returns -EIO at once, except that the
  * destroy commands return 0: the card has lost all objects and does no DMA.
- * Where a command structure is passed, its hdr is filled in here.
+ * If a command structure is passed, the function fills in its hdr.
  */
 int dingo_cmd_nop(struct dingo_dev *dev);
 int dingo_cmd_query_device(struct dingo_dev *dev, struct dingo_limits *limits);
@@ -223,9 +223,9 @@ struct dingo_eq {
 	u8 log_size;
 	bool created; /* exists on the card */
 	u32 consumer;
-	u64 events; /* taken so far */
-	bool waiting; /* at the last tick the next entry waited, */
-	u32 waiting_at; /* which was this one */
+	u64 events; /* handled so far */
+	bool waiting; /* the last tick found an unhandled entry ... */
+	u32 waiting_at; /* ... at this index */
 	char irq_name[40];
 };
 
@@ -246,27 +246,27 @@ void dingo_fail(struct dingo_dev *dev, const char *why);
 /*
  * One card. Lifetime: probe to remove (it is the private part of @devlink).
  * dingo_ib.ko reads pdev, caps, limits, num_comp_vectors, netdev and p2p.bytes,
- * gives verbs_db to dingo_db_alloc(), and leaves the rest to functions.
+ * and passes verbs_db to dingo_db_alloc(); it uses all else through functions.
  */
 struct dingo_dev {
 	struct pci_dev *pdev;
 	struct devlink *devlink;
 	struct devlink_health_reporter *fatal_reporter;
 	struct devlink_health_reporter *tx_reporter;
-	bool has_params; /* devlink's */
+	bool has_params; /* devlink parameters are registered */
 	bool without_rdma; /* enable_rdma as of the last reload, negated */
-	int bars; /* bits: those that we have requested */
+	int bars; /* requested BARs, a bit each */
 	void __iomem *regs; /* BAR_REGS */
 
-	/* What the card says it is; limits in CPU order are read through
-	 * le32_to_cpu() from @limits. Constant between two resets.
+	/* Capabilities and limits reported by the card, constant between two
+	 * resets. @limits is little-endian.
 	 */
-	u64 card_caps; /* DINGO_CAP_*, as the register has them */
-	u64 caps; /* those that its limits leave */
+	u64 card_caps; /* DINGO_CAP_*, as in the register */
+	u64 caps; /* those that are usable with its limits */
 	struct dingo_limits limits;
 
 	/* Interrupts: vector 0 = admin and async; see dingo_eq.c. */
-	unsigned int num_vectors; /* MSI-X vectors that we have */
+	unsigned int num_vectors; /* allocated MSI-X vectors */
 	unsigned int num_comp_vectors; /* completion EQs, >= 1 */
 	char irq_name[40]; /* of vector 0 */
 
@@ -278,7 +278,7 @@ struct dingo_dev {
 	u32 push_pages; /* of the first doorbell pages; 0 without PUSH */
 	struct ida db_page_ida;
 	struct dingo_db_space kernel_db; /* EQs, Ethernet: page 0 */
-	struct dingo_db_space verbs_db; /* queues of the kernel's verbs */
+	struct dingo_db_space verbs_db; /* kernel verbs queues */
 	struct xarray db_users; /* uid -> pages, as a value */
 	struct mutex db_users_lock;
 
@@ -287,20 +287,20 @@ struct dingo_dev {
 	struct xarray cqs; /* CQN -> struct dingo_cq_core */
 	struct mutex late_lock; /* held while handlers run without an interrupt */
 	u32 cqn_next;
-	u32 eth_cqs; /* CQNs 0 to this are the interface's; since probe */
+	u32 eth_cqs; /* lower CQNs are reserved for the netdev; since probe */
 	u32 eth_cqn_next;
 
 	struct net_device *netdev; /* exists while the card is bound */
 	struct dingo_aux *aux; /* NULL while down; under reset_lock */
-	struct dingo_listener *listener; /* dingo_ib.ko's, or NULL */
+	struct dingo_listener *listener; /* that of dingo_ib.ko, or NULL */
 
 	enum dingo_state state; /* written under state_lock */
 	spinlock_t state_lock;
-	const char *fail_reason; /* of the last failure, or NULL */
+	const char *fail_reason; /* reason of the last failure, or NULL */
 	bool gone; /* unplugged or about to be removed: no recovery */
-	atomic_t expect; /* dingo_expect() less dingo_expect_end() */
-	atomic_t hurry; /* dingo_hurry() less dingo_hurry_end() */
-	u32 resets; /* register RESETS, as we know it */
+	atomic_t expect; /* nesting of dingo_expect() */
+	atomic_t hurry; /* nesting of dingo_hurry() */
+	u32 resets; /* register RESETS, as last read */
 	struct pci_saved_state *pci_state; /* as of probe */
 	struct mutex reset_lock; /* serializes down, up and removal */
 	bool running; /* between up and down; under reset_lock */
@@ -308,7 +308,7 @@ struct dingo_dev {
 	struct delayed_work health_work;
 };
 
-/* Whether commands can succeed; false from the moment of failure. */
+/* Returns true if commands can succeed; false from the moment of failure. */
 static inline bool dingo_is_up(const struct dingo_dev *dev)
 {
 	return READ_ONCE(dev->state) == DINGO_STATE_UP;
@@ -344,11 +344,11 @@ static inline void dingo_write64(struct dingo_dev *dev, u32 reg, u64 value)
 #define DINGO_AUX_NAME "rdma"
 
 /*
- * What dingo_ib.ko binds to. It is there while the card works: it comes after
- * the netdev and goes before it, and a reset takes it away (the driver's remove
- * destroys all objects, each destroy command returning 0 when the card failed)
- * and makes it anew. So between probe and remove caps and limits do not change,
- * and queues that were created stay on the card unless the card fails.
+ * The device that dingo_ib.ko binds to. It exists while the card works: it is
+ * created after the netdev and removed before it. A reset removes it (the
+ * driver's remove() destroys all objects; each destroy command returns 0 if the
+ * card has failed) and creates it again. So between probe() and remove() caps
+ * and limits do not change, and queues stay on the card unless the card fails.
  */
 struct dingo_aux {
 	struct auxiliary_device adev;
@@ -361,9 +361,9 @@ static inline struct dingo_dev *dingo_aux_dev(struct auxiliary_device *adev)
 }
 
 /*
- * While the card, its rings or its RDMA side start: a card that answers no command
- * for DINGO_ADMIN_START_TIMEOUT_MS fails. The thread that starts it holds locks
- * that an order to go down needs.
+ * Called while the card, its rings or its RDMA side start: a card that answers
+ * no command for DINGO_ADMIN_START_TIMEOUT_MS then fails, because the starting
+ * thread holds locks that are needed to take the device down.
  */
 static inline void dingo_expect(struct dingo_dev *dev)
 {
@@ -376,9 +376,9 @@ static inline void dingo_expect_end(struct dingo_dev *dev)
 }
 
 /*
- * While the device is to go down: a card that answers no command for
- * DINGO_ADMIN_LEAVE_TIMEOUT_MS fails, so that all that wait for it go on. To be
- * called before any lock is taken that they may hold.
+ * Called while the device is taken down: a card that answers no command for
+ * DINGO_ADMIN_LEAVE_TIMEOUT_MS then fails, so that threads waiting for it
+ * continue. Must be called before taking any lock that these threads may hold.
  */
 static inline void dingo_hurry(struct dingo_dev *dev)
 {
@@ -391,9 +391,9 @@ static inline void dingo_hurry_end(struct dingo_dev *dev)
 }
 
 /*
- * Receiver of events: of all but COMPLETION and CQ_ERR (those go to struct
- * dingo_cq_core), also of DEVICE_FATAL when dingo.ko itself gave up on the
- * card. Atomic context. Carrier has been handled already.
+ * Receiver of all events except COMPLETION and CQ_ERR (those go to struct
+ * dingo_cq_core), including DEVICE_FATAL if dingo.ko itself declared the card
+ * failed. Atomic context. Carrier changes have been handled already.
  */
 struct dingo_listener {
 	void (*event)(struct dingo_listener *listener,

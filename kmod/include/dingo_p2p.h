@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Card memory: what dingo_p2p.c has of a card, and its pieces. */
+/* Card memory: the state of dingo_p2p.c for a card,
+ * and pieces of the memory.
+ */
 #ifndef DINGO_P2P_H
 #define DINGO_P2P_H
 
@@ -14,12 +16,12 @@ struct gen_pool;
 
 struct dingo_p2p {
 	struct mutex lock; /* protects @on, @pool and @pieces */
-	u64 bytes; /* of BAR_MEM; 0: no card memory can be used */
-	bool no_iomem; /* BAR_MEM got no address */
-	bool hidden; /* the resource is, while the driver has the card */
-	unsigned long saved_flags; /* its own */
-	bool on; /* the memory is P2PDMA's */
-	struct gen_pool *pool; /* else: of bus addresses of the CPU */
+	u64 bytes; /* size of BAR_MEM; 0: card memory is not usable */
+	bool no_iomem; /* BAR_MEM has no address */
+	bool hidden; /* its resource is hidden while the driver is bound */
+	unsigned long saved_flags; /* flags of the hidden resource */
+	bool on; /* peer to peer is on: P2PDMA manages the memory */
+	struct gen_pool *pool; /* if off: allocator of CPU physical addresses */
 	struct list_head pieces;
 };
 
@@ -27,10 +29,10 @@ struct dingo_p2p {
 struct dingo_piece {
 	struct list_head entry; /* dingo_p2p.pieces */
 	size_t bytes; /* multiple of PAGE_SIZE */
-	void *va; /* of its pages; NULL: it has none */
+	void *va; /* address of its pages; NULL: no struct pages */
 	phys_addr_t phys;
-	u64 bus; /* as the card names it */
-	pid_t pid; /* who asked for it */
+	u64 bus; /* address as used by the card */
+	pid_t pid; /* of the process that allocated it */
 	char comm[TASK_COMM_LEN];
 };
 

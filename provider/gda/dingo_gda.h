@@ -23,7 +23,8 @@
 
 typedef uint64_t dingo_gda_ticket;
 
-/* Results of dingo_gda_wait() and dingo_gda_quiet() in addition to enum ibv_wc_status (0: success).
+/* Results of dingo_gda_wait() and dingo_gda_quiet() in addition to
+ * enum ibv_wc_status (0: success).
  */
 enum {
 	DINGO_GDA_GONE = -1,	/* the card has died: nothing completes any more */

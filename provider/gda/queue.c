@@ -86,7 +86,8 @@ static int show_all(struct dingo_gda_queue *q)
 		err = show(q, q->dv_qp.sq_doorbell, sizeof(uint64_t), false, &d->sq_doorbell);
 	if (!err)
 		err = show(q, q->dv_cq.doorbell, sizeof(uint64_t), false, &d->cq_doorbell);
-	/* optional: without it a kernel does not notice that the card has died, and waits forever
+	/* optional: without it a kernel does not notice that the
+	 * card has died, and waits forever
 	 */
 	if (!err && show(q, (void *)q->dv_cq.status, sizeof(uint32_t), true, &d->status))
 		d->status = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the programs of cases share: one case a run, named on the command line. */
+/* Code shared by the test programs: each run executes one case, named on the command line. */
 #ifndef TESTS_PROVIDER_CASES_H
 #define TESTS_PROVIDER_CASES_H
 
@@ -44,13 +44,13 @@ static inline bool is_mapped(void *page)
 	return mincore(page, 4096, &resident) == 0;
 }
 
-/* Bytes that malloc() has given and not got back. */
+/* Returns the bytes allocated by malloc() and not freed. */
 static inline size_t heap_in_use(void)
 {
 	return mallinfo2().uordblks;
 }
 
-/* Address space of this process, in pages. */
+/* Returns the size of this process's address space in pages. */
 static inline unsigned long space_in_use(void)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -61,7 +61,7 @@ static inline unsigned long space_in_use(void)
 	return pages;
 }
 
-/* A lock, or a mutex, that another thread holds for a while. */
+/* A thread that holds a lock or mutex for a while. */
 struct holder {
 	struct dingo_lock *lock;
 	pthread_mutex_t *mutex;
@@ -107,7 +107,7 @@ static inline void hold_mutex(struct holder *holder, pthread_mutex_t *mutex)
 	begin_to_hold(holder);
 }
 
-/* Whether what was called since hold() came back only when the lock was free, and left it free. */
+/* Returns true if the call since hold() returned only after the lock was released, and left it free. */
 static inline bool was_waited_for(struct holder *holder)
 {
 	const bool waited = atomic_load(&holder->released);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* CQs and SRQs from creation to destruction, and doorbell pages, with a pretended kernel. usage: provider_create_test CASE */
+/* Tests of creation and destruction of CQs and SRQs, and of doorbell pages, with a fake kernel. usage:
+ * provider_create_test CASE
+ */
 #include <errno.h>
 #include <unistd.h>
 
@@ -10,7 +12,7 @@
 
 enum { PAGE = 4096, DB_PAGE = 0x0, OTHER_DB_PAGE = 0x1000, RING = 0x2000, SLOT = 77, NUMBER = 0x2345 };
 
-/* In the place of libibverbs' functions: what the kernel was told, and what it answers. */
+/* Replacements for libibverbs' functions: they record the requests and return set answers. */
 static struct {
 	int error, destroy_error;
 	unsigned int made, destroyed;
@@ -109,7 +111,7 @@ int ibv_cmd_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, struct ibv
 	return ENODEV;
 }
 
-/* What a child of fork() must not share: pages that were kept from it, and given back. */
+/* Counts pages that ibv_dontfork_range() keeps from children and ibv_dofork_range() returns. */
 static int keep_error;
 static size_t kept;
 
@@ -129,7 +131,7 @@ int ibv_dofork_range(void *at, size_t bytes)
 	return 0;
 }
 
-/* A context whose command file is two doorbell pages and room for rings. */
+/* A context whose command file has two doorbell pages and room for rings. */
 struct host {
 	struct dingo_context ctx;
 	_Atomic(uint32_t) status[DINGO_STATUS_CROWDED_OFFSET / 4 + 1];
@@ -180,7 +182,7 @@ static struct dingo_srq *make_srq(struct host *host, struct ibv_pd *pd, uint32_t
 	return srq ? to_dingo_srq(srq) : NULL;
 }
 
-/* What lies at an offset of the command file. */
+/* Returns the byte at an offset of the command file. */
 static uint8_t byte_at(struct host *host, off_t offset)
 {
 	uint8_t byte = 0;
@@ -201,12 +203,12 @@ static void a_cq_has_the_ring_and_the_doorbell_that_the_kernel_names(void)
 	CHECK(cq->lock.needed && !cq->lock.held);
 	((struct dingo_cqe *)cq->ring.buf)[1].wqe_index = 0x5a;
 	CHECK(byte_at(host, RING + sizeof(struct dingo_cqe)) == 0x5a);
-	/* an eighth of the ring, and one */
+	/* an eighth of the ring, plus one */
 	CHECK(cq->report_at == 8);
 	dingo_cq_ring(cq);
 	CHECK(byte_at(host, DB_PAGE + SLOT * 8) == (NUMBER & 0xff) && byte_at(host, DB_PAGE + SLOT * 8 + 3) == DINGO_DB_CQ);
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0);
-	/* an entry of a QP that is not there */
+	/* an entry of an unknown QP */
 	((struct dingo_cqe *)cq->ring.buf)[0].owner = 1;
 	CHECK(dingo_poll_cq(&cq->vcq.cq, 1, &wc) == 0 && cq->consumer == 1);
 	atomic_store(&host->status[0], DINGO_STATUS_GONE);
@@ -215,7 +217,7 @@ static void a_cq_has_the_ring_and_the_doorbell_that_the_kernel_names(void)
 	drop_host(host);
 }
 
-/* The parent domain and the flags are not the kernel's business. */
+/* Parent domain and flags are not passed to the kernel. */
 static void the_kernel_is_asked_for_a_plain_cq(void)
 {
 	struct host *host = new_host(0);
@@ -229,7 +231,7 @@ static void the_kernel_is_asked_for_a_plain_cq(void)
 	drop_host(host);
 }
 
-/* Without the mask's bit neither flags nor domain are there. */
+/* Without the bit in comp_mask flags and domain are ignored. */
 static void a_lock_is_left_out_for_who_promises_one_thread(void)
 {
 	static const struct {
@@ -288,7 +290,7 @@ static void a_cq_knows_the_time_of_day_from_the_start(void)
 	drop_host(host);
 }
 
-/* ibv_create_cq() and ibv_create_cq_ex() by name. */
+/* ibv_create_cq() and ibv_create_cq_ex(). */
 static void both_ways_to_make_a_cq(void)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN };
@@ -304,7 +306,7 @@ static void both_ways_to_make_a_cq(void)
 	drop_host(host);
 }
 
-/* What is polled by a device is empty for ibv_poll_cq(), cannot be armed or resized, and goes as another one does. */
+/* A CQ polled by a device is empty for ibv_poll_cq(), cannot be armed or resized, and can be destroyed. */
 static void a_cq_that_a_device_polls(void)
 {
 	struct host *host = new_host(DINGO_CAP_DB_WATCH);
@@ -327,7 +329,7 @@ static void a_cq_that_a_device_polls(void)
 	drop_host(host);
 }
 
-/* A CQ that the kernel keeps, say for a QP that uses it, works on. */
+/* A CQ that the kernel refuses to destroy, e.g. because a QP uses it, still works. */
 static void what_the_kernel_keeps_stays(void)
 {
 	struct host *host = new_host(0);
@@ -344,7 +346,7 @@ static void what_the_kernel_keeps_stays(void)
 	drop_host(host);
 }
 
-/* Answers of a kernel that cannot be used; offsets that cannot be mapped are no multiple of a page. */
+/* Invalid answers of the kernel; offsets that are not multiples of a page cannot be mapped. */
 static const struct {
 	struct dingo_ring_map ring;
 	int error;
@@ -393,7 +395,7 @@ static void an_srq_that_cannot_be_used_is_given_back(void)
 	drop_host(host);
 }
 
-/* The first slot and the last one of a page. */
+/* The first and the last slot of a page. */
 static void the_first_and_the_last_doorbell_of_a_page(void)
 {
 	static const uint32_t slots[] = { DINGO_DB_FIRST_SLOT, DINGO_DB_SLOTS - 1 };
@@ -446,7 +448,7 @@ static void a_doorbell_page_is_mapped_by_one_thread(void)
 	drop_host(host);
 }
 
-/* A card that polls the page: each line of 64 bytes has its mark, and the card says in the page whether it sleeps. */
+/* A page that the card polls has a dirty byte for each line of 64 bytes, and need_kick. */
 static void a_doorbell_in_memory_has_its_marks_in_the_page(void)
 {
 	struct host *host = new_host(DINGO_CAP_DB_MEMORY);
@@ -505,7 +507,7 @@ static void an_srq_has_what_was_asked_for_at_least(void)
 	for (i = 0; i < 128; i++)
 		CHECK(dingo_post_srq_recv(ibsrq, &wr, &bad) == 0);
 	CHECK(dingo_post_srq_recv(ibsrq, &wr, &bad) == ENOMEM);
-	/* the ring is the kernel's: the last entry's tag */
+	/* the tag of the last entry, read from the command file */
 	CHECK(byte_at(host, RING + 127 * 64) == 127);
 	CHECK(dingo_destroy_srq(ibsrq) == 0 && kernel.destroyed == 1);
 	drop_host(host);
@@ -542,7 +544,7 @@ static void an_srq_wants_a_domain(void)
 	drop_host(host);
 }
 
-/* As the linker has it in calloc()'s place. */
+/* Wrapper of calloc(), by the linker's --wrap. */
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 static int callocs_left = -1;
@@ -555,7 +557,7 @@ void *__wrap_calloc(size_t count, size_t size)
 	return callocs_left-- ? __real_calloc(count, size) : NULL;
 }
 
-/* For the object itself, before the kernel is asked, and for the doorbell page, after. */
+/* Memory for the object is allocated before the kernel is asked, for the doorbell page after. */
 static void without_memory_nothing_is_made(void)
 {
 	struct host *host = new_host(0);
@@ -603,7 +605,7 @@ static void take_back(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 	lent = 0;
 }
 
-/* Parent domain: its allocator, its promise of one thread, and its lifetime. */
+/* Parent domain: its allocator, single-threaded use, and lifetime. */
 static void an_srq_of_a_parent_domain(void)
 {
 	static uint64_t memory[1024];
@@ -633,7 +635,7 @@ static void make_and_drop(struct host *host)
 	struct dingo_srq *srq = make_srq(host, &host->pd.pd, 4, 1);
 
 	if (cq) {
-		/* as a resize leaves it, before its entries are polled */
+		/* the state after a resize, before the old entries are polled */
 		cq->old = calloc(1, sizeof(*cq->old) + sizeof(struct dingo_cqe));
 		CHECK(dingo_destroy_cq(&cq->vcq.cq) == 0);
 	}
@@ -641,7 +643,7 @@ static void make_and_drop(struct host *host)
 		CHECK(dingo_destroy_srq(&srq->vsrq.srq) == 0);
 }
 
-/* Made and destroyed, or not made: no byte and no page is kept but doorbell pages, which go with the context. */
+/* Nothing leaks on creation, destruction or failure, except doorbell pages, which the context frees. */
 static void nothing_is_kept(void)
 {
 	struct host *host = new_host(0);
@@ -655,7 +657,7 @@ static void nothing_is_kept(void)
 			kernel.error = i ? ENOSPC : 0;
 		else
 			kernel.ring = bad_rings[i - 2].ring;
-		/* malloc() keeps a few blocks for itself */
+		/* malloc() caches a few blocks */
 		for (n = 0; n < 40; n++) {
 			make_and_drop(host);
 			if (n == 19) {

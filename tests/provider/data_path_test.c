@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Receiving, polling and doorbells on rings, byte by byte; sending: send_test.c, resizing: resize_test.c. usage: provider_data_path_test CASE */
+/* Byte-exact tests of receiving, polling and doorbells; send_test.c: sending, resize_test.c: resizing. usage:
+ * provider_data_path_test CASE
+ */
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -38,7 +40,7 @@ static void poll_cq_phases(void)
 	struct ibv_wc wc[4];
 	uint32_t i;
 
-	/* three passes of the ring, with an old entry of the last pass always in sight */
+	/* three passes through the ring, always with an old entry of the last pass as the next one */
 	for (i = 0; i < 24; i++) {
 		CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 0);
 		wr.wr_id = 1000 + i;
@@ -52,7 +54,7 @@ static void poll_cq_phases(void)
 	fake_free(fake);
 }
 
-/* Sends and receives in one poll, and an entry of a QP that was not seen last, come in the ring's order. */
+/* One poll returns sends, receives and entries of another QP in ring order. */
 static void poll_cq_mixed(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -93,7 +95,7 @@ static void poll_cq_errors(void)
 	fake_complete(fake, DINGO_WR_READ, 1, 200, 0);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 2);
 	CHECK(wc[0].status == IBV_WC_REM_ACCESS_ERR && wc[0].vendor_err == DINGO_VERR_NAK_ACCESS);
-	/* a status that verbs does not know is an error all the same */
+	/* a status unknown to verbs is still an error */
 	CHECK(wc[1].status == IBV_WC_GENERAL_ERR);
 	fake_free(fake);
 }
@@ -137,8 +139,8 @@ static void cq_reports_consumption(void)
 	fake_free(fake);
 }
 
-/* An ibv_start_poll() that finds nothing may have skipped entries of a destroyed QP: these are
- * reported to the card, too.
+/* An ibv_start_poll() that finds nothing may have skipped entries of a destroyed QP, which must also
+ * be reported to the card.
  */
 static void start_poll_reports_what_it_skips(void)
 {
@@ -159,8 +161,8 @@ static void start_poll_reports_what_it_skips(void)
 	fake_free(fake);
 }
 
-/* A caller that posts again before ibv_end_poll() may run through the ring many times. Consumed
- * entries are reported to the card, but not the present one.
+/* A caller that posts again before ibv_end_poll() may cycle through the ring many times. Consumed
+ * entries are reported to the card, except the current one.
  */
 static void next_poll_reports_consumption(void)
 {
@@ -190,7 +192,7 @@ static void next_poll_reports_consumption(void)
 	fake_free(fake);
 }
 
-/* An empty list is a success, whatever the queue could take. */
+/* Posting an empty list succeeds, even to a full queue. */
 static void no_receives(void)
 {
 	struct fake_options shared = rc;
@@ -223,7 +225,7 @@ static void arming(void)
 		CHECK(DINGO_GET(DINGO_DOORBELL_WORD0_ARM_SN_MASK, (uint32_t)db) == (sn & 3));
 		CHECK(db & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK);
 	}
-	/* "any" is not taken back by "solicited" before its event */
+	/* a request for solicited completions does not cancel one for any before its event */
 	CHECK(dingo_req_notify_cq(cq, 0) == 0);
 	CHECK(!(fake->doorbell[FAKE_DB_CQ] & DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK));
 	CHECK(dingo_req_notify_cq(cq, 1) == 0);
@@ -234,7 +236,7 @@ static void arming(void)
 	fake_free(fake);
 }
 
-/* Nothing of what the caller had in its entry stays there. */
+/* All fields of ibv_wc are overwritten. */
 static void every_field_is_written(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -251,7 +253,7 @@ static void every_field_is_written(void)
 	fake_free(fake);
 }
 
-/* The readers of an extended CQ say of a receive what ibv_poll_cq() says. */
+/* The readers of an extended CQ return the same for a receive as ibv_poll_cq(). */
 static void extended_poll_of_a_receive(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -296,7 +298,7 @@ static void srq_tags(void)
 	bad = NULL;
 	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == ENOMEM);
 	CHECK(bad == &wr);
-	/* completed out of order: its tag, and only that, is free again */
+	/* completed out of order: only its tag is freed */
 	fake_complete(fake, DINGO_WC_RECV, 2, 0, 64);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 1);
 	CHECK(wc[0].wr_id == 12 && wc[0].byte_len == 64);
@@ -309,7 +311,7 @@ static void srq_tags(void)
 	fake_free(fake);
 }
 
-/* Receives of a QP that is gone are not delivered; those of the SRQ that they took are free again. */
+/* Receives of a destroyed QP are not delivered, and their tags of the SRQ are freed. */
 static void forgotten_qp_gives_srq_tags_back(void)
 {
 	struct fake_options shared = rc;
@@ -334,7 +336,7 @@ static void forgotten_qp_gives_srq_tags_back(void)
 	fake_free(fake);
 }
 
-/* An extended CQ has the readers that it was asked for. */
+/* An extended CQ has the requested readers only. */
 static void extended_readers(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -399,7 +401,7 @@ static void card_takes_arm(struct fake *fake)
 	fake->doorbell[FAKE_DB_CQ] |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
 }
 
-/* A card that polls the page sees the last value only: a request to arm counts on from one that it took, and no other. */
+/* A polling card sees the last value only: ARM_SN is incremented only if the card took the last request. */
 static void arming_in_memory(void)
 {
 	struct fake_options memory = rc;
@@ -418,7 +420,7 @@ static void arming_in_memory(void)
 		CHECK(!(*db & DINGO_DOORBELL_WORD0_TAKEN_MASK));
 		CHECK(atomic_exchange(&fake->dirty, 0) == 1);
 	}
-	/* "any" joins a request that waits, and a stale event does not take it back */
+	/* a request for any completion merges into a pending one; a stale event does not cancel it */
 	CHECK(dingo_req_notify_cq(cq, 0) == 0);
 	dingo_cq_event(cq);
 	CHECK(dingo_req_notify_cq(cq, 1) == 0);
@@ -433,7 +435,7 @@ static void arming_in_memory(void)
 	fake_free(fake);
 }
 
-/* Reporting what was consumed neither asks for an event nor forgets that the card took the request. */
+/* Reporting consumption neither requests an event nor clears TAKEN. */
 static void reporting_in_memory(void)
 {
 	struct fake_options memory = rc;
@@ -456,7 +458,7 @@ static void reporting_in_memory(void)
 	fake_free(fake);
 }
 
-/* A sleeping card that is kicked through a file; errno is the caller's. */
+/* A sleeping card with an eventfd is kicked; errno is preserved. */
 static void kick_fd(void)
 {
 	struct fake_options memory = rc;
@@ -476,7 +478,7 @@ static void kick_fd(void)
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
 	CHECK(read(memory.kick_fd, &kicks, sizeof(kicks)) == 8 && kicks == 2);
 	CHECK(fake->kick == 0);
-	/* full: the card has not looked for long, but it will */
+	/* full counter: the kick is already pending */
 	kicks = ~0ULL - 1;
 	CHECK(write(memory.kick_fd, &kicks, sizeof(kicks)) == 8);
 	errno = 77;
@@ -486,7 +488,7 @@ static void kick_fd(void)
 	fake_free(fake);
 }
 
-/* A dead card: what it has completed is seen, then polling fails. */
+/* After the card's death its completions are polled first, then polling fails. */
 static void card_gone(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -506,13 +508,13 @@ static void card_gone(void)
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == -EIO);
 	CHECK(ibv_start_poll(ex, &none) == EIO);
-	/* bit 31 (FUTEX_WAITERS) and the holder's number mean nothing here */
+	/* bit 31 (FUTEX_WAITERS) and the owner's thread id are ignored */
 	atomic_store(&fake->status[0], 0x80000000U | 1234);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 4, wc) == 0);
 	fake_free(fake);
 }
 
-/* What ibv_wc.sl means to users of mlx4 and mlx5: UCX drops every datagram whose network header it is not told. */
+/* ibv_wc.sl reports the network header as in mlx4 and mlx5; UCX drops datagrams without it. */
 static void datagram_service_level(void)
 {
 	struct dingo_cqe cqe = { .src_qpn = htole32(DINGO_PREP(DINGO_CQE_SRC_QPN_SL_MASK, 5)) };
@@ -525,8 +527,8 @@ static void datagram_service_level(void)
 }
 
 struct lender {
-	void *next;			/* what it gives */
-	void *back;			/* what it got back */
+	void *next;			/* memory to return */
+	void *back;			/* memory that was freed */
 	uint64_t type;
 	size_t size;
 };
@@ -550,7 +552,7 @@ static void take_back(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 	lender->back = at;
 }
 
-/* ibv_alloc_parent_domain(3): NULL is an error, IBV_ALLOCATOR_USE_DEFAULT asks for ours, which is not given back. */
+/* ibv_alloc_parent_domain(3): NULL is an error; with IBV_ALLOCATOR_USE_DEFAULT `free` is not called. */
 static void parent_domain_allocators(void)
 {
 	static uint8_t memory[4096];
@@ -583,7 +585,7 @@ static void parent_domain_allocators(void)
 	dingo_buf_free(&buf);
 }
 
-/* A stamp has 48 bits of the card's clock: the pair says which of their rounds is meant, before it and behind it. */
+/* A stamp has 48 bits of the card's clock; the pair resolves the wrap-around, before and after it. */
 static void wallclock(void)
 {
 	const uint64_t second = 1000000000, round = 1ULL << 48;
@@ -599,13 +601,13 @@ static void wallclock(void)
 
 	dingo_clock_read(&page, &clock);
 	CHECK(clock.card_ns == 77 && clock.real_ns == 1000);
-	/* the card died while it wrote: what was read before still counts, and the reader comes back */
+	/* the card died while writing: the reader returns, with the former pair */
 	page = (struct dingo_clock_page){ .sequence = 3, .card_ns = 1, .real_ns = 2 };
 	dingo_clock_read(&page, &clock);
 	CHECK(clock.card_ns == 77 && clock.real_ns == 1000);
 }
 
-/* Extended polling with wall clock: the time of day of each entry by the pair that is there when it is read. */
+/* Extended polling with wall clock converts by the pair at the time of reading. */
 static void poll_wallclock(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -629,7 +631,7 @@ static void poll_wallclock(void)
 	fake_free(fake);
 }
 
-/* What is refused before the kernel is asked (the fake has none: it would crash). */
+/* Attributes refused before the kernel is asked (there is no fake kernel: it would crash). */
 static int cq_error(struct fake *fake, struct ibv_cq_init_attr_ex attr, bool device_polls)
 {
 	errno = 0;
@@ -653,7 +655,7 @@ static void cq_refusals(void)
 		{ { .cqe = 1, .wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK }, DINGO_CAP_TIMESTAMP, EOPNOTSUPP },
 		{ { .cqe = 1, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, 0, EOPNOTSUPP },
 		{ { .cqe = 0, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED }, 0, EINVAL },
-		/* flags that the mask does not name are none */
+		/* flags without the bit in comp_mask are ignored */
 		{ { .cqe = 0, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN }, 0, EINVAL },
 	};
 	struct fake *fake = fake_new(&rc);
@@ -705,7 +707,7 @@ static void srq_refusals(void)
 	fake_free(fake);
 }
 
-/* The last number that fits, and one more. */
+/* The largest valid number, and one more. */
 static void queue_sizes(void)
 {
 	struct dingo_context ctx = { .log_max_rq = 4 };

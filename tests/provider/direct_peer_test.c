@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: what a peer says of its memory, and sends to one that says anything. usage: provider_direct_peer_test CASE */
+/* The direct road: invalid descriptions of a peer's memory, and sends to a malicious peer. usage:
+ * provider_direct_peer_test CASE
+ */
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -36,7 +38,7 @@ static void files_are_as_long_as_said(void)
 	close(bad);
 }
 
-/* What a directory says of a region while it has the same seq. */
+/* A directory must not change a region under the same seq. */
 static void regions_stay_as_they_are(void)
 {
 	static uint64_t room[(sizeof(struct dingo_direct_directory) + 2 * sizeof(struct dingo_direct_region)) / 8];
@@ -72,7 +74,7 @@ static void regions_stay_as_they_are(void)
 	CHECK(dingo_direct_look_up(&side, 3, key, &known) && known.length == 4 * PAGE);
 }
 
-/* A program's own regions are within what it has registered. */
+/* A program's own regions must be within registered memory. */
 static void own_regions_are_within(void)
 {
 	static uint8_t memory[100];
@@ -94,7 +96,7 @@ static void own_regions_are_within(void)
 	dingo_direct_deregistered(&ctx, 0x100);
 }
 
-/* A card that answers one link, with a page that says 2^`log` receives, and an RQ at `rq_offset`. */
+/* A card that answers one link request, with a page of 2^`log` receives and an RQ at `rq_offset`. */
 struct lying_card {
 	int listener;
 	uint8_t log;
@@ -133,7 +135,7 @@ static void *answer_link(void *arg)
 	return NULL;
 }
 
-/* How the QP's direct road is after it. */
+/* Returns the QP's direct road after linking. */
 static struct dingo_direct link_to(uint8_t log, uint64_t rq_offset)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -170,13 +172,13 @@ static void pages_are_as_long_as_said(void)
 	CHECK(!d.linked && !d.peer && !d.peer_rq);
 	d = link_to(24, 0);
 	CHECK(!d.linked && !d.peer && !d.peer_rq);
-	d = link_to(5, PAGE);	/* receives behind the end of their file */
+	d = link_to(5, PAGE);	/* receives beyond the end of their file */
 	CHECK(d.linked && !d.peer_rq);
 	d = link_to(4, -(uint64_t)PAGE);
 	CHECK(d.linked && !d.peer_rq);
 }
 
-/* A QP that is linked to a peer of one region of a page and eight receives, all of it ours to write. */
+/* A QP linked to a peer with one region of a page and eight receives, all writable by the test. */
 struct victim {
 	struct fake *fake;
 	struct dingo_direct *d;
@@ -238,7 +240,7 @@ static struct victim *linked_victim(void)
 	return v;
 }
 
-/* Much of it as it should be, so that requests go on. */
+/* Writes random words, mostly plausible ones so that requests go on. */
 static void *be_anything(void *arg)
 {
 	struct victim *v = arg;
@@ -268,7 +270,7 @@ static void *be_anything(void *arg)
 
 			seed = seed * 1664525 + 1013904223;
 			word = &words[seed >> 30 ? (seed >> 30) - 1 : 0][(seed >> 8) % sizes[seed >> 30 ? (seed >> 30) - 1 : 0]];
-			/* closed for good it would teach nothing */
+			/* not `open`: once closed, nothing more would be tested */
 			if (word != &page->open)
 				__atomic_store_n(word, seed & 1 ? seed : 1U << (seed >> 1) % 32, __ATOMIC_RELAXED);
 		}
@@ -276,7 +278,7 @@ static void *be_anything(void *arg)
 	return NULL;
 }
 
-/* What is mapped of the peer is all that is used of it; for ASan to tell of what else is. */
+/* Only mapped memory of the peer is accessed; ASan detects other accesses. */
 static void sends_to_a_peer_that_says_anything(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
@@ -307,7 +309,7 @@ static void sends_to_a_peer_that_says_anything(void)
 		if (v->fake->qp.sq.producer == producer) {
 			CHECK(dingo_poll_cq_with_direct(&v->fake->cq.vcq.cq, 1, &wc) == 1 && !wc.status);
 			direct++;
-		} else {	/* the card's, which has done it */
+		} else {	/* left to the card, which completes it */
 			fake_complete(v->fake, 0, producer, IBV_WC_SUCCESS, 0);
 			CHECK(dingo_poll_cq_with_direct(&v->fake->cq.vcq.cq, 1, &wc) == 1);
 		}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The direct road: receives whose peer writes what it likes where both can write. usage: provider_direct_test CASE */
+/* The direct road: receives whose peer writes arbitrary data to the shared page. usage: provider_direct_test CASE */
 #include "cases.h"
 #include "direct.h"
 #include "direct_abi.h"
@@ -7,7 +7,7 @@
 #define GENERATION 7
 #define PAGE 4096
 
-/* A QP with a page, whose CQ looks for what a peer has completed; four receives. */
+/* A QP with a page and four receives, whose CQ polls for receives completed by a peer. */
 static struct fake *with_page(void)
 {
 	struct fake *fake = fake_new(&rc);
@@ -36,7 +36,7 @@ static void without_page(struct fake *fake)
 	fake_free(fake);
 }
 
-/* Receives of 107 bytes. */
+/* Posts receives of 107 bytes. */
 static void post(struct fake *fake, uint32_t num)
 {
 	struct ibv_recv_wr *bad, wr = { .sg_list = sges, .num_sge = 3 };
@@ -47,7 +47,7 @@ static void post(struct fake *fake, uint32_t num)
 	}
 }
 
-/* The peer says that it has completed the receive `index`. */
+/* Completes the receive `index` as the peer. */
 static void say(struct fake *fake, uint32_t index, uint32_t opcode, uint32_t bytes)
 {
 	struct dingo_direct_receive *done = &fake->qp.direct->own->done[index & 3];
@@ -96,7 +96,7 @@ static void peer_completes_what_is_not_posted(void)
 	post(fake, 1);
 	CHECK(dingo_direct_waiting(&fake->cq) == 1 && poll(fake, &wc) == 1 && wc.wr_id == 1000);
 	CHECK(poll(fake, &wc) == 0 && fake->qp.rq.consumer == 1);
-	/* nor has the card, which takes the indexes from where the peer can write */
+	/* nor by the card, which reads indexes that the peer can write */
 	fake_complete(fake, DINGO_WC_RECV, 1, IBV_WC_SUCCESS, 1);
 	CHECK(poll(fake, &wc) == 0 && fake->qp.rq.consumer == 1);
 	post(fake, 4);
@@ -123,7 +123,7 @@ static void peer_says_too_many_bytes(void)
 	}
 }
 
-/* A send's, or one with an rkey that nothing has invalidated. */
+/* Opcodes of sends, or of a receive with an rkey that was not invalidated. */
 static void peer_says_another_opcode(void)
 {
 	const uint32_t lies[] = { 0, DINGO_WC_RECV - 1, DINGO_WC_RECV_INV, UINT32_MAX };
@@ -141,7 +141,7 @@ static void peer_says_another_opcode(void)
 	}
 }
 
-/* What it says of the queue itself is not believed: that has been taken from the card's page before. */
+/* Changes of the queue's description are ignored: it was copied before. */
 static void peer_opens_what_is_closed(void)
 {
 	struct fake *fake = with_page();
@@ -170,7 +170,7 @@ static void *write_garbage(void *arg)
 	while (!__atomic_load_n(&fake->status[1], __ATOMIC_RELAXED)) {
 		seed = seed * 1664525 + 1013904223;
 		n = seed >> 16;
-		/* mostly what is looked at */
+		/* mostly indexes that are checked next */
 		say(fake, atomic_load(&fake->qp.rq.consumer) + n % 3, DINGO_WC_RECV + (n >> 4) % 8,
 		    n % 5 ? (n >> 8) % 110 : seed);
 		__atomic_store_n(&page[(n >> 2) % (PAGE / 4)], n & 1 ? seed : seed >> 31 ? GENERATION : 0,
@@ -179,7 +179,7 @@ static void *write_garbage(void *arg)
 	return NULL;
 }
 
-/* Each receive is completed once, in order, with bytes that it has room for. */
+/* Each receive completes once, in order, with at most the bytes that it has room for. */
 static void peer_writes_garbage(void)
 {
 	struct fake *fake = with_page();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A context, CQ, SRQ and QP of the provider whose rings and doorbells are the test's own memory. */
+/* A context, CQ, SRQ and QP of the provider with rings and doorbells in the test's memory. */
 #ifndef FAKE_RINGS_H
 #define FAKE_RINGS_H
 
@@ -36,11 +36,11 @@ struct fake_options {
 	int kick_fd;
 };
 
-/* A QP in the state in which it may post; the caller frees with fake_free. */
+/* Creates a QP that may post; to be freed by fake_free(). */
 struct fake *fake_new(const struct fake_options *options);
 void fake_free(struct fake *fake);
 
-/* The card completes: writes the next CQE with the right phase. */
+/* Completes as the card: writes the next CQE with the right phase. */
 void fake_complete(struct fake *fake, uint8_t opcode, uint32_t wqe_index,
 		   uint8_t status, uint32_t byte_len);
 

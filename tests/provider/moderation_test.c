@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* ibv_modify_cq(3): which cards offer it, and what the kernel is asked. usage: provider_moderation_test CASE */
+/* ibv_modify_cq(3): which cards support it, and the request to the kernel. usage: provider_moderation_test CASE */
 #include "dingo.c"
 
 #include "cases.h"
 
-/* In the library's place: what the provider offers, and the kernel's answer. */
+/* Replacements for the library: record the offered operations, return the kernel's answer. */
 static struct verbs_context_ops offered;
 static unsigned int asked;
 
@@ -32,7 +32,7 @@ static void moderation_is_the_kernels(void)
 	CHECK(offered.modify_cq && offered.modify_cq(&cq, &attr) == EIO && asked == 1);
 }
 
-/* The library then answers EOPNOTSUPP. */
+/* The library then returns EOPNOTSUPP. */
 static void card_without_moderation_offers_none(void)
 {
 	struct dingo_context ctx = { .caps = ~(uint64_t)DINGO_CAP_CQ_MODERATION };

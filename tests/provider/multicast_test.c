@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Multicast groups: which operations there are, and what a datagram to a group says. usage: provider_multicast_test CASE */
+/* Multicast groups: offered operations, and the address vector of a group. usage: provider_multicast_test CASE */
 #include "dingo.c"
 
 #include "cases.h"
@@ -7,7 +7,7 @@
 static const uint8_t group[16] = { [10] = 0xff, 0xff, 239, 1, 2, 3 };
 static const uint8_t group_mac[6] = { 0x01, 0x00, 0x5e, 1, 2, 3 };
 
-/* In the library's place: what the provider offers, and the kernel's answers. */
+/* Replacements for the library: record the offered operations, return the kernel's answers. */
 static struct verbs_context_ops offered;
 
 void verbs_set_ops(struct verbs_context *vctx, const struct verbs_context_ops *ops)
@@ -38,7 +38,7 @@ static void attach_and_detach_are_the_kernels(void)
 	CHECK(offered.detach_mcast == ibv_cmd_detach_mcast);
 }
 
-/* The library then answers EOPNOTSUPP. */
+/* The library then returns EOPNOTSUPP. */
 static void card_without_groups_offers_none(void)
 {
 	struct dingo_context ctx = { .caps = ~(uint64_t)DINGO_CAP_MCAST };

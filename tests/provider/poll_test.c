@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What ibv_poll_cq and extended polling say of an entry, and when they give way. usage: provider_poll_test CASE */
+/* Results of ibv_poll_cq() and extended polling, and when they yield. usage: provider_poll_test CASE */
 #include <errno.h>
 #include <time.h>
 
@@ -7,7 +7,7 @@
 
 enum { SRC_QP = 0x654321, SL = 5 };
 
-/* The ways on which an entry is read. */
+/* Code paths that read an entry. */
 enum road { LAST_QP, OTHER_QP, SHARED, EXTENDED, EXTENDED_SHARED, ROADS };
 
 static bool is_shared(enum road road)
@@ -42,7 +42,7 @@ static void post_recv(struct fake *fake, uint64_t wr_id)
 			      dingo_post_recv(&fake->qp.vqp.qp, &wr, &bad)) == 0);
 }
 
-/* One entry as struct ibv_wc, whichever the road. False: there was none. */
+/* Polls one entry by any of the paths into a struct ibv_wc. Returns false if there was none. */
 static bool poll_one(struct fake *fake, enum road road, struct ibv_wc *wc)
 {
 	struct ibv_cq_ex *ex = &fake->cq.vcq.cq_ex;
@@ -80,7 +80,7 @@ static struct dingo_cqe *last_entry(struct fake *fake)
 	return dingo_ring_entry(&fake->cq.ring, fake->cq_producer - 1);
 }
 
-/* Every kind of receive says the same on each road. */
+/* All paths return the same for every kind of receive. */
 static void receives(void)
 {
 	static const struct {
@@ -131,7 +131,7 @@ static void receives(void)
 	}
 }
 
-/* Each receive that was polled makes room for one. */
+/* Each polled receive makes room for another. */
 static void a_polled_receive_makes_room(void)
 {
 	enum road road;
@@ -177,7 +177,7 @@ static void sends(void)
 	}
 }
 
-/* The last status that verbs has, and the one behind it. */
+/* The last status of verbs, and the one after it. */
 static void failures(void)
 {
 	static const struct {
@@ -209,10 +209,10 @@ static void failures(void)
 	}
 }
 
-/* An entry that makes no sense, or whose QP is gone, is passed over, and takes no receive. */
+/* An invalid entry, or one of a destroyed QP, is skipped and consumes no receive. */
 static void senseless_entries_are_skipped(void)
 {
-	/* QPNs: none there, no table for them, the slot's former one */
+	/* QPNs: unused, without a table, and formerly in the slot */
 	static const uint32_t strangers[] = { FAKE_QPN + 1, FAKE_QPN + DINGO_QP_TABLE_SIZE, FAKE_QPN ^ 0x10000 };
 	enum road road;
 	unsigned int i;
@@ -237,7 +237,7 @@ static void senseless_entries_are_skipped(void)
 	}
 }
 
-/* The last tag of an SRQ is one, and the number behind it is none. */
+/* The last tag of an SRQ is valid, the next number is not. */
 static void tags_of_an_srq_end(void)
 {
 	static const enum road roads[] = { SHARED, EXTENDED_SHARED };
@@ -262,7 +262,7 @@ static void tags_of_an_srq_end(void)
 	}
 }
 
-/* With fewer entries asked for than there are, the rest stays; with none, all. */
+/* Entries beyond the requested number stay in the CQ. */
 static void no_more_than_asked_for(void)
 {
 	struct fake *fake = new_fake(LAST_QP);
@@ -283,7 +283,7 @@ static void no_more_than_asked_for(void)
 	fake_free(fake);
 }
 
-/* The card hears of what was polled when an eighth of the ring is, on each road, and not before. */
+/* All paths report consumption to the card after an eighth of the ring, and not before. */
 static void consumption_is_reported_when_an_eighth_is_polled(void)
 {
 	enum road road;
@@ -308,7 +308,7 @@ static void consumption_is_reported_when_an_eighth_is_polled(void)
 	}
 }
 
-/* A new QP with the number of one that is gone gets its own completions. */
+/* A new QP with the number of a destroyed one gets its own completions. */
 static void a_forgotten_qp_is_not_the_last_one(void)
 {
 	struct fake *fake = new_fake(LAST_QP);
@@ -326,7 +326,7 @@ static void a_forgotten_qp_is_not_the_last_one(void)
 	fake_free(fake);
 }
 
-/* Only the QP's own entries go, and only those that the card has written. */
+/* Only the QP's own entries are discarded, and only those that the card has written. */
 static void who_is_forgotten_takes_nothing_of_others(void)
 {
 	struct fake *fake = new_fake(OTHER_QP);
@@ -340,7 +340,7 @@ static void who_is_forgotten_takes_nothing_of_others(void)
 	fake_free(fake);
 }
 
-/* Entries that were polled lie in the ring until the card writes over them: their receives are not given back again. */
+/* Polled entries stay in the ring until overwritten; their receives must not be freed twice. */
 static void what_was_polled_is_not_forgotten_again(void)
 {
 	struct fake *fake = new_fake(SHARED);
@@ -353,7 +353,7 @@ static void what_was_polled_is_not_forgotten_again(void)
 	fake_complete(fake, DINGO_WC_RECV, 2, DINGO_WCS_SUCCESS, 0);
 	CHECK(poll_one(fake, SHARED, &wc));
 	post_recv(fake, 9);
-	/* in the second pass what was polled in the first one lies ahead */
+	/* in the second pass the polled entries of the first pass lie ahead */
 	fake->cq.consumer = 8;
 	dingo_cq_forget_qp(&fake->cq, &fake->qp);
 	CHECK(dingo_post_srq_recv(&fake->srq.vsrq.srq, &wr, &bad) == ENOMEM);
@@ -372,7 +372,7 @@ static void extended_polling_takes_no_options(void)
 	fake_free(fake);
 }
 
-/* All 48 bits. */
+/* All 48 bits are returned. */
 static void the_time_stamp_of_an_entry(void)
 {
 	struct fake *fake = new_fake(EXTENDED);
@@ -389,7 +389,7 @@ static void the_time_stamp_of_an_entry(void)
 	fake_free(fake);
 }
 
-/* While another thread is in the CQ a poll waits for it. */
+/* A poll waits while another thread holds the CQ's lock. */
 static void polling_waits_for_another_thread(void)
 {
 	enum road road;
@@ -408,7 +408,7 @@ static void polling_waits_for_another_thread(void)
 	}
 }
 
-/* A receive's place in the SRQ is given back under the SRQ's lock. */
+/* A receive of an SRQ is freed under the SRQ's lock. */
 static void a_polled_receive_waits_for_who_posts(void)
 {
 	static const enum road roads[] = { SHARED, EXTENDED_SHARED };
@@ -428,7 +428,7 @@ static void a_polled_receive_waits_for_who_posts(void)
 	}
 }
 
-/* Arming, its event, and what a QP leaves behind: all under the CQ's lock. */
+/* Arming, events and discarding of a QP's entries are done under the CQ's lock. */
 static void all_of_a_cq_is_one_threads(void)
 {
 	unsigned int i;
@@ -459,7 +459,7 @@ int sched_yield(void)
 	return 0;
 }
 
-/* In the place of libc's, for what cq_poll.c asks for. */
+/* Replaces libc's function, to record the calls of cq_poll.c. */
 int nanosleep(const struct timespec *time, struct timespec *rest)
 {
 	if (!counting)
@@ -471,8 +471,8 @@ int nanosleep(const struct timespec *time, struct timespec *rest)
 }
 
 /*
- * Polls that find nothing yield while the card waits for a processor: first to the thread that waits for this one, then
- * by sleeping, longer and longer up to a third of a millisecond. A poll that finds something starts over.
+ * Empty polls yield while the card waits for a processor: first by sched_yield(), then by sleeping with increasing
+ * duration, up to a third of a millisecond. A successful poll resets the backoff.
  */
 static void empty_polls_give_way_to_a_crowded_card(void)
 {

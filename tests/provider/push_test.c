@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What a send queue with a push page writes there, and the doorbell behind it. usage: provider_push_test CASE */
+/* Writes of a send queue to its push page, and the doorbell after them. usage: provider_push_test CASE */
 #include "cases.h"
 #include "ring.h"
 
 static uint8_t window[DINGO_DB_PAGE_SIZE] __attribute__((aligned(64)));
 static struct dingo_push page = { .window = window };
 
-/* A QP whose queues are at block `at`, and that pushes. */
+/* A pushing QP whose queues are at block `at`. */
 static struct fake *pushing(uint32_t at)
 {
 	struct fake *fake = fake_new(&rc);
@@ -25,7 +25,7 @@ static uint32_t pushed(const struct fake *fake)
 	return DINGO_GET(DINGO_DOORBELL_WORD0_PUSHED_MASK, (uint32_t)fake->doorbell[FAKE_DB_SQ]);
 }
 
-/* The window begins with the ring's blocks from `index` on, and goes on as it was. */
+/* Returns true if the window begins with the ring's blocks from `index` on and is unchanged after them. */
 static bool holds(const struct fake *fake, uint32_t index, uint32_t blocks)
 {
 	uint32_t n;
@@ -86,7 +86,7 @@ static void push_list(void)
 	wr[1].next = &wr[2];
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, wr, &bad) == 0);
 	CHECK(holds(fake, 4, 0) && pushed(fake) == 0 && rung(fake, FAKE_DB_SQ) == 10);
-	/* and are not of the next doorbell */
+	/* and do not belong to the next doorbell */
 	atomic_store(&fake->qp.sq.consumer, 10);
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr[2], &bad) == 0);
 	CHECK(holds(fake, 10, 2) && pushed(fake) == 2 && rung(fake, FAKE_DB_SQ) == 12);
@@ -98,7 +98,7 @@ static void push_of_another(void)
 	struct fake *fake = pushing(0);
 	struct ibv_send_wr *bad, wr = { .sg_list = sges, .num_sge = 1, .opcode = IBV_WR_SEND };
 
-	/* another QP of the doorbell page is at it: nobody waits */
+	/* another QP holds the push page: the post does not wait */
 	dingo_lock(&page.lock);
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
 	CHECK(holds(fake, 0, 0) && pushed(fake) == 0 && rung(fake, FAKE_DB_SQ) == 1);
@@ -124,7 +124,7 @@ static void push_wr_api(void)
 	ibv_wr_set_inline_data(ex, data, 90);
 	CHECK(ibv_wr_complete(ex) == 0);
 	CHECK(holds(fake, 0, 2) && pushed(fake) == 2 && rung(fake, FAKE_DB_SQ) == 2);
-	/* what was not posted is not pushed */
+	/* aborted requests are not pushed */
 	ibv_wr_start(ex);
 	ibv_wr_rdma_write(ex, 5, 0x1000);
 	ibv_wr_set_inline_data(ex, data, 10);

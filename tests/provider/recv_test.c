@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Posting receives to a QP and to an SRQ: what is written, and what is refused. usage: provider_recv_test CASE */
+/* Posting receives to a QP and an SRQ: written entries and refused requests. usage: provider_recv_test CASE */
 #include <errno.h>
 
 #include "cases.h"
@@ -28,7 +28,7 @@ static uint32_t known(struct fake *fake)
 	return rung(fake, fake->qp.srq ? FAKE_DB_SRQ : FAKE_DB_RQ);
 }
 
-/* Every word of header and entries, whatever lay there before; what is behind them stays. */
+/* All words of header and SGEs are overwritten; those after them are not changed. */
 static void an_entry_is_written_whole(void)
 {
 	unsigned int kind, i;
@@ -51,7 +51,7 @@ static void an_entry_is_written_whole(void)
 	}
 }
 
-/* As many pieces as the queue was made for, none, and no other number. What is refused rings nothing. */
+/* Up to max_sge pieces are accepted. A refused request rings no doorbell. */
 static void pieces_of_a_receive(void)
 {
 	static const struct {
@@ -73,7 +73,7 @@ static void pieces_of_a_receive(void)
 	}
 }
 
-/* What stands before the first bad one of a list is posted, with one doorbell; what stands behind it is not. */
+/* Requests before the first bad one of a list are posted with one doorbell; later ones are not. */
 static void a_list_of_receives_ends_at_the_first_bad_one(void)
 {
 	unsigned int kind, i;
@@ -97,7 +97,7 @@ static void a_list_of_receives_ends_at_the_first_bad_one(void)
 	}
 }
 
-/* In RESET nothing may be posted; in the other states it waits, or is flushed. */
+/* In RESET nothing may be posted; in other states receives wait or are flushed. */
 static void states_in_which_receives_are_posted(void)
 {
 	static const struct {
@@ -127,7 +127,7 @@ static void a_qp_with_an_srq_has_no_queue_of_its_own(void)
 	fake_free(fake);
 }
 
-/* A QP that was made for no receives. */
+/* A QP created without receives. */
 static void no_queue_has_no_room(void)
 {
 	struct fake *fake = new_fake(false);
@@ -141,7 +141,7 @@ static void no_queue_has_no_room(void)
 	fake_free(fake);
 }
 
-/* Past the end of the ring, and past the largest index. */
+/* Wrap-around at the end of the ring and at the largest index. */
 static void indices_wrap(void)
 {
 	struct fake *fake = new_fake(false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Resizing of CQs on rings that the test owns. usage: provider_resize_test CASE */
+/* Resizing of CQs with rings in the test's memory. usage: provider_resize_test CASE */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,7 +11,7 @@
 #include "completion.h"
 #include "ring.h"
 
-/* What dingo_resize_cq() does once the kernel has answered: the card continues at entry 0 of a new
+/* Does what dingo_resize_cq() does after the kernel's answer: the card continues at entry 0 of a new
  * ring.
  */
 static void resize(struct fake *fake)
@@ -20,7 +20,7 @@ static void resize(struct fake *fake)
 	struct dingo_old_entries *room = dingo_cq_make_room(&fake->cq);
 	uint32_t switch_index = fake->cq_producer;
 
-	/* the fake's ring goes to the heap, ours is mapped: the one that is left is unmapped */
+	/* a mapped ring replaces the fake's heap ring, as the old ring will be unmapped */
 	ring.bytes = 4096;
 	ring.buf = mmap(NULL, ring.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(ring.buf != MAP_FAILED);
@@ -71,7 +71,7 @@ static void resize_drains_old_ring(void)
 	drop_fake(fake);
 }
 
-/* As often as the application likes, with entries left in each ring, in some, in none, and half polled. */
+/* Repeated resizes, with entries left in all, some or no rings, or half polled. */
 static void resize_again_before_polling(void)
 {
 	struct fake *fake = new_fake();
@@ -90,12 +90,12 @@ static void resize_again_before_polling(void)
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 2, wc) == 2 && wc[0].wr_id == 1 && wc[1].wr_id == 2);
 	resize(fake);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 1, wc) == 1 && wc[0].wr_id == 3);
-	/* the old entries are polled, but not yet a new one */
+	/* all old entries are polled, but no new one */
 	resize(fake);
 	fake_complete(fake, DINGO_WR_SEND, 5, 0, 0);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 2 && wc[0].wr_id == 4 && wc[1].wr_id == 5);
 	CHECK(!fake->cq.old && fake->cq.consumer == 1);
-	/* drained to the last, and nothing in the present one */
+	/* fully drained, with an empty current ring */
 	resize(fake);
 	CHECK(fake->cq.consumer == 0);
 	for (i = 0; i < 24; i++) {
@@ -105,7 +105,7 @@ static void resize_again_before_polling(void)
 	drop_fake(fake);
 }
 
-/* Repeated resizing without polling keeps one ring and the waiting entries. */
+/* Repeated resizing without polling keeps only one ring and the unpolled entries. */
 static void a_ring_that_is_left_is_unmapped_at_once(void)
 {
 	struct fake *fake = new_fake();
@@ -127,7 +127,7 @@ static void a_ring_that_is_left_is_unmapped_at_once(void)
 	drop_fake(fake);
 }
 
-/* In the ring's second pass the phase is the other one; an entry that the card has not written is none. */
+/* In the second pass through the ring the phase is inverted; unwritten entries are not copied. */
 static void resize_in_any_pass(void)
 {
 	struct fake *fake = new_fake();
@@ -140,14 +140,14 @@ static void resize_in_any_pass(void)
 	}
 	for (; i < 10; i++)
 		fake_complete(fake, DINGO_WR_SEND, i & 7, 0, 0);
-	fake->cq_producer += 4; /* a card that says more than there is */
+	fake->cq_producer += 4; /* a card that reports a larger index than it has written */
 	resize(fake);
 	CHECK(dingo_poll_cq(&fake->cq.vcq.cq, 8, wc) == 4);
 	CHECK(wc[0].wr_id == 6 && wc[1].wr_id == 7 && wc[2].wr_id == 0 && wc[3].wr_id == 1);
 	drop_fake(fake);
 }
 
-/* A QP that goes takes its entries along, whichever ring they are in. */
+/* Entries of a destroyed QP are discarded in all rings. */
 static void forget_in_all_rings(void)
 {
 	struct fake *fake = new_fake();
@@ -165,10 +165,10 @@ static void forget_in_all_rings(void)
 
 static unsigned int kernel_resizes;
 static int kernel_error;
-static bool kernel_takes_space;		/* there is no address space left once it has answered */
+static bool kernel_takes_space;		/* no address space is left after its answer */
 static struct dingo_ring_map kernel_ring = { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 };
 
-/* In the place of libibverbs' function: a kernel that gives a ring of the file cmd_fd. */
+/* Replaces libibverbs' function: returns a ring in the file cmd_fd. */
 int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, size_t cmd_size,
 		      struct ib_uverbs_resize_cq_resp *resp, size_t resp_size)
 {
@@ -189,7 +189,7 @@ int ibv_cmd_resize_cq(struct ibv_cq *cq, int cqe, struct ibv_resize_cq *cmd, siz
 	return 0;
 }
 
-/* With a command file of `pages` behind the rings. */
+/* Creates a fake with a command file of `pages`. */
 static struct fake *new_fake_with_file(unsigned int pages)
 {
 	struct fake *fake = new_fake();
@@ -206,7 +206,7 @@ static void drop_fake_with_file(struct fake *fake)
 	drop_fake(fake);
 }
 
-/* Without address space for its ring a resize fails before the card has been told, and the queue works on. */
+/* Without address space for its ring a resize fails before the kernel is asked, and the CQ still works. */
 static void a_resize_without_room_changes_nothing(void)
 {
 	struct rlimit limit = { .rlim_cur = 1, .rlim_max = RLIM_INFINITY }, was;
@@ -215,7 +215,7 @@ static void a_resize_without_room_changes_nothing(void)
 	struct ibv_wc wc[8];
 	void *ring = fake->cq.ring.buf;
 
-	free(malloc(16384)); /* the heap has what is wanted of it */
+	free(malloc(16384)); /* grows the heap in advance */
 	CHECK(!getrlimit(RLIMIT_AS, &was) && !setrlimit(RLIMIT_AS, &limit));
 	CHECK(dingo_resize_cq(ibcq, 96) == ENOMEM);
 	CHECK(!setrlimit(RLIMIT_AS, &was));
@@ -225,7 +225,7 @@ static void a_resize_without_room_changes_nothing(void)
 
 	CHECK(dingo_resize_cq(ibcq, 96) == 0 && kernel_resizes == 1);
 	CHECK(fake->cq.ring.buf != ring && fake->cq.ring.mask == 127 && is_mapped(fake->cq.ring.buf));
-	/* what was reserved for more than the kernel gave is gone */
+	/* the unused rest of the reservation is unmapped */
 	CHECK(!is_mapped((uint8_t *)fake->cq.ring.buf + 4096));
 	fake->cq_producer = 0;
 	fake_complete(fake, DINGO_WR_SEND, 1, 0, 0);
@@ -233,7 +233,7 @@ static void a_resize_without_room_changes_nothing(void)
 	drop_fake_with_file(fake);
 }
 
-/* The card has left the old ring when the kernel answers: the new one is mapped though no address space is left then. */
+/* The new ring can be mapped even if no address space is left after the kernel's answer. */
 static void a_ring_of_any_size_has_its_room_before(void)
 {
 	static const struct {
@@ -259,7 +259,7 @@ static void a_ring_of_any_size_has_its_room_before(void)
 	drop_fake_with_file(fake);
 }
 
-/* Resized or refused: no address space and no memory is kept but the present ring's. */
+/* After a resize or a refusal only the current ring's memory and address space are kept. */
 static void a_resize_keeps_nothing(void)
 {
 	static const struct {
@@ -267,7 +267,7 @@ static void a_resize_keeps_nothing(void)
 		struct dingo_ring_map ring;
 	} rows[] = {
 		{ 0, 96, 0, { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
-		/* larger than what was asked for, and than what was taken for it */
+		/* larger than requested, and than the reservation */
 		{ 0, 96, 0, { .ring_bytes = 65536, .log_size = 11, .log_stride = 5 } },
 		{ EBUSY, 96, EBUSY, { .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
 		{ 0, 96, EINVAL, { .ring_mmap = 1, .ring_bytes = 4096, .log_size = 7, .log_stride = 5 } },
@@ -305,7 +305,7 @@ static void post(struct fake *fake, unsigned int flags)
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == 0);
 }
 
-/* Each completion that is, or will be, counts once: a signaled send whether its entry is there already or not. */
+/* Each present or future completion counts once: a signaled send whether its entry exists or not. */
 static void entries_are_counted_once(void)
 {
 	struct fake *fake = new_fake();
@@ -337,7 +337,9 @@ static void entries_are_counted_once(void)
 	drop_fake(fake);
 }
 
-/* A size that holds what waits, and will; one less is refused, before the kernel is asked. One that is no smaller never is. */
+/* A size that holds all unpolled and outstanding completions is accepted; one less is refused before the
+ * kernel is asked. Growing is never refused.
+ */
 static void a_cq_shrinks_to_what_it_holds(void)
 {
 	struct fake *fake = new_fake_with_file(1);
@@ -356,7 +358,7 @@ static void a_cq_shrinks_to_what_it_holds(void)
 	drop_fake_with_file(fake);
 }
 
-/* A receive's index is one of another queue: what the send queue has there does not matter. */
+/* A receive's index refers to another queue, so the send queue's WQE there is irrelevant. */
 static void a_receive_is_no_signaled_send(void)
 {
 	struct fake *fake = new_fake();
@@ -389,7 +391,7 @@ static void counting_waits_for_who_posts(void)
 	drop_fake(fake);
 }
 
-/* Neither requests of another CQ's queue, nor entries of a QP that is gone count as signaled. */
+/* Requests for another CQ and entries of destroyed QPs do not count as signaled sends. */
 static void only_its_own_sends_count(void)
 {
 	struct fake *fake = new_fake();
@@ -410,7 +412,7 @@ static void only_its_own_sends_count(void)
 	drop_fake(fake);
 }
 
-/* A full ring, of which all is kept, in the first pass and in the second. */
+/* All entries of a full ring are kept, in the first and the second pass. */
 static void a_full_ring_is_drained_whole(void)
 {
 	struct fake *fake = new_fake();
@@ -431,7 +433,7 @@ static void a_full_ring_is_drained_whole(void)
 	drop_fake(fake);
 }
 
-/* Entries behind the switch are the card's rubbish of an earlier pass. */
+/* Entries after the switch index are leftovers of an earlier pass and are ignored. */
 static void what_lies_behind_the_switch_is_left(void)
 {
 	struct fake *fake = new_fake();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A request is the same on each way into the send queue: alone, in a list, by ibv_wr_*. usage: provider_send_roads_test CASE */
+/* All code paths write the same WQE: a single request, a list, ibv_wr_*. usage: provider_send_roads_test CASE */
 #include <errno.h>
 
 #include "cases.h"
@@ -34,7 +34,7 @@ static struct fake *new_fake(enum ibv_qp_type type)
 	return fake;
 }
 
-/* The request by ibv_wr_*. */
+/* Posts the request by ibv_wr_*. */
 static int post_by_calls(struct fake *fake, const struct ibv_send_wr *wr)
 {
 	struct ibv_qp_ex *ex = &fake->qp.vqp.qp_ex;
@@ -91,7 +91,9 @@ static int post_by_calls(struct fake *fake, const struct ibv_send_wr *wr)
 	return ibv_wr_complete(ex);
 }
 
-/* Posts it alone, at the head of a list of two, and by calls, and compares. Returns the fake that has it alone, at index 0. */
+/* Posts the request alone, at the head of a list of two, and by calls, and compares the WQEs. Returns the fake
+ * with the single request, at index 0.
+ */
 static struct fake *post_each_way(enum ibv_qp_type type, struct ibv_send_wr wr)
 {
 	struct fake *alone = new_fake(type), *list = new_fake(type), *calls = new_fake(type);
@@ -213,10 +215,10 @@ static void every_operation(void)
 	}
 }
 
-/* Requests that carry data, with it in the queue: one piece or several, up to the limit of a block and past it. */
+/* Inline requests with one or several pieces, up to the limit of a block and beyond. */
 static void inline_data(void)
 {
-	/* a second block is written as far as there is data, so it is full here */
+	/* the second block is written only as far as there is data, so the sizes fill it */
 	static const uint32_t sizes[][3] = { { 1, 0, 0 }, { 7, 0, 0 }, { 8, 0, 0 }, { 31, 0, 0 }, { 32, 0, 0 }, { 96, 0, 0 },
 					     { 16, 16, 0 }, { 1, 62, 33 }, { 0, 0, 9 }, { 33, 32, 31 } };
 	unsigned int r, s, i;
@@ -243,7 +245,7 @@ static void inline_data(void)
 	}
 }
 
-/* A READ's and an atomic's data come: there is nothing to take along. */
+/* INLINE is ignored for READ and atomics, which fetch data. */
 static void inline_means_nothing_to_what_fetches(void)
 {
 	unsigned int r;
@@ -299,7 +301,7 @@ static void inline_datagrams(void)
 	}
 }
 
-/* sq_sig_all: each request completes. */
+/* sq_sig_all: each request is signaled. */
 static void a_qp_that_signals_all(void)
 {
 	static const unsigned int flags[] = { 0, IBV_SEND_SOLICITED, IBV_SEND_INLINE };
@@ -320,7 +322,7 @@ static void a_qp_that_signals_all(void)
 	}
 }
 
-/* What a type of QP cannot do on a card with these abilities is refused, alone and in a list. */
+/* Operations not supported by QP type or card are refused, alone and in a list. */
 static void operations_of_types_and_cards(void)
 {
 	static const struct {
@@ -368,7 +370,7 @@ static void operations_of_types_and_cards(void)
 	}
 }
 
-/* Before RTS nothing is posted, on no way; after an error it is, to be flushed. */
+/* Before RTS no path posts; after an error requests are posted, to be flushed. */
 static void states_in_which_sends_are_posted(void)
 {
 	static const struct {
@@ -398,7 +400,7 @@ static void states_in_which_sends_are_posted(void)
 	}
 }
 
-/* A send queue that a device fills is not ibv_post_send()'s. */
+/* ibv_post_send() refuses a send queue that a device posts to. */
 static void a_queue_of_a_device(void)
 {
 	struct ibv_sge list = { .addr = (uintptr_t)text, .length = SHORT };
@@ -415,7 +417,7 @@ static void a_queue_of_a_device(void)
 	}
 }
 
-/* The bytes that the QP was made for, in one piece or two, and one more. */
+/* max_inline bytes in one piece or two are accepted, one more is not. */
 static void the_limit_of_inline_data(void)
 {
 	static const uint32_t limits[] = { 0, 5, 20, 96 };
@@ -446,7 +448,7 @@ static void the_limit_of_inline_data(void)
 	}
 }
 
-/* As long as the largest request fits, and not when a block less is left. */
+/* A post succeeds while the largest request fits, and fails with one block less. */
 static void the_limit_of_the_queue(void)
 {
 	struct ibv_sge list = { .addr = (uintptr_t)text, .length = SHORT };
@@ -463,7 +465,7 @@ static void the_limit_of_the_queue(void)
 			wr[1].next = wr;
 			fake->qp.sq.producer = 5;
 			fake->qp.sq.consumer = 5;
-			/* two blocks of eight are kept for the largest */
+			/* two of eight blocks are reserved for the largest request */
 			for (n = 0, error = 0; n < 9 && !error; n++)
 				error = way == 0 ? dingo_post_send(&fake->qp.vqp.qp, wr, &bad) :
 					way == 1 ? post_by_calls(fake, wr) :
@@ -477,7 +479,7 @@ static void the_limit_of_the_queue(void)
 	}
 }
 
-/* While another thread is in the queue a post waits for it. */
+/* A post waits while another thread holds the queue's lock. */
 static void posting_waits_for_another_thread(void)
 {
 	struct ibv_sge list = { .addr = (uintptr_t)text, .length = SHORT };
@@ -495,7 +497,7 @@ static void posting_waits_for_another_thread(void)
 	}
 }
 
-/* Between start and complete others wait, and an empty batch rings nothing. */
+/* Other threads wait between start and complete; an empty batch rings no doorbell. */
 static void a_batch_of_calls_is_one(void)
 {
 	struct fake *fake = new_fake(IBV_QPT_RC);
@@ -513,7 +515,7 @@ static void a_batch_of_calls_is_one(void)
 	fake_free(fake);
 }
 
-/* After the first failure of a batch its calls do nothing, and it is told by complete; the next batch is a new one. */
+/* After the first failure of a batch further calls do nothing, and complete returns the error; the next batch works. */
 static void calls_after_a_failure_do_nothing(void)
 {
 	struct fake *fake = new_fake(IBV_QPT_RC);
@@ -555,7 +557,7 @@ static void calls_after_a_failure_do_nothing(void)
 	fake_free(fake);
 }
 
-/* A request that fails leaves those before it, and says which it was. */
+/* Requests before a failed one are posted, and `bad` is the failed one. */
 static void a_list_of_sends_ends_at_the_first_bad_one(void)
 {
 	struct fake *fake = new_fake(IBV_QPT_RC);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What ibv_post_send and ibv_wr_* write into the send queue, byte by byte. usage: provider_send_test CASE */
+/* Byte-exact tests of what ibv_post_send() and ibv_wr_* write to the send queue. usage: provider_send_test CASE */
 #include <errno.h>
 
 #include "cases.h"
@@ -76,7 +76,7 @@ static void post_send_limits(void)
 	for (i = 0; i < 6; i++)
 		wr[i] = (struct ibv_send_wr){ .next = i < 5 ? &wr[i + 1] : NULL, .sg_list = sges,
 					      .num_sge = 3, .opcode = IBV_WR_SEND };
-	/* 8 blocks hold four WQEs of two: the fifth is refused, the four before are rung */
+	/* 8 blocks hold four WQEs of two: the fifth is refused, the first four are rung */
 	CHECK(dingo_post_send(&fake->qp.vqp.qp, wr, &bad) == ENOMEM);
 	CHECK(bad == &wr[4] && rung(fake, FAKE_DB_SQ) == 8);
 	atomic_store(&fake->qp.sq.consumer, 8);
@@ -130,7 +130,7 @@ static void post_send_inline(void)
 	fake_free(fake);
 }
 
-/* One small inline WR has a path of its own: it must leave what the general one (here: a list of two) leaves. */
+/* One small inline WR has a separate path, which must write the same as the general one (a list of two). */
 static void post_send_small(void)
 {
 	static const enum ibv_wr_opcode opcodes[] = { IBV_WR_SEND, IBV_WR_RDMA_WRITE };
@@ -211,7 +211,7 @@ static struct fake *wr_fake(void)
 	return fake;
 }
 
-/* As many SGEs as the QP was created with, and not one more. */
+/* Up to max_sge SGEs are accepted. */
 static void wr_api_sge_list_limit(void)
 {
 	struct fake *fake = wr_fake();
@@ -262,7 +262,7 @@ static void wr_api(void)
 	fake_free(fake);
 }
 
-/* A request without data after one with three SGEs is one block: what came before it does not make it longer. */
+/* A request without data after one with three SGEs has one block: its length is not inherited. */
 static void wr_api_no_data(void)
 {
 	struct fake *fake = wr_fake();
@@ -280,7 +280,7 @@ static void wr_api_no_data(void)
 	fake_free(fake);
 }
 
-/* Up to 32 bytes take a short way, more run into the next block. */
+/* Up to 32 bytes take the fast path, more extend into the next block. */
 static void wr_api_inline_sizes(void)
 {
 	static const unsigned int sizes[] = { 0, 1, 7, 8, 9, 17, 25, 31, 32, 33, 64 };
@@ -310,7 +310,7 @@ static void wr_api_inline_sizes(void)
 	fake_free(fake);
 }
 
-/* A datagram's data begin in the second block, which after the ring's last one is its first. */
+/* A datagram's data begins in the second block, which wraps to the ring's first block. */
 static void wr_api_datagram_wraps(void)
 {
 	static const struct fake_options ud = {
@@ -355,7 +355,7 @@ static void wr_api_errors(void)
 	char data[200];
 	int i;
 
-	/* one bad setter fails the whole batch, and the ring is as before */
+	/* one bad setter fails the whole batch; the ring is unchanged */
 	ibv_wr_start(qp);
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, 1, 2, 3);

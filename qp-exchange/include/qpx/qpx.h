@@ -297,7 +297,8 @@ struct qpx_describe_options {
         }                                                                             \
     }
 
-/* Like qpx_describe() with all options. @options: NULL for the defaults. @connection: may be NULL.
+/* Like qpx_describe() with all options. @options: NULL for the
+ * defaults. @connection: may be NULL.
  */
 QPX_API int qpx_describe_qp(struct ibv_qp* qp, const struct qpx_describe_options* options,
                             const qpx_connection* connection, struct qpx_endpoint* local,

@@ -96,8 +96,7 @@ struct PathOptions {
     std::uint32_t flow_label = 0;
     std::uint16_t pkey_index = 0;
     std::uint8_t static_rate = 0;
-    std::optional<unsigned>
-        access{};               ///< qp_access_flags; unset: all that QP type and device allow
+    std::optional<unsigned> access{};  ///< qp_access_flags; unset: all that QP and device allow
     std::optional<bool> grh{};  ///< unset: always on Ethernet, on InfiniBand if subnets differ
 };
 

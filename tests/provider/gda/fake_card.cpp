@@ -88,7 +88,7 @@ void FakeCard::take(std::uint32_t to) {
             return complain("a WQE that is not whole");
         for (std::uint32_t n = 1; n < wqe.blocks(); ++n)
             block(n);
-        // What is left of it afterwards must not be taken for a new one.
+        // Overwrite the WQE, so that it cannot be mistaken for a new one.
         for (std::uint32_t n = 0; n < wqe.blocks(); ++n)
             __atomic_store_n(&sq_[((at_ + n) & qp_.sq_mask) * DGDA_BLOCK_WORDS], ~0ull,
                              __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Rings in this process, and a thread that takes WQEs and makes CQEs as a card does.
+// Rings in this process, and a thread that consumes WQEs and writes CQEs like a card.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 
 namespace gda::test {
 
-/// vendor_err of what fails.
+/// vendor_err of failed requests.
 constexpr std::uint32_t kVendorError = 0x5a;
 
-/// A WQE as the card has read it, whole.
+/// A complete WQE as read by the card.
 struct Wqe {
-    std::uint32_t index;  ///< of its first block, as a CQE has it
+    std::uint32_t index;  ///< index of its first block, as in a CQE
     std::array<std::uint64_t, DINGO_SQ_MAX_BLOCKS * DGDA_BLOCK_WORDS> words;
 
     [[nodiscard]] std::uint32_t opcode() const { return words[0] & 0xff; }
@@ -37,20 +37,20 @@ struct Wqe {
 
 class FakeCard {
   public:
-    /// What the card does with a WQE: its status. After one that is not 0 all are flushed.
+    /// Executes a WQE and returns its status. After a status other than 0 all WQEs are flushed.
     using Execute = std::function<std::uint32_t(const Wqe&)>;
 
-    /// `first`: blocks that the queue has seen before.
+    /// `first`: number of blocks already used.
     FakeCard(unsigned log_sq, unsigned log_cq, Execute execute, std::uint64_t first = 0);
     ~FakeCard() { stop(); }
     FakeCard(const FakeCard&) = delete;
     FakeCard& operator=(const FakeCard&) = delete;
 
-    /// It takes nothing more; status says so.
+    /// Stops consuming WQEs and sets the status accordingly.
     void die();
     void stop();
     [[nodiscard]] dingo_gda_qp* qp() { return &qp_; }
-    /// What a card must never see, "" for nothing.
+    /// Returns a protocol violation that was detected, or "".
     [[nodiscard]] std::string complaint() const;
     [[nodiscard]] std::uint32_t doorbells() const { return doorbells_; }
     [[nodiscard]] std::uint32_t completions() const { return producer_; }
@@ -66,8 +66,8 @@ class FakeCard {
     std::uint64_t sq_doorbell_ = 0, cq_doorbell_ = 0;
     std::uint32_t status_ = 0;
     Execute execute_;
-    std::uint32_t at_;            ///< blocks taken
-    std::uint32_t producer_ = 0;  ///< CQEs made
+    std::uint32_t at_;            ///< blocks consumed
+    std::uint32_t producer_ = 0;  ///< CQEs written
     std::atomic<std::uint32_t> doorbells_ = 0;
     bool failed_ = false;
     mutable std::mutex mutex_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Stands for libcuda.so.1: takes pages once, sees them elsewhere, and remembers what it has. FAKE_CUDA: "no-gpu",
- * "no-read-only", or the name of a call that is refused.
+ * Fake libcuda.so.1: registers pages only once, maps them at other addresses, and counts them. FAKE_CUDA: "no-gpu",
+ * "no-read-only", or the name of a call to refuse.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { MOST = 16, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, ALREADY = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801 };
 
-#define ELSEWHERE 0x100000000000ull	/* the device's addresses are that much higher */
+#define ELSEWHERE 0x100000000000ull	/* offset of device addresses */
 
 static struct {
 	uintptr_t begin;
@@ -34,7 +34,7 @@ int fake_cuda_registered(void)
 	return n;
 }
 
-/* Device memory that is not freed. */
+/* Number of device memory allocations not freed. */
 static int allocated;
 
 int fake_cuda_allocated(void);
@@ -43,7 +43,7 @@ int fake_cuda_allocated(void)
 	return allocated;
 }
 
-/* The device whose context is present, or -1. */
+/* Returns the device whose context is current, or -1. */
 int fake_cuda_current(void);
 int fake_cuda_current(void)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Device code on real cards: every byte and atomic result is checked, and what goes wrong is
-// answered.
+// Device code on real cards: checks every byte, atomic result and error.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -92,7 +91,7 @@ void run_traffic(const Arguments& args) {
 void run_full(const Arguments& args) {
     Options options;
     options.qps = args.qps;
-    options.depth = 1;  // the least that there is
+    options.depth = 1;  // the minimum
     Setup setup(options, args.threads, args.rounds);
     setup.run(Work::kPosts);
     setup.expect(0, "posts");
@@ -110,7 +109,7 @@ void run_full(const Arguments& args) {
                 args.qps, args.rounds);
 }
 
-/// A failure is told to whom it belongs, later requests are flushed, and RESET makes the QP new.
+/// A failure is reported for its request, later ones are flushed, and RESET makes the QP usable.
 void run_errors(const Arguments& args) {
     Setup setup({}, 1, 1);
     Job& job = setup.job;
@@ -137,7 +136,7 @@ void run_errors(const Arguments& args) {
                 args.rounds);
 }
 
-/// 32 threads, one of which is wrong: what was posted before it succeeds, the rest is flushed.
+/// One of 32 threads posts a bad request: earlier requests succeed, later ones are flushed.
 void run_flush(const Arguments& args) {
     Setup setup({}, args.threads, 1);
     ibv_qp_attr attr{};
@@ -169,7 +168,7 @@ void run_send(const Arguments&) {
     std::printf("SEND: received\n");
 }
 
-/// One thread counts by itself, as MORI's kernels do.
+/// One thread keeps the counters itself, like MORI's kernels.
 void run_steps(const Arguments& args) {
     Setup setup({}, 1, args.rounds);
     dingo_gda_describe(setup.pair.queues[0].get(), &setup.job.rings);
@@ -179,7 +178,7 @@ void run_steps(const Arguments& args) {
     std::printf("single steps: %u rounds are right, and what RoCE lacks fails\n", args.rounds);
 }
 
-/// What verbs answer for such queues.
+/// Results of verbs for such queues.
 void run_verbs(const Arguments&) {
     Setup setup({}, 1, 1);
     ibv_qp* const qp = dingo_gda_ibv_qp(setup.pair.queues[0].get());
@@ -237,8 +236,8 @@ void run_verbs(const Arguments&) {
     std::printf("verbs answer as documented\n");
 }
 
-/// What a WRITE takes after the first `rounds`: a GPU's clock is slow at first. A QP's numbers go
-/// on, so it has one for each.
+/// Prints the latency of a WRITE after `rounds` warm-up rounds, as a GPU's clock is slow at first.
+/// A QP's counters continue, so each measurement has its own.
 void print_latency(const Arguments& args, Work work, const char* how) {
     Options options;
     options.qps = 2;
@@ -260,7 +259,7 @@ void print_latency(const Arguments& args, Work work, const char* how) {
                 static_cast<double>(took[args.rounds * 99 / 100]) * us);
 }
 
-/// A table of what one thread waits for a WRITE, and of how many WQEs a second the card takes.
+/// Prints a table of the latency of a WRITE by one thread and of the card's WQE rate.
 void run_rates(const Arguments& args) {
     constexpr std::uint32_t kWarp = 32;
     print_latency(args, Work::kLatency, "by one thread, post to completion");
@@ -284,7 +283,7 @@ void run_rates(const Arguments& args) {
     }
 }
 
-/// Until somebody kills a card: the status that the device got.
+/// Runs until a card is killed, and prints the status that the device got.
 void run_until_bad(const Arguments& args) {
     Options options;
     Setup setup(options, args.threads, 1);
@@ -303,7 +302,7 @@ void run_until_bad(const Arguments& args) {
     }
     std::printf(gone ? "the card is gone\n" : "the peer is gone\n");
     std::fflush(stdout);
-    std::_Exit(0);  // a card that is gone answers nothing that destroys
+    std::_Exit(0);  // a dead card answers no destroy commands
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// What threads of a device do in the tests: the same code on a processor and on a GPU.
+// Work of the device's threads in the tests: the same code on the CPU and on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace gda {
 
-/// Clock cycles of the GPU, nanoseconds of a processor.
+/// Time in clock cycles of the GPU, or nanoseconds on the CPU.
 #if defined(__CUDACC__)
 DGDA_FN std::uint64_t ticks() {
     return static_cast<std::uint64_t>(clock64());
@@ -59,7 +59,7 @@ struct Job {
     std::uint32_t threads;
     std::uint32_t rounds;
     std::uint32_t num_qps;
-    std::uint32_t lanes;  // so many neighbouring threads use the same QP
+    std::uint32_t lanes;  // number of neighbouring threads that use the same QP
     dingo_gda_qp** qps;
     dingo_gda_qp rings;  // single steps: what dingo_gda_describe() says
     Region local;
@@ -84,7 +84,7 @@ DGDA_FN void wrong(Job& job, std::uint32_t thread, std::uint32_t round, std::uin
         job.first_wrong = static_cast<std::uint64_t>(thread) << 32 | round << 8 | what;
 }
 
-// One round; false: a request failed.
+// Runs one round. Returns false if a request failed.
 DGDA_FN bool traffic_round(Job& job, dingo_gda_qp* qp, std::uint32_t thread, std::uint32_t round,
                            std::uint64_t& last_count) {
     std::uint8_t* const mine = job.local.at + std::uint64_t{thread} * kPart;
@@ -136,7 +136,7 @@ DGDA_FN void traffic(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
             return;
 }
 
-// Posts far more than the ring holds, and no thread rings: the one that finds it full does.
+// Posts far more than the ring holds without ringing: the thread that finds it full rings.
 DGDA_FN void posts(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     const std::uint64_t there = address(job.remote.at) + std::uint64_t{thread} * kPart;
     std::uint8_t data[kMostInline];
@@ -166,7 +166,7 @@ DGDA_FN void one_send(Job& job, dingo_gda_qp* qp, std::uint32_t thread) {
     job.results[thread] = dingo_gda_quiet(qp);
 }
 
-// A WRITE, an inline WRITE, an addition and READs, of which the last alone completes: more of them
+// A WRITE, an inline WRITE, an addition and READs, of which only the last is signaled: more of them
 // than the ring holds.
 DGDA_FN void steps(Job& job, std::uint32_t thread) {
     const dingo_gda_qp& rings = job.rings;
@@ -202,7 +202,7 @@ DGDA_FN void steps(Job& job, std::uint32_t thread) {
         if (wqe != number - 1 || got[1] != round * 3 || got[2] != value || got[3] != value)
             wrong(job, thread, static_cast<std::uint32_t>(round), 1);
     }
-    // What RoCE lacks, and what comes after it.
+    // An operation that RoCE lacks, and the request after it.
     dingo_gda_slot_wrong(dingo_gda_slot(rings.sq, slots, number++));
     dingo_gda_slot_ring(rings.sq_doorbell, dingo_gda_slot_doorbell(number, rings.sq_doorbell_word));
     int status;

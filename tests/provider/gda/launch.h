@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// How a job runs: by threads of this process, or by a GPU.
+// Runs a job by threads of this process or by a GPU.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace gda {
 
 struct Job;
 
-/// The kind of device that this program was built for.
+/// Returns the kind of device that this program was built for.
 dingo_gda_kind device_kind();
-/// Zeroed memory that the device can use, at the same address as this process.
+/// Allocates zeroed memory that the device can use at the same address as this process.
 void* device_memory(std::size_t bytes);
 /// Starts work() in job->threads threads; the job is device_memory().
 void start(Job* job);
-/// Until all have ended. Throws std::runtime_error.
+/// Waits until all threads have ended. Throws std::runtime_error.
 void finish();
 
 }  // namespace gda

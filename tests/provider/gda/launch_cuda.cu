@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Buffers are host memory that CUDA has allocated: what the card can reach without help.
+// Buffers are host memory allocated by CUDA, which the card can access directly.
 #include <cuda_runtime.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// What libdingo-gda asks of HIP's runtime, with the one of cpu_hip in its place.
+// Calls of libdingo-gda to HIP's runtime, replaced by that of cpu_hip.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// What libdingo-gda asks of a GPU's driver, with a pretended libcuda.so.1.
+// Calls of libdingo-gda to a GPU's driver, with a fake libcuda.so.1.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -81,7 +81,7 @@ TEST_F(GdaMemory, WholePagesAreShown) {
 TEST_F(GdaMemory, ARefusalIsSaidAndLeavesNothing) {
     const Pages pages(2);
     void* at = nullptr;
-    ASSERT_EQ(memory.show(pages.at, kPage, false), 0);  // by somebody else
+    ASSERT_EQ(memory.show(pages.at, kPage, false), 0);  // as by other code
     EXPECT_EQ(dingo_gda_show(&memory, pages.at, 8, false, &at), EIO);
     EXPECT_EQ(std::string(dingo_gda_error()),
               "cuMemHostRegister: CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED");
@@ -93,7 +93,7 @@ TEST_F(GdaMemory, ARefusalIsSaidAndLeavesNothing) {
     dingo_gda_hide(&memory, pages.at);  // was never shown
 }
 
-/// Each call that the driver refuses is said, by its name, and nothing is left of it.
+/// Each refused call is reported by name, and nothing leaks.
 TEST_F(GdaMemory, EveryRefusalIsSaid) {
     const Pages pages(1);
     void* at = nullptr;
@@ -130,7 +130,7 @@ TEST_F(GdaMemory, MemoryOfTheDevicesOwn) {
     }
 }
 
-/// The host's has whole lines: a QP's words lie in lines of their own.
+/// Host memory is aligned to cache lines, so that a QP's words lie in separate lines.
 TEST(GdaHostMemory, IsWholeLines) {
     void* at = nullptr;
     ASSERT_EQ(dingo_gda_host_memory.alloc(1, &at), 0);
@@ -143,7 +143,7 @@ TEST(GdaHostMemory, IsWholeLines) {
     EXPECT_EQ(shown, &at) << "a thread finds it where it is";
 }
 
-/// Pages of one kind of device are not another one's.
+/// Mappings are kept separately per kind of device.
 TEST_F(GdaMemory, KindsOfDevicesAreShownThingsApart) {
     const Pages pages(1);
     void* cuda = nullptr;
@@ -159,8 +159,7 @@ TEST_F(GdaMemory, KindsOfDevicesAreShownThingsApart) {
     dingo_gda_hide(&dingo_gda_host_memory, pages.at + 8);
 }
 
-/// The last byte of a page is in it, the next one is not; what is behind or before is not hidden
-/// with it.
+/// Only addresses within a page belong to its mapping; neighbouring pages are not hidden with it.
 TEST_F(GdaMemory, PagesEndWhereTheyEnd) {
     const Pages pages(3);
     void* at = nullptr;
@@ -175,7 +174,7 @@ TEST_F(GdaMemory, PagesEndWhereTheyEnd) {
     EXPECT_EQ(registered(), 0);
 }
 
-/// A device that takes its time to take a page.
+/// A device that is slow to map a page.
 std::atomic<int> slow_calls = 0;
 std::atomic<bool> slow_is_done = false;
 const dingo_gda_memory kSlow = [] {
@@ -189,7 +188,7 @@ const dingo_gda_memory kSlow = [] {
     return slow;
 }();
 
-/// While one thread shows a page, another one that wants it, or gives one back, waits.
+/// While one thread maps a page, others that map or release pages wait.
 TEST(GdaMemoryOfThreads, APageIsShownOnce) {
     const Pages pages(1);
     const auto show = [&] {
@@ -220,7 +219,7 @@ TEST(GdaMemoryOfThreads, WhatIsGivenBackWaitsForWhatIsShown) {
     first.join();
 }
 
-// CTest runs each test in a process of its own: no context is there yet.
+// CTest runs each test in its own process, so no context exists yet.
 TEST(GdaOpening, ADeviceIsRetainedAndMadePresent) {
     EXPECT_EQ(dingo_gda_cuda_memory.open(2), EIO);
     EXPECT_EQ(std::string(dingo_gda_error()), "cuDeviceGet: CUDA_ERROR_NO_DEVICE");

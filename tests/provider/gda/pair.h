@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// QPs of a device on one card, connected to ordinary QPs on another, in one process.
+// QPs of a device on one card, connected to ordinary QPs on another card, in one process.
 #pragma once
 
 #include <infiniband/dingodv.h>
@@ -24,7 +24,7 @@ struct Deleter {
 template <typename T, auto Destroy>
 using Owned = std::unique_ptr<T, Deleter<Destroy>>;
 
-/// Throws std::runtime_error with the step's name, what errno says and dingo_gda_error().
+/// Throws std::runtime_error with the step's name and the texts of errno and dingo_gda_error().
 void need(bool ok, const std::string& step);
 
 struct Side {
@@ -35,7 +35,7 @@ struct Side {
     std::uint8_t gid_index = 0;
 };
 
-/// A buffer of the device, or of the host alone, registered.
+/// A registered buffer of the device, or of the host only.
 struct Buffer {
     Buffer(const Side& side, std::size_t bytes, bool of_host = false);
     std::uint8_t* at;
@@ -47,17 +47,17 @@ struct Options {
     std::uint32_t depth = 128;
     std::uint32_t max_inline = kMostInline;
     std::uint8_t retries = 7;
-    bool host_remote = false;  ///< the remote buffer is the host's: what the card alone costs
+    bool host_remote = false;  ///< remote buffer in host memory, to measure the card alone
 };
 
 class Pair {
   public:
-    /// The first Dingo card and the last: one for both where there is one.
+    /// Uses the first and the last Dingo card, which may be the same.
     explicit Pair(const Options& options);
 
-    /// To INIT, RTR and RTS; from RESET.
+    /// Brings both QPs from RESET to RTS.
     void connect(std::size_t i);
-    /// Both to RESET, the device too, and connected anew.
+    /// Resets both QPs and the device's state, and connects again.
     void reconnect(std::size_t i);
 
     Side a, b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Device code by threads of the processor, on rings that a pretended card empties.
+// Device code run by threads of the CPU, on rings consumed by a fake card.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::uint64_t name(std::uint32_t thread, std::uint32_t n) {
     return std::uint64_t{thread} << 32 | n;
 }
 
-/// Takes WRITEs of name(), and checks that each is there once, whole, in its thread's order.
+/// Consumes WRITEs of name() and checks that each arrives once, complete, in its thread's order.
 struct Ledger {
     std::array<std::uint32_t, kThreads> next{};
     std::uint32_t torn = 0, disorder = 0;
@@ -209,7 +209,7 @@ TEST(GdaRings, NothingPostedIsQuiet) {
     EXPECT_EQ(card.doorbells(), 0u);
 }
 
-/// Posts so many, rings, and waits until the card has completed them all; nothing is polled.
+/// Posts `count` requests, rings, and waits until the card has completed them; does not poll.
 void complete(FakeCard& card, std::uint32_t count) {
     const std::uint32_t before = card.completions();
     for (std::uint32_t n = 0; n < count; ++n)
@@ -267,7 +267,7 @@ TEST(GdaRings, NoDoorbellIsRungTwiceForTheSameRequests) {
     EXPECT_EQ(card.qp()->ring_lock, 0u);
 }
 
-/// Where the host does not know of the card's end, a device waits on.
+/// Without a status page a device cannot detect the card's end and keeps waiting.
 TEST(GdaRings, WithoutAStatusPageWaitingHasNoEndButTheCards) {
     std::atomic<bool> go = false;
     FakeCard card(kLogSq, kLogCq, [&](const Wqe& /*wqe*/) {
@@ -285,7 +285,7 @@ TEST(GdaRings, WithoutAStatusPageWaitingHasNoEndButTheCards) {
     release.join();
 }
 
-/// A status that says something else than that the card has gone.
+/// A status without the bit GONE.
 TEST(GdaRings, ACardThatIsThereIsWaitedFor) {
     std::atomic<bool> go = false;
     FakeCard card(kLogSq, kLogCq, [&](const Wqe& /*wqe*/) {
@@ -304,7 +304,7 @@ TEST(GdaRings, ACardThatIsThereIsWaitedFor) {
     release.join();
 }
 
-/// Each word of a WQE that has no meaning is 0.
+/// Unused words of a WQE are 0.
 TEST(GdaRings, WordsWithoutMeaningAreZero) {
     std::vector<Wqe> seen;
     FakeCard card(kLogSq, kLogCq, [&](const Wqe& wqe) { return seen.push_back(wqe), 0; });

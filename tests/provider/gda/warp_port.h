@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// In the place of dingo_gda_port.h: threads of the processor as lanes of warps, which wait for each
-// other. Included first.
+// Replaces dingo_gda_port.h: threads of the CPU are lanes of warps and synchronize with each other.
+// Must be included first.
 #pragma once
 
 #ifdef DINGO_GDA_PORT_H
@@ -20,7 +20,7 @@
 
 using dgda_lanes = std::uint64_t;
 
-// All but the lanes is as for threads that are warps of their own.
+// All functions except those of lanes are taken from the port for single-lane warps.
 #define dgda_lane host_lane
 #define dgda_together host_together
 #define dgda_from_lane host_from_lane
@@ -33,7 +33,7 @@ using dgda_lanes = std::uint64_t;
 
 namespace gda::test {
 
-/// The lanes of one warp that run: the others are masked out.
+/// The active lanes of one warp; the others are masked out.
 class Warp {
   public:
     explicit Warp(dgda_lanes lanes) : lanes_(lanes), barrier_(std::popcount(lanes)) {}

@@ -2,7 +2,7 @@
 //
 // Lanes of a warp that post together share one reservation, one order and one completion.
 #include "warp_port.h"
-// Before what includes the port.
+// The include above must precede those that include the port.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ namespace {
 constexpr unsigned kLogSq = 8;
 constexpr unsigned kLogCq = 9;
 
-/// Lanes that are masked out: at the beginning, in between, at the end; all; one.
+/// Masks of active lanes: gaps at the end, in between and at the beginning; one lane; many.
 const std::vector<dgda_lanes> kMasks = {0xf, 0xa8, 0x8000000000000011, 0x100, 0xffff};
 
-/// What the card saw, in its order.
+/// WQEs in the order seen by the card.
 struct Seen {
     std::vector<Wqe> wqes;
     std::uint32_t operator()(const Wqe& wqe) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Dingo's provider for MORI, the device's side, on rings that a pretended card empties: counted by
-// this test as MORI's kernels count. HIP is the one of cpu_hip, so the HIP port of dingo_gda runs,
-// too.
+// Device side of Dingo's provider for MORI, on rings consumed by a fake card. The test keeps the
+// counters like MORI's kernels. HIP is that of cpu_hip, so the HIP port of dingo_gda runs, too.
 #include <gtest/gtest.h>
 #include <hip/hip_runtime.h>
 
@@ -41,7 +40,7 @@ struct Rings {
         cq.cqeNum = qp.cq_mask + 1;
         cq.cq_dbval = qp.cq_doorbell_word;
     }
-    /// As MORI's examples: one thread, one request at a time.
+    /// Like MORI's examples: one thread, one request at a time.
     int finish(std::uint64_t doorbell) {
         std::uint32_t number = 0;
         UpdateSendDbrRecord<P>(wq.dbrRecAddr, wq.postIdx);
@@ -157,7 +156,7 @@ TEST_F(MoriProvider, PollingOnceDoesNotWait) {
     EXPECT_EQ(PollCqOnce<P>(rings.cq.cqAddr, rings.cq.cqeNum, 1, nullptr), -1);
 }
 
-/// Numbers begin shortly before they wrap; one request in three completes.
+/// Numbers begin shortly before they wrap; one request in three is signaled.
 TEST_F(MoriProvider, ManyThreadsFillTheRingAndEachWqeIsTakenOnce) {
     constexpr std::uint32_t kThreads = 8, kPosts = 100;
     std::vector<std::uint32_t> seen(kThreads * kPosts);
@@ -187,7 +186,7 @@ TEST_F(MoriProvider, ManyThreadsFillTheRingAndEachWqeIsTakenOnce) {
     EXPECT_EQ(rings.card.complaint(), "");
 }
 
-/// The completions of a warp: only the last of five asks for one.
+/// Completions of a warp: only the last of five is signaled.
 TEST_F(MoriProvider, OneCompletionStandsForThoseBeforeIt) {
     Rings rings(keep);
     for (std::uint32_t i = 0; i < 200; ++i)
