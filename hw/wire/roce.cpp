@@ -88,7 +88,7 @@ RoceArgs parse_args(std::string_view args) {
     return out;
 }
 
-/// Whoever sees that the wire is readable calls receive(), which looks at all sockets.
+/// The card calls receive() of a wire that is readable, which looks at all sockets.
 struct Readable final : Pollable {
     void ready(std::uint32_t /*events*/) override {}
 };
