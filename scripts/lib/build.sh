@@ -7,7 +7,7 @@ build_packages=(g++ cmake ninja-build ccache pkg-config python3 libisal-dev libc
 # For qp-exchange's PMIx back end; without it, pmix URLs are refused.
 build_packages+=(libpmix-dev)
 # shellcheck disable=SC2034  # used by test.sh
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev zlib1g-dev libamdhip64-dev clang-format clang-tidy verilator tshark python3-scapy nodejs
     iproute2 mmdebstrap procps)
 
 # need_own_build DIRECTORY: dies when another user has built there, or when the disk is too full.
