@@ -16,7 +16,7 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Names of elements opened and not closed, or closed and not opened; empty for a well-formed page.
+/// Returns the unbalanced elements' names; empty for a well-formed page.
 std::vector<std::string> unbalanced(const std::string& html) {
     const std::set<std::string> kVoid{"meta", "!DOCTYPE"};
     std::vector<std::string> open;
