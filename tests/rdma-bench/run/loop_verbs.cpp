@@ -104,7 +104,7 @@ bool reachable(std::uint32_t key, std::uint64_t address, std::uint64_t length) {
            address - found->second.address <= found->second.length - length;
 }
 
-/// @return nothing: there is no receive, and the QP waits for one
+/// @return nullopt if no receive is posted; the QP then waits for one
 std::optional<ibv_wc_status> deliver(Qp& from, const Send& send, Qp& to) {
     Receive receive;
     {
@@ -141,7 +141,7 @@ std::optional<ibv_wc_status> deliver(Qp& from, const Send& send, Qp& to) {
 
 ibv_wc_status access_memory(const Send& send);
 
-/// RDMA WRITE with immediate data. @return nothing: there is no receive, and the QP waits for one
+/// RDMA WRITE with immediate data. @return nullopt if no receive is posted; the QP waits for one
 std::optional<ibv_wc_status> write_immediate(Qp& from, const Send& send, Qp& to) {
     const std::lock_guard lock(to.receives->mutex);
     if (to.receives->posted.empty()) {
