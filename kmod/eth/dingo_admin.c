@@ -418,8 +418,8 @@ static int dingo_admin_errno(struct dingo_dev *dev,
  * @result: where to put the DINGO_ADMIN_RESULTS (5) results; may be NULL
  *
  * Sleeps.
- * Return: 0 or a negative errno, see dingo_cmd_*() in dingo.h; -EIO at once
- * when the device has failed.
+ * Return: 0 or a negative errno, see dingo_cmd_*() in dingo_core.h; -EIO at
+ * once when the device has failed.
  */
 int dingo_admin_exec(struct dingo_dev *dev, u16 opcode, const void *cmd,
 		     size_t cmd_size, u64 *result)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bytes as tests write them, and errors as tests expect them.
+// Helpers for tests: bytes from hexadecimal text, and checks of expected errors.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace qpx::test {
 
-/// "51 50 58 31 | 01": hexadecimal digits; blanks and bars are skipped.
+/// Converts hexadecimal digits, such as "51 50 58 31 | 01", to bytes; blanks and bars are skipped.
 inline std::vector<std::byte> hex(std::string_view text) {
     std::vector<std::byte> bytes;
     std::string digits;
@@ -42,7 +42,7 @@ inline std::vector<std::byte> bytes_of(std::string_view text) {
     return {first, first + text.size()};
 }
 
-/// Runs CALL, wants an Error of that code whose text contains WORDS, and returns its detail.
+/// Runs CALL, expects an Error of that code whose text contains WORDS, and returns its detail.
 template <class Call>
 int expect_error(ErrorCode code, std::string_view words, Call&& call) {
     try {

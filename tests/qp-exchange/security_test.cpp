@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What users say about security, and key files that must not be used.
+// Tests of the users' security options, and of key files that must be refused.
 #include "qpx/security.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A directory that goes with the test.
+// A temporary directory, removed when the test ends.
 #pragma once
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// URLs as users type them, and as they mistype them.
+// Tests of valid and malformed URLs.
 #include "qpx/url.h"
 
 #include "bytes.h"

@@ -28,7 +28,7 @@ void end(Stream& stream) noexcept {
         for (int i = 0; i < 16 && stream.read(unread).bytes > 0; ++i) {
         }
     } catch (const std::exception&) {
-        // The other side is gone already.
+        // The other side has closed already.
         return;
     }
 }

@@ -172,7 +172,7 @@ void Handshake::refuse(wire::Reason reason, const std::string& text) noexcept {
         way.write(bytes);
         net::end(way);
     } catch (const std::exception&) {
-        // The other side is gone.
+        // The other side has closed.
         return;
     }
 }

@@ -27,7 +27,7 @@ inline std::uint64_t monotonic_ns() {
 /// (constant_tsc) and in all sleep states (nonstop_tsc).
 bool counter_is_steady(std::string_view cpuinfo);
 
-/// Whether ticks() reads the counter; otherwise ticks are ns of CLOCK_MONOTONIC. Set before main().
+/// True if ticks() reads the counter; otherwise ticks are ns of CLOCK_MONOTONIC. Set before main().
 extern const bool counter_used;
 /// Returns "TSC", or which other clock is used and why.
 std::string clock_text();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The interface of a group with several processes, whatever is behind the URL. Started once for
-// each rank, by a launcher or by hand; all on one machine.
+// Tests the group interface with several processes and the back end that the URL selects. Started
+// once for each rank, by a launcher or by hand, all on one machine.
 #include <poll.h>
 #include <time.h>
 
@@ -32,7 +32,7 @@ Bytes bytes(const std::string& text) {
     return {view.begin(), view.end()};
 }
 
-// What a back end lacks must be said as Unsupported, not done wrongly.
+// Returns false if the back end refuses the call with Unsupported.
 template <typename Call>
 bool supported(Call call) {
     try {
@@ -94,7 +94,7 @@ void values(qpx::Group& group) {
     }
 }
 
-// The clock that all processes of a machine share.
+// Reads a clock that is common to all processes of the machine.
 int64_t now() {
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -108,7 +108,7 @@ int64_t number_in(const Bytes& value) {
     return number;
 }
 
-// Each rank in turn is late: no rank may pass the barrier before it has come.
+// Each rank in turn is late: no rank may leave the barrier before the late rank has entered it.
 void barriers(qpx::Group& group) {
     for (uint32_t late = 0; late < group.size(); ++late) {
         if (late == group.rank()) {
@@ -158,7 +158,7 @@ void collectives(qpx::Group& group) {
     group.barrier();
 }
 
-// A member that gives up a call and repeats it joins the same round as the others, which come late.
+// A member that times out in a call and repeats it joins the same round as the other, late members.
 template <typename Call>
 void impatient(qpx::Group& group, Call call) {
     if (group.rank() != 0) {
@@ -189,7 +189,7 @@ void retries(qpx::Group& group) {
     barriers(group);
 }
 
-// A member fails: the others' calls end and name it.
+// A member fails: the calls of the others end and name the failed member.
 void failure(qpx::Group& group, uint32_t failing, bool dies) {
     group.barrier();
     if (group.rank() == failing) {
@@ -208,7 +208,7 @@ void failure(qpx::Group& group, uint32_t failing, bool dies) {
         std::printf("barrier: %s\n", error.what());
         CHECK(error.code() == qpx::ErrorCode::PeerGone);
     }
-    // Its news may come after the end of the call that waited for it.
+    // The event may arrive after the call that waited for the failed member has ended.
     std::optional<qpx::GroupEvent> event;
     while (!(event = group.poll_event()) || event->kind != qpx::GroupEvent::Kind::Failed) {
         pollfd ready = {group.fd(), POLLIN, 0};
@@ -227,11 +227,11 @@ void failure(qpx::Group& group, uint32_t failing, bool dies) {
                 event->reason.c_str());
 }
 
-// A member of a group that shrinks fails: the others go on.
+// A member of a group that may shrink fails: the others continue.
 void shrinks(qpx::Group& group, uint32_t failing) {
     group.barrier();
     if (group.rank() == failing) {
-        // PMIx ends without it only a fence that the others are in.
+        // PMIx completes a fence without the failed member only if the others are in it already.
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
         std::raise(SIGKILL);
     }

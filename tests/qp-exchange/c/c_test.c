@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The C interface from C: a parent listens, its child connects; both check what they see. */
+/* Tests the C interface: the parent process listens, its child connects, and both check results. */
 #include <qpx/qpx.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static void errors(void) {
     qpx_endpoints_free(NULL, 3);
 }
 
-/* What is newer than a library is refused when it is used, and ignored when it is zero. */
+/* Options that the library does not know yet are refused unless they are zero. */
 static void sizes_of_options(void) {
     struct {
         struct qpx_options known;
@@ -139,7 +139,7 @@ static struct qpx_candidate candidate(uint8_t net, uint8_t host, uint8_t type, u
     return c;
 }
 
-/* Two networks on each side, one in common, which neither would choose alone. */
+/* Two networks on each side; neither side would choose the common one on its own. */
 static void two_networks(struct qpx_endpoint* a, struct qpx_endpoint* b) {
     *a = endpoint(1);
     a->candidates[0] = candidate(1, 1, QPX_GID_ROCE_V2, QPX_GID_CHOSEN, 5);
@@ -153,7 +153,7 @@ static void two_networks(struct qpx_endpoint* a, struct qpx_endpoint* b) {
     memcpy(b->gid, b->candidates[0].gid, sizeof(b->gid));
 }
 
-/* What travels is agreed on by both sides; what cannot be agreed on is said. */
+/* Both sides agree on a pair of candidates, or get an error that says why they cannot. */
 static void candidates(void) {
     struct qpx_endpoint a, b, *at_a = NULL, *at_b = NULL;
     uint8_t theirs[16];
@@ -178,7 +178,7 @@ static void candidates(void) {
     CHECK(qpx_agree(&b, 0, at_b, &mine, theirs) == 0 && mine == 1);
     CHECK(memcmp(theirs, a.candidates[1].gid, 16) == 0);
 
-    /* Another index than the peer was told, and indices that were lost on the way. */
+    /* An index other than the one the peer was told, and indices lost in transfer. */
     CHECK(qpx_agree(&a, 9, at_a, &mine, theirs) == -QPX_EARGUMENT);
     CHECK(strstr(qpx_last_error(), "qpx_describe()") != NULL);
     CHECK(qpx_agree(at_b, 5, at_a, &mine, theirs) == -QPX_EARGUMENT);
@@ -186,7 +186,7 @@ static void candidates(void) {
     at_a->candidates[0].type = at_a->candidates[1].type = QPX_GID_ROCE_V1;
     CHECK(qpx_agree(&a, 5, at_a, &mine, theirs) == -QPX_EARGUMENT);
     CHECK(strstr(qpx_last_error(), "RoCE v1") != NULL);
-    /* A peer that tells none: what each side chose. */
+    /* A peer without candidates: each side uses the GID that it chose. */
     at_a->candidate_count = 0;
     CHECK(qpx_agree(&a, 5, at_a, &mine, theirs) == 0 && mine == 5);
     CHECK(memcmp(theirs, b.gid, 16) == 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two members of a group through qpx_group.h; rank 0 serves. usage: qpx_c_group_test URL */
+/* Tests qpx_group.h with two members; rank 0 serves. usage: qpx_c_group_test URL */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The C headers in a program of C++11 that takes no warning: what many a project still compiles
-// with.
+// Compiles the C headers as C++11 with warnings as errors, as many projects still do.
 #include <qpx/qpx.h>
 #include <qpx/qpx_group.h>
 

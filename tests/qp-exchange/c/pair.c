@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Two queue pairs of two hosts by the C interface: usage: qpx_c_pair [-c] [-m] [-r] [HOST]. Without
- * HOST it listens. Each sends the other a message and says which addresses it went between. -c each
- * side uses the GID that it chose by itself: no candidates are told -m  the GID is that over which
- * the two are connected, not one of the device's choice -r  the queue pair's states are changed by
- * verbs, with what qpx_agree() says Needs a device: tests/qp-exchange/cases/vlans.sh.
+ * Connects the queue pairs of two hosts by the C interface. Each side sends the other a message and
+ * prints the addresses used. Needs a device: tests/qp-exchange/cases/vlans.sh.
+ *
+ * usage: qpx_c_pair [-c] [-m] [-r] [HOST]; listens if HOST is missing
+ *
+ * -c: each side uses the GID that it chose on its own; no candidates are sent
+ * -m: uses the GID of the address over which the two are connected
+ * -r: changes the queue pair's states by verbs, with the result of qpx_agree()
  */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
@@ -83,7 +86,7 @@ static void wait_for(int completions) {
     }
 }
 
-/* As a program does that has its own state changes. */
+/* Changes the states as a program with its own state changes does. */
 static int to_rts(struct ibv_qp* qp, const struct qpx_endpoint* local,
                   const struct qpx_endpoint* remote, int index, const uint8_t* theirs) {
     struct ibv_qp_attr attr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// main() of a fuzz target that is built without libFuzzer: each file of the command line is one
-// input.
+// main() of a fuzz target that is built without libFuzzer: each file named on the command line is
+// one input.
 #include <cstdint>
 #include <cstdio>
 #include <fstream>

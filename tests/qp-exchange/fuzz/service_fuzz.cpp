@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The service behind its frames, on any messages: the decoder, and the registry with a few clients
-// that say what they like. For libFuzzer; without it a main() that reads files.
+// Fuzz target of the service's message decoder and of its registry, with a few clients that send
+// arbitrary messages. For libFuzzer; without libFuzzer, replay.cpp's main() reads files.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ void must(bool condition, const char* what) {
     }
 }
 
-/// The input, taken front to back; zeros behind its end.
+/// The input, consumed from front to back; zeros follow its end.
 class Input {
   public:
     explicit Input(View bytes) : rest_(bytes) {}
@@ -42,7 +42,7 @@ class Input {
     View rest_;
 };
 
-/// What packed fields hold must be readable, or malformed; never more than their bytes.
+/// Checks that packed fields decode, or throw as malformed, and never exceed their bytes.
 void read_packed(const Message& m) {
     try {
         for (Items items(m.items); items.next();) {
@@ -91,7 +91,7 @@ constexpr ServiceLimits kLimits = {.max_clients = 4,
                                    .total = 4096,
                                    .event_log = 128};
 
-/// Clients of one registry. Each must receive whole frames, numbered without a gap.
+/// Clients of one registry. Each must receive whole frames, numbered without gaps.
 class Clients {
   public:
     void act(Input& input) {
@@ -120,7 +120,7 @@ class Clients {
         registry_.take_ready();
     }
 
-    /// When everybody has gone nothing is left.
+    /// Closes all clients and checks that the registry is empty.
     void end() {
         must(!registry_.status_json().empty(), "a status");
         for (auto& client : clients_) {
@@ -141,7 +141,7 @@ class Clients {
 
     ClientId id_of(Client& client) {
         if (!client.id) {
-            client.sequence = 0xfffffffe;  // it wraps
+            client.sequence = 0xfffffffe;  // so that it wraps
             client.request = 0;
             client.id = registry_.open({"192.0.2.1:1", "", wire::max_hello, client.sequence});
         }
@@ -173,7 +173,7 @@ class Clients {
         }
     }
 
-    /// A well-formed request, numbered as it should be; its content is the input's.
+    /// Sends a well-formed, correctly numbered request whose content comes from the input.
     void say_message(Client& client, Input& input) {
         static constexpr std::array kTypes = {
             Type::Join,  Type::Leave,  Type::Put,      Type::Get,     Type::Wait,   Type::Add,
@@ -203,7 +203,7 @@ class Clients {
         }
         m.items = items;
         m.value = input.take(input.byte() % 64);
-        // Requests come through the decoder, whatever makes them.
+        // Every request passes the decoder, however it was made.
         Bytes frame;
         encode(m, 1, frame);
         try {

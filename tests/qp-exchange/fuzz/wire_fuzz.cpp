@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Everything that reads bytes of a peer, on any bytes. For libFuzzer; without it a main() that
-// reads files.
+// Fuzz target of all code that parses bytes from a peer. For libFuzzer; without libFuzzer,
+// replay.cpp's main() reads files.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -66,7 +66,7 @@ void message(const wire::FrameView& frame) {
     }
 }
 
-/// As a stream in pieces of SIZE bytes.
+/// Reads the bytes as a stream in pieces of SIZE bytes.
 void stream(std::span<const std::byte> bytes, std::size_t size) {
     wire::FrameReader reader(limits.max_frame);
     while (!bytes.empty()) {

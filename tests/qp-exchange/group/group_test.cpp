@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Groups over qpxd:// and tcp://, as programs use them.
+// Tests of groups over qpxd:// and tcp://, as programs use them.
 #include <poll.h>
 #include <sys/wait.h>
 
@@ -42,7 +42,7 @@ Endpoint endpoint(uint32_t from, uint32_t to) {
     return e;
 }
 
-/// The code of what `call` throws; the test fails when it throws nothing.
+/// Returns the code and text of the error that `call` throws; fails the test if it throws none.
 template <typename Call>
 std::pair<ErrorCode, std::string> thrown(Call call) {
     try {
@@ -124,7 +124,7 @@ TEST(Groups, GetAndWaitBlockUntilTheKeysCome) {
             group->put("late", "x");
             group->put("later", "y");
         }
-        group->barrier();  // with its last member a job's keys go
+        group->barrier();  // a job's keys are erased when its last member leaves
         group->leave();
     });
 }
@@ -196,7 +196,7 @@ TEST(Groups, ExchangesLargerThanAFrame) {
 
 TEST(Groups, MembersFindEachOtherByName) {
     RunningServer server;
-    auto client = Group::join(server.url());  // rank 0, which the other names
+    auto client = Group::join(server.url());  // rank 0, whose name the other looks up
     GroupOptions named;
     named.name = "storage";
     std::thread later([&] {
@@ -213,7 +213,7 @@ TEST(Groups, MembersFindEachOtherByName) {
     EXPECT_EQ(thrown([&] { client->find("nobody", 20ms); }).first, ErrorCode::Timeout);
 }
 
-/// Waits for an event of that kind, for at most ten seconds.
+/// Waits for an event of that kind for at most ten seconds.
 GroupEvent await(Group& group, GroupEvent::Kind kind) {
     for (int i = 0; i < 1000; ++i) {
         while (auto event = group.poll_event()) {
@@ -240,7 +240,7 @@ TEST(Groups, TheDescriptorTellsOfEventsThatAnotherCallSetAside) {
     EXPECT_FALSE(readable(*a));
     auto b = Group::join(server.url(), member(1, 3));
     ASSERT_TRUE(readable(*a, 20s));
-    a->put("k", "v");  // reads the event on its way to the answer
+    a->put("k", "v");  // reads the event before the answer
     ASSERT_TRUE(readable(*a));
     EXPECT_EQ(a->poll_event()->rank, 1u);
     EXPECT_FALSE(a->poll_event().has_value());
@@ -262,7 +262,7 @@ TEST(Groups, CancelEndsACallAndTheGroupGoesOn) {
     EXPECT_GE(server.metric("cancels_total"), 1u);
 }
 
-/// A member in a process of its own that ends without a word when told.
+/// A member in its own process, which can be told to exit without leaving the group.
 class Victim {
   public:
     Victim(const std::string& url, uint32_t rank, uint32_t size, bool exchange_first = false) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The service's messages, byte for byte as docs/reference/qpxd.md has them.
+// Tests that the service's messages match docs/reference/qpxd.md byte for byte.
 #include "group/messages.h"
 
 #include <gtest/gtest.h>
@@ -55,12 +55,12 @@ TEST(ServiceMessages, ExchangedHasTheDocumentedBytes) {
         "00000036"
         "000100000000000400000009"               // request
         "000a00000000000400000001"               // options: last part
-        "000b00000000000400000005"               // ranks that have gone
+        "000b00000000000400000005"               // ranks that have left or failed
         "000900000000000a00000002000000026162";  // items
     Bytes out;
     encode(message, 1, out);
     EXPECT_EQ(hex(out), expected);
-    // The same with the items sent behind it.
+    // The same message with its items sent separately after it.
     Bytes split;
     encode_before_bytes(message, 1, items.size(), split);
     split.insert(split.end(), items.begin(), items.end());
@@ -116,14 +116,14 @@ TEST(ServiceMessages, EveryErrorCodeIsReadBack) {
         EXPECT_EQ(hex(payload(out).subspan(12, 10)), expected);
         EXPECT_EQ(decode(static_cast<uint8_t>(Type::Failed), payload(out)).code, code);
     }
-    // One of this side only becomes "protocol"; one of a later version is read as "refused".
+    // A code for local use only becomes "protocol"; a code of a later version is read as "refused".
     Bytes other = sent(ErrorCode::Cancelled);
     EXPECT_EQ(decode(static_cast<uint8_t>(Type::Failed), payload(other)).code, ErrorCode::Protocol);
     other[wire::header_size + 21] = static_cast<std::byte>(number);
     EXPECT_EQ(decode(static_cast<uint8_t>(Type::Failed), payload(other)).code, ErrorCode::Refused);
 }
 
-/// Everything at once, as no message is: each type picks what it needs.
+/// Returns a message with all fields set; the encoder picks those that its type needs.
 Message full(Type type) {
     static const Bytes bytes = {std::byte{1}};
     return {.type = type,
@@ -223,7 +223,7 @@ TEST(ServiceMessages, WhatIsNotGivenIsNotSent) {
     Bytes out;
     encode({.type = Type::Leave, .request = 7}, 1, out);
     EXPECT_EQ(hex(payload(out)), "000100000000000400000007");
-    Bytes empty;  // what a type needs is sent, also when it is nothing
+    Bytes empty;  // a required field is sent even if it is empty
     encode({.type = Type::Gather}, 1, empty);
     EXPECT_EQ(hex(payload(empty)), "0001000000000004000000000005000000000000");
 }
@@ -257,13 +257,13 @@ TEST(ServiceMessages, EveryCutOfAPackedListIsRefused) {
     EXPECT_EQ(read[0].name, "name");
 }
 
-// Of VALUE, MEMBER_LIST and the types with items the last field's bytes follow by themselves.
+// The last field's bytes of VALUE, MEMBER_LIST and the types with items are sent separately.
 TEST(ServiceMessages, AFrameWithoutItsBytesIsTheWholeOneCutShort) {
     for (const Type type : {Type::Value, Type::MemberList, Type::Gathered, Type::Exchanged}) {
         Message whole = full(type);
         const View bytes = whole.items;
         whole.value = {};
-        Bytes parts = {std::byte{9}};  // another frame lies before it
+        Bytes parts = {std::byte{9}};  // another frame precedes it
         encode_before_bytes(whole, 3, bytes.size(), parts);
         parts.insert(parts.end(), bytes.begin(), bytes.end());
         const View frame = View(parts).subspan(1);

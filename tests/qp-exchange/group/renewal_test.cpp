@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A service that runs on while its certificate, key and CA are replaced.
+// Tests a service that keeps running while its certificate, key and CA are replaced.
 #include <mutex>
 
 #include "certificates.h"
@@ -24,7 +24,8 @@ class Renewal : public ::testing::Test {
         server.emplace(std::move(options));
     }
 
-    /// A member that takes a server of this name only; after the time between two looks at files.
+    /// Waits until the server has checked its files again, then joins as a member that accepts only
+    /// a server of this name.
     std::unique_ptr<Group> join(const test::Authority& ca, const std::string& name) const {
         std::this_thread::sleep_for(300ms);
         const auto own = ca.issue("member", "");

@@ -53,7 +53,7 @@ RawClient::~RawClient() {
 }
 
 void RawClient::send(std::string_view bytes) {
-    // The other side may have closed already: that is for read_all() to see.
+    // The other side may have closed already; read_all() detects that.
     while (!bytes.empty()) {
         const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (count <= 0) {

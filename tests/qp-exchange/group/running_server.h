@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A qpxd in this process, on any free port of the loopback interface.
+// A qpxd inside the test process, on any free port of the loopback interface.
 #pragma once
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -44,16 +44,16 @@ class RunningServer {
         return "qpxd://127.0.0.1:" + std::to_string(port()) + "/" + job;
     }
 
-    /// The answer to one HTTP request.
+    /// Sends one HTTP request and returns the answer.
     std::string http(const std::string& request) const;
-    /// One number of the metrics.
+    /// Returns the value of one metric.
     uint64_t metric(const std::string& name) const {
         const std::string text = http("GET /metrics HTTP/1.0\r\n\r\n");
         const size_t at = text.find("\nqpxd_" + name + " ");
         return at == std::string::npos ? UINT64_MAX
                                        : std::stoull(text.substr(at + name.size() + 7));
     }
-    /// Waits until a metric has that value, for at most ten seconds.
+    /// Waits for at most ten seconds until a metric has that value.
     ::testing::AssertionResult reaches(const std::string& name, uint64_t value) const {
         uint64_t now = 0;
         for (int i = 0; i < 1000; ++i) {
@@ -72,7 +72,7 @@ class RunningServer {
     std::thread thread_;
 };
 
-/// A TCP socket that says what it likes.
+/// A TCP client that sends arbitrary bytes.
 class RawClient {
   public:
     explicit RawClient(uint16_t port);
@@ -81,9 +81,9 @@ class RawClient {
     RawClient& operator=(const RawClient&) = delete;
 
     void send(std::string_view bytes);
-    /// All that comes until the other side closes, for at most ten seconds.
+    /// Reads until the other side closes, for at most ten seconds.
     std::string read_all();
-    /// At least that many bytes.
+    /// Reads at least that many bytes.
     std::string read(size_t bytes);
     int fd() const { return fd_; }
 
@@ -91,7 +91,7 @@ class RawClient {
     int fd_;
 };
 
-/// Runs `body` in one thread for each rank; an exception fails the test.
+/// Runs `body` in one thread per rank; an exception fails the test.
 void for_each_rank(uint32_t size, const std::function<void(uint32_t)>& body);
 
 }  // namespace qpx::service

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The service and clients that mean no good, are slow, or may not.
+// Tests of the service with hostile, slow and unauthorized clients.
 #include <random>
 
 #include "group/channel.h"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A greeting as a member sends it.
+// Returns a member's greeting.
 std::string hello() {
     Bytes out;
     wire::encode(out,
@@ -29,7 +29,7 @@ std::string frame(const Message& message, uint32_t sequence) {
     return std::string(text_of(out));
 }
 
-/// After the greetings, with the sequence number that the server wants next.
+/// A client after the greetings, with the sequence number that the server expects next.
 struct Greeted {
     explicit Greeted(uint16_t port) : raw(port) {
         raw.send(hello());
@@ -131,7 +131,7 @@ TEST(Hostile, OversizedMessagesAreRefusedBeforeTheyCome) {
     EXPECT_TRUE(server.reaches("oversized_total", 1));
 }
 
-// A stranger has the memory of a JOIN; a member that of a value.
+// Before it joins, a client may send messages up to the size of a JOIN; a member, values.
 TEST(Hostile, BeforeItJoinsAClientSendsNoLongMessage) {
     RunningServer server;
     const std::string long_name(255, 'n'), long_job(1024, 'j');
@@ -143,7 +143,7 @@ TEST(Hostile, BeforeItJoinsAClientSendsNoLongMessage) {
     EXPECT_NE(stranger.raw.read_all().find("at most"), std::string::npos);
     EXPECT_TRUE(server.reaches("oversized_total", 1));
     Greeted member(server.port());
-    // At once: the second one is allowed as soon as the first one has been read.
+    // Both at once: the PUT is allowed as soon as the JOIN has been read.
     member.raw.send(frame(join, member.next) + frame(put, member.next + 1));
     member.next += 2;
     EXPECT_TRUE(server.reaches("puts_total", 1));

@@ -30,8 +30,8 @@ class Authority {
     struct Files {
         std::string certificate, key;
     };
-    /// @param names as OpenSSL writes them, "DNS:a.example,IP:127.0.0.1"; @param seconds of
-    /// validity, negative: over
+    /// @param names in OpenSSL's format, "DNS:a.example,IP:127.0.0.1"; @param seconds of
+    /// validity; negative: already expired
     Files issue(const std::string& common_name, const std::string& names,
                 long seconds = 3600) const {
         const Key key = new_key();
@@ -91,8 +91,8 @@ class Authority {
     mutable int count_ = 0;
 };
 
-/// Certificate, key and CA of a server at paths that stay, as programs that renew certificates put
-/// them there.
+/// Certificate, key and CA of a server at fixed paths, where they are replaced as by programs that
+/// renew certificates.
 class RenewedFiles {
   public:
     RenewedFiles(const Authority& authority, const Authority::Files& own) { renew(authority, own); }
@@ -102,7 +102,7 @@ class RenewedFiles {
         replace(own.key, security_.key);
         replace(authority.ca(), security_.ca);
     }
-    /// A file that is none of OpenSSL's.
+    /// Replaces the file by one that OpenSSL cannot read.
     void spoil(const std::string& path) const {
         replace(directory_.write("spoiled", "no PEM\n"), path);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Names, ports, restarts. All on loopback.
+// Tests of name resolution, ports and restarts, all on loopback.
 #include "net/socket.h"
 
 #include <arpa/inet.h>
@@ -53,14 +53,14 @@ TEST(Resolve, ErrorsSayWhatIsWrong) {
     expect_error(ErrorCode::Resolve, "no host is given", [] { resolve("", 7, 0); });
     expect_error(ErrorCode::Resolve, "host \"192.0.2.1\"",
                  [] { resolve("192.0.2.1", 7, AF_INET6); });
-    // The reserved name (RFC 6761) never resolves; without a name server the text is another.
+    // The reserved name (RFC 6761) never resolves; without a name server the error text differs.
     expect_error(ErrorCode::Resolve, "host \"qpx.invalid\"", [] { resolve("qpx.invalid", 7, 0); });
 }
 
 TEST(Connect, AClosedPortIsRefusedWithAllAddressesTried) {
     const Fd listener = listen_tcp("127.0.0.1", 0, 0);
     const std::uint16_t port = port_of_fd(listener.get());
-    // Bound but not listening: no other program can take the port meanwhile.
+    // Bound but not listening, so that no other program can take the port.
     const Fd bound(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in any{};
     any.sin_family = AF_INET;
@@ -91,7 +91,8 @@ TEST(Connect, APortThatDropsIsATimeout) {
 }
 
 TEST(Connect, ToItselfIsNobody) {
-    // A bound socket that connects to its own address gets itself (RFC 9293, simultaneous open).
+    // A bound socket that connects to its own address is connected to itself (RFC 9293,
+    // simultaneous open).
     const Fd bound(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in any{};
     any.sin_family = AF_INET;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// TLS over a pair of sockets: which handshakes succeed, and what each side is told.
+// Tests of TLS over a socket pair: which handshakes succeed, and the errors that each side reports.
 #include <openssl/err.h>
 #include <sys/socket.h>
 
@@ -44,8 +44,8 @@ struct Pair {
         server = make_tls_stream(make_tls(at_server, Role::Server), make_tcp_stream(fds[1]));
     }
 
-    /// Until both are done or one has failed; with TLS 1.3 a client learns of it from its first
-    /// read.
+    /// Runs both handshakes until both are done or one has failed; with TLS 1.3, a client learns of
+    /// its refusal from its first read.
     void run() {
         bool client_done = false, server_done = false;
         for (int i = 0; i < 50; ++i) {

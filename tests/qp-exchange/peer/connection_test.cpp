@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What two well-behaved peers see of each other, and what they are told when they do not fit.
+// Tests of two well-behaved peers, and of the errors reported if their versions, options or calls
+// do not match.
 #include "qpx/peer.h"
 
 #include <poll.h>
@@ -135,7 +136,7 @@ TEST(Exchange, OfOneEndpointThatCannotBeSendsNothing) {
     expect_error(ErrorCode::Argument, "above 63 bytes", [&] { peers.client->exchange(wrong); });
     expect_error(ErrorCode::Argument, "needs an endpoint",
                  [&] { peers.client->exchange(std::span<const Endpoint>()); });
-    // The connection is as good as before.
+    // The connection remains usable.
     peers.both([](Connection& c) { c.exchange(endpoint()); },
                [](Connection& c) { c.exchange(endpoint()); });
 }
@@ -207,7 +208,8 @@ TEST(Exchange, AgainstABarrierIsNamedOnBothSides) {
                 c.barrier();
                 ADD_FAILURE();
             } catch (const Error& error) {
-                // The side that notices first reports it; the other is told or notices by itself.
+                // The side that notices first reports the error; the other is told or notices on
+                // its own.
                 EXPECT_NE(std::string(error.what()).find("the same calls in the same order"),
                           std::string::npos)
                     << error.what();
@@ -259,7 +261,7 @@ TEST(Messages, MeetTheSameCallOnly) {
             auto other = std::async(std::launch::async, [&] {
                 try {
                     frame(*peers.client);
-                } catch (const Error&) {  // the second one is told
+                } catch (const Error&) {  // the side that is told
                 }
             });
             pollfd there = {peers.server->fd(), POLLIN, 0};
@@ -393,7 +395,7 @@ TEST(End, ARefusalEndsTheStreamThoughTheObjectLives) {
     raw.shake_hands();
     Connection connection = accepting.get();
     connection.refuse("enough");
-    connection.close();  // a second end changes nothing
+    connection.close();  // ending it again changes nothing
     connection.refuse("too late");
     expect_error(ErrorCode::PeerGone, "this side refused: enough", [&] { connection.receive(); });
     EXPECT_EQ(raw.refusal().text, "enough");
@@ -402,7 +404,7 @@ TEST(End, ARefusalEndsTheStreamThoughTheObjectLives) {
     EXPECT_EQ(raw.receive().first.type, wire::Type{}) << "a refusal is the last frame";
 }
 
-/// A connection whose peer is a script.
+/// A connection whose stream is scripted.
 class ScriptedConnection : public ::testing::Test {
   protected:
     static peer::Session session(test::Script& script) {
@@ -438,7 +440,7 @@ TEST_F(ScriptedConnection, ThatEndsAndTakesNoMoreIsGone) {
     EXPECT_TRUE(connection.peer_gone());
 }
 
-// The peer's socket lives on, and no more can be said to it.
+// The peer's socket remains open, but the connection can no longer send to it.
 TEST(End, ByAnErrorOfThePeerIsSeenByPeerGone) {
     Listener listener("127.0.0.1", 0, options());
     test::Raw raw(listener.port());
@@ -464,7 +466,7 @@ TEST(Connect, OverRdmaCmIsARoadToo) {
         }
         return std::string();
     };
-    // Without a card it ends with an error, but not with that of a scheme that is none of a peer's.
+    // Without a card it fails, but not with the error for a scheme that peers cannot use.
     EXPECT_EQ(why([&] { Connection::connect(url, brief); }).find("two peers meet"),
               std::string::npos);
     EXPECT_EQ(why([&] { Listener(url, brief); }).find("a peer listens at"), std::string::npos);
@@ -540,7 +542,7 @@ TEST(Connect, TriesAgainOnlyWhatIsWorthIt) {
     for (const bool retry : {false, true}) {
         PeerOptions other = options();
         other.retry_refused = retry;
-        other.family = retry ? AF_INET6 : AF_INET;  // which this address is not
+        other.family = retry ? AF_INET6 : AF_INET;  // not this address's family
         const auto began = net::Clock::now();
         expect_error(retry ? ErrorCode::Resolve : ErrorCode::Refused, "",
                      [&] { Connection::connect("127.0.0.1", port, other); });

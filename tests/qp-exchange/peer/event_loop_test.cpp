@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Listener and Connection in somebody's event loop, calls that others end, a process without
-// descriptors.
+// Tests of Listener and Connection in an event loop, of cancelled calls, and of a process without
+// free descriptors.
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -39,7 +39,7 @@ PeerOptions with_key(PeerOptions options) {
     return options;
 }
 
-/// What an event loop does: it calls try_accept() only when fd() is readable.
+/// Acts as an event loop, which calls try_accept() only when fd() is readable.
 std::optional<Connection> loop_until_accepted(Listener& listener, int rounds = 200) {
     for (int i = 0; i < rounds; ++i) {
         if (!readable(listener.fd(), 20s)) {
@@ -80,7 +80,7 @@ TEST_P(EventLoop, AConnectionsDescriptorTellsOfMessagesThatWereReadAlready) {
     for (const char* text : {"one", "two", "three"}) {
         peers.client->send(bytes(text));
     }
-    // All three lie in this side's buffer behind the first.
+    // All three follow the first in this side's buffer.
     peers.client->set_timeout(20s);
     for (const char* text : {"one", "two", "three"}) {
         std::optional<std::vector<std::byte>> got;
@@ -139,7 +139,7 @@ TEST(EventLoops, TheEndOfASilentClientsTimeWakes) {
     ADD_FAILURE() << "it wakes, and the client stays";
 }
 
-/// A stream that has no descriptor to wait on, as one of librdmacm.
+/// A stream without a descriptor to wait on, such as that of librdmacm.
 class Unpollable final : public net::Stream {
   public:
     explicit Unpollable(std::unique_ptr<net::Stream> inner) : inner_(std::move(inner)) {}
@@ -192,7 +192,7 @@ TEST(Cancel, EndsAnAcceptThatWouldWaitForEver) {
     std::this_thread::sleep_for(20ms);
     listener.cancel();
     accepting.get();
-    listener.cancel();  // no call waits: the next one ends
+    listener.cancel();  // no call is waiting, so the next one is cancelled
     EXPECT_TRUE(readable(listener.fd()));
     expect_error(ErrorCode::Cancelled, "", [&] { listener.accept(-1ms); });
     expect_error(ErrorCode::Timeout, "", [&] { listener.accept(1ms); });
@@ -227,7 +227,7 @@ TEST(Cancel, AReceiveCanBeRepeatedAndAnExchangeCannot) {
     expect_error(ErrorCode::Refused, "cancelled", [&] { peers.client->exchange(endpoint()); });
 }
 
-/// CALL is to end by a signal.
+/// Checks that a signal ends CALL.
 template <class Call>
 void ended_by_a_signal(Call call) {
     struct sigaction action {
@@ -274,7 +274,7 @@ TEST(Descriptors, WithNoneLeftAcceptWaitsAndSaysSoOnce) {
     client.send(Raw::hello());
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
-    // The lowest free number becomes the limit.
+    // The lowest free descriptor becomes the limit.
     const int next = dup(0);
     close(next);
     rlimit none = before;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames over a stream that takes and gives what it likes.
+// Tests of frames over a stream that reads and writes in pieces of any size.
 #include "peer/frame_stream.h"
 
 #include "bytes.h"
@@ -22,7 +22,7 @@ std::vector<std::byte> frame(std::uint32_t sequence, std::size_t payload = 0,
 
 class Frames : public ::testing::Test {
   protected:
-    static constexpr std::uint32_t first = 0xffffffff;  // numbers wrap behind the first frame
+    static constexpr std::uint32_t first = 0xffffffff;  // numbers wrap after the first frame
 
     Frames() {
         Session session;

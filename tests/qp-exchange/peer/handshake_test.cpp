@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One side's handshake, with what the other says and takes byte by byte.
+// Tests of one side's handshake, with the other side scripted byte by byte.
 #include "peer/handshake.h"
 
 #include "bytes.h"
@@ -84,7 +84,7 @@ TEST_P(HandshakeOf, TellsWhoClosedBeforeAndWhoInTheMiddle) {
 INSTANTIATE_TEST_SUITE_P(Client, HandshakeOf, ::testing::Values(Role::Client));
 INSTANTIATE_TEST_SUITE_P(Server, HandshakeOf, ::testing::Values(Role::Server));
 
-// A side without TLS is told why in its own form; a peer with another protocol gets an end of file.
+// A client without TLS gets a plain refusal; a peer with another protocol gets an end of file.
 TEST(Handshakes, APlainClientOfASecureServerIsTold) {
     for (const auto& [plain, told] : {std::pair{"QPX1", true},
                                       {"QPX1\x01\x01\x01", true},
@@ -110,7 +110,7 @@ TEST(Handshakes, APlainClientOfASecureServerIsTold) {
     }
 }
 
-// Its refusal may come in two parts: what OpenSSL has read, and the rest.
+// The refusal may arrive in two parts: the bytes that OpenSSL has read, and the rest.
 TEST(Handshakes, ASecureClientHearsThePlainServersRefusal) {
     std::vector<std::byte> refusal;
     wire::encode(refusal, wire::Refusal{wire::Reason::Auth, "no TLS here"}, 0);
@@ -127,7 +127,7 @@ TEST(Handshakes, ASecureClientHearsThePlainServersRefusal) {
     }
 }
 
-// Only a whole REFUSE is the server's word.
+// Only a complete REFUSE counts as the server's refusal.
 TEST(Handshakes, OtherPlainFramesAreNoRefusal) {
     std::vector<std::byte> part;
     wire::encode(part, wire::Refusal{wire::Reason::Busy, "too many"}, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients that speak in bytes: other versions, other programs, random, replayed, too large, too
-// slow.
+// Tests of clients that send raw bytes: other versions, other programs, random, replayed, too
+// large, too slow.
 #include <random>
 
 #include "loopback.h"
@@ -16,7 +16,7 @@ using test::options;
 using test::Raw;
 using namespace std::chrono_literals;
 
-/// A listener that is asked until it has turned away a client. @return why
+/// Polls the listener until it has turned away a client. @return why
 std::string turned_away(Listener& listener) {
     std::vector<std::string> list;
     const auto deadline = net::Deadline::in(20s);
@@ -27,7 +27,7 @@ std::string turned_away(Listener& listener) {
     return list.empty() ? std::string("nobody was turned away") : list.front();
 }
 
-/// Clients that say nothing are held, none of them is turned away.
+/// Checks that the listener keeps silent clients and turns none of them away.
 void expect_held(Listener& listener) {
     EXPECT_THROW(listener.accept(50ms), Error);
     EXPECT_EQ(listener.turned_away(), std::vector<std::string>());
@@ -87,7 +87,7 @@ TEST(Hostile, RandomBytesAreTurnedAway) {
             byte = static_cast<std::byte>(random());
         }
         if (round % 2 == 1) {
-            // A good header in front leads deeper.
+            // With a valid header in front, the payload is parsed too.
             const auto header = hex("51505831 01000100 00000000 00000400");
             bytes.insert(bytes.begin(), header.begin(), header.end());
             bytes.resize(1040);
@@ -155,7 +155,7 @@ TEST(Hostile, UnfinishedClientsOfManyAddressesMakeTheNextWait) {
     EXPECT_EQ(listener.accept(20s).peer_name(), "raw") << "who goes makes room";
 }
 
-/// After the handshake: RAW sends what MAKE gives for its sequence number, the server calls CALL.
+/// Shakes hands, sends the bytes that MAKE returns for the sequence number, and runs CALL.
 template <class Make, class Call>
 void after_handshake(Make make, Call call) {
     Listener listener("127.0.0.1", 0, options());
@@ -269,7 +269,7 @@ TEST(Hostile, WhatMustBeUnderstoodAndIsNotIsRefused) {
 TEST(Hostile, ABarrierIsOfThisRoundAndWellFormed) {
     struct Case {
         const char* payload;
-        const char* words;  // nothing: it is taken
+        const char* words;  // nullptr: it is accepted
     };
     for (const auto& [payload, words] : std::initializer_list<Case>{
              {"0001 0001 00000004 00000001", "meets another one"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One server, many clients, restarts.
+// Tests of one server with many clients, and of restarts.
 #include "peer/listener.h"
 
 #include <poll.h>
@@ -81,7 +81,7 @@ TEST(Listener, WithWrongLimitsIsNotStartedQuietly) {
     EXPECT_NO_THROW(Listener("127.0.0.1", 0, wrong));
 }
 
-/// One whose clients are scripts, as those of librdmacm without a descriptor.
+/// A listener whose clients are scripted and, like those of librdmacm, have no descriptor.
 class ScriptedListener : public ::testing::Test {
   protected:
     test::Script& client(int number) {

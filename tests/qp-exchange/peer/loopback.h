@@ -33,7 +33,7 @@ inline PeerOptions options(const std::string& name = {}) {
     return o;
 }
 
-/// Both ends connected. The pair's calls run at the same time.
+/// A connected pair. Its calls run on both ends at the same time.
 struct Peers {
     explicit Peers(const PeerOptions& at_server = options("server"),
                    const PeerOptions& at_client = options("client"),
@@ -57,12 +57,12 @@ struct Peers {
     std::optional<Connection> server, client;
 };
 
-/// A client that speaks in bytes.
+/// A client that sends raw bytes.
 class Raw {
   public:
     explicit Raw(std::uint16_t port)
         : fd_(net::connect_tcp(net::resolve("127.0.0.1", port, 0), net::Deadline::in(20s))) {}
-    /// From another address of this host.
+    /// Connects from another address of this host.
     Raw(std::uint16_t port, const std::string& source)
         : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         const auto at = [](const std::string& host, std::uint16_t number) {
@@ -91,7 +91,7 @@ class Raw {
         }
     }
 
-    /// The next frame; payload empty and type 0 at the end of the stream.
+    /// Receives the next frame; type 0 and no payload at the end of the stream.
     std::pair<wire::Header, std::vector<std::byte>> receive() {
         for (int i = 0; i < 1000; ++i) {
             if (const auto frame = reader_.next()) {
@@ -123,7 +123,7 @@ class Raw {
         return bytes;
     }
 
-    /// HELLO both ways. @return the sequence number of this side's next frame
+    /// Exchanges HELLOs. @return the sequence number of this side's next frame
     std::uint32_t shake_hands(std::uint32_t nonce = 100) {
         send(hello(nonce));
         const auto [header, payload] = receive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A stream without a socket: what comes and how much is taken is the test's.
+// A stream without a socket: the test sets the bytes to be read and how many can be written.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -16,16 +16,16 @@
 namespace qpx::test {
 
 struct Script {
-    std::vector<std::byte> incoming;      ///< what read() gives
-    bool ended = false;                   ///< behind it the other side has closed
-    std::size_t takes = ~std::size_t{0};  ///< bytes that write() still takes
-    std::size_t piece = ~std::size_t{0};  ///< and at most so many at once, both ways
+    std::vector<std::byte> incoming;      ///< bytes that read() returns
+    bool ended = false;                   ///< the other side has closed after `incoming`
+    std::size_t takes = ~std::size_t{0};  ///< bytes that write() still accepts
+    std::size_t piece = ~std::size_t{0};  ///< most bytes of one read() or write()
     std::vector<std::byte> sent;
-    std::size_t space = 0;  ///< that the last read() had
+    std::size_t space = 0;  ///< buffer size of the last read()
     int reads = 0, shutdowns = 0;
     bool more_pending = false;
-    bool broken = false;          ///< what write() says
-    std::optional<Error> no_tls;  ///< what handshake() throws
+    bool broken = false;          ///< write() throws
+    std::optional<Error> no_tls;  ///< thrown by handshake()
     std::vector<std::byte> plain;
     std::string address = "192.0.2.1";
 };
@@ -75,7 +75,7 @@ class ScriptedStream final : public net::Stream {
     Script& s_;
 };
 
-/// Clients that have connected, one after the other; it has no descriptor to wait on.
+/// Scripted clients, accepted one after the other, and counters of the acceptor's calls.
 struct Arrivals {
     std::deque<Script> clients;
     std::size_t taken = 0;

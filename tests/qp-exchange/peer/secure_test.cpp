@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two peers with security, and with security on one side only.
+// Tests of two peers with security on both sides or on one side only.
 #include <algorithm>
 #include <thread>
 
@@ -67,7 +67,7 @@ TEST(Secure, CertificatesCarryEverything) {
     exchange_all(peers);
 }
 
-/// What both sides say when they cannot come together.
+/// Returns the errors of server and client, which must fail to connect.
 std::pair<std::string, std::string> both_errors(const PeerOptions& at_server,
                                                 const PeerOptions& at_client,
                                                 ErrorCode client_code = ErrorCode::Auth) {
@@ -176,7 +176,7 @@ TEST(Secure, AListenerTakesKeysFromItsChangedFile) {
         in = connecting.get();
     }
     EXPECT_TRUE(in) << "the new key is not taken";
-    // A file that cannot be used leaves the keys as they are, and says so.
+    // An unusable file leaves the keys unchanged and is reported.
     directory.write("keys", "nonsense\n");
     std::this_thread::sleep_for(300ms);
     auto connecting = std::async(std::launch::async, [&] {
@@ -190,12 +190,12 @@ TEST(Secure, AListenerTakesKeysFromItsChangedFile) {
     }));
 }
 
-/// A Listener that is always in accept(), and its clients one after the other.
+/// A Listener whose security files are replaced, and clients that connect one after the other.
 class Renewal : public ::testing::Test {
   protected:
     struct Met {
-        std::string server;  ///< the name that its certificate has
-        std::string error;   ///< why it came to nothing
+        std::string server;  ///< the name in its certificate
+        std::string error;   ///< why the connection failed
     };
 
     Renewal() {
@@ -204,7 +204,7 @@ class Renewal : public ::testing::Test {
         listener.emplace("127.0.0.1", 0, o);
     }
 
-    /// After the time between two looks at the files.
+    /// Waits until the listener checks its files again, then connects a client.
     Met meet(const PeerOptions& client) {
         std::this_thread::sleep_for(300ms);
         auto connecting = std::async(std::launch::async, [&]() -> Met {
@@ -220,13 +220,13 @@ class Renewal : public ::testing::Test {
             try {
                 listener->accept(50ms).barrier();
             } catch (const Error&) {
-                // Nobody came, or a peer that may not.
+                // No client came, or one that is refused.
             }
         }
         return connecting.get();
     }
 
-    /// What the listener has said of its files since the last time.
+    /// Returns the listener's messages about its files since the last call.
     std::string told() {
         std::string all;
         for (const std::string& line : listener->turned_away()) {
@@ -252,7 +252,7 @@ TEST_F(Renewal, CertificateAndKeyAreTakenForClientsFromThenOn) {
     files.renew(old_ca, old_ca.issue("second", "IP:127.0.0.1"));
     EXPECT_EQ(meet(of_old).server, "second");
     EXPECT_EQ(told(), "");
-    // The one from before goes on.
+    // The earlier connection still works.
     EXPECT_EQ(client.peer_identity(), "first");
     server.send(test::bytes_of("still here"));
     EXPECT_EQ(client.receive(), test::bytes_of("still here"));
@@ -296,7 +296,7 @@ TEST_F(Renewal, ACertificateIsTakenWhenItsKeyIsThere) {
 }
 
 TEST(Secure, NoEndpointCrossesInClear) {
-    // A recorder between both keeps every byte of both directions.
+    // A proxy between the two records every byte of both directions.
     Listener listener("127.0.0.1", 0, with_key(1));
     const net::Fd front = net::listen_tcp("127.0.0.1", 0, 0);
     const std::uint16_t front_port = net::port_of(net::local_address(front.get()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Barriers and gatherings.
+// Tests of barriers and gathers in the registry.
 #include "harness.h"
 #include "service/job.h"
 
@@ -134,7 +134,7 @@ TEST_F(Collectives, CancelNamesWhoIsMissing) {
     ask(a, {.type = Type::Cancel, .rank = request});
     EXPECT_EQ(hear(a, Type::Done).message.text,
               "not in it: rank 1 to 3, 6; not joined: rank 4, 5, 7");
-    enter_barrier(a);  // may enter again
+    enter_barrier(a);  // a may enter again
     EXPECT_TRUE(silent(a));
 }
 
@@ -147,11 +147,11 @@ TEST_F(Collectives, WhatIsGatheredCountsAgainstTheStore) {
     enter(b, std::string(400, 'b'));
     EXPECT_EQ(hear_items(a, Type::Gathered).size(), 2u);
     hear_items(b, Type::Gathered);
-    enter(a, std::string(1000, 'a'));  // all of it is free again
+    enter(a, std::string(1000, 'a'));  // all the memory is free again
     EXPECT_TRUE(silent(a));
 }
 
-// Barriers have no values, but labels, and a bit for each rank.
+// Barriers have no values, but they store labels and one bit per rank.
 TEST_F(Collectives, BarriersThatWaitCountAgainstTheStore) {
     limits.job_store = 40'000;
     const ClientId a = member("j", 0, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All to all.
+// Tests of the all-to-all exchange in the registry.
 #include "harness.h"
 
 namespace qpx::service {
@@ -185,7 +185,7 @@ TEST_F(Exchange, BadRanksAreRefusedWhole) {
     exchange(a, 0, {1, 1});
     hear_failure(a, ErrorCode::Argument);
     exchange(b, 1, {0});
-    EXPECT_TRUE(silent(b));  // nothing of the refused ones has arrived
+    EXPECT_TRUE(silent(b));  // no item of the refused exchanges has arrived
     exchange(a, 0, {1});
     EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1"}}));
     const ClientId open_member = member("k");
@@ -235,7 +235,7 @@ TEST_F(Exchange, LimitsOfMemberAndJob) {
     hear_failure(b, ErrorCode::Limit);
     registry().close(a, "killed", now);
     skip_events(b);
-    send(b, 90);  // what the failed one had sent is free
+    send(b, 90);  // the memory of the failed member's items is free
     EXPECT_TRUE(silent(b));
 }
 
@@ -251,7 +251,7 @@ TEST_F(Exchange, CancelNamesWhoIsMissing) {
     EXPECT_TRUE(silent(c));
 }
 
-/// An exchange whose items say which try they are: "FROM>TO#TRY".
+/// An exchange whose items contain the number of the attempt: "FROM>TO#TRY".
 void try_exchange(RegistryTest& test, ClientId id, uint32_t from, const std::vector<uint32_t>& to,
                   int attempt, uint32_t* request = nullptr) {
     Bytes items;
@@ -276,7 +276,7 @@ TEST_F(Exchange, AfterATimeoutNewItemsMeetNewItems) {
     EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
     ask(a, {.type = Type::Cancel, .rank = first});
     EXPECT_NE(std::string(hear(a, Type::Done).message.text).find("rank 2"), std::string::npos);
-    // Both start over, as after a timeout that the application has seen on both sides.
+    // Both start again, as after a timeout on both sides.
     for (int attempt = 2; attempt < 4; ++attempt) {
         const std::string tag = "#" + std::to_string(attempt);
         try_exchange(*this, a, 0, {1}, attempt);

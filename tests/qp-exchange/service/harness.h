@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Clients of a registry without sockets: what they say and hear passes the encoder and the decoder.
+// Clients of a registry without sockets: their messages pass the encoder and the decoder.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ inline Bytes bytes_of(std::string_view text) {
     return {view.begin(), view.end()};
 }
 
-/// A message with the frame that it points into.
+/// A received message with the frame that it points into.
 struct Heard {
     std::shared_ptr<Bytes> frame;
     Message message;
@@ -28,7 +28,7 @@ struct Heard {
 
 class RegistryTest : public ::testing::Test {
   public:
-    /// A fresh connection.
+    /// Opens a connection.
     ClientId open(const std::string& identity = "", uint32_t max_frame = 16 << 20) {
         const ClientId id = registry().open({"192.0.2.1:1", identity, max_frame, 100});
         next_sequence_[id] = 100;
@@ -37,7 +37,7 @@ class RegistryTest : public ::testing::Test {
         return id;
     }
 
-    /// Opens and joins; the test fails when that is refused.
+    /// Opens a connection and joins; fails the test if that is refused.
     ClientId member(const std::string& job, uint32_t rank = any_rank, uint32_t size = 0,
                     const std::string& name = "", uint32_t options = 0) {
         const ClientId id = open();
@@ -51,7 +51,7 @@ class RegistryTest : public ::testing::Test {
         return id;
     }
 
-    /// Sends a request, encoded and decoded on the way. @return its number
+    /// Encodes, decodes and handles a request. @return its number
     uint32_t ask(ClientId id, Message message) {
         message.request = ++request_[id];
         say(id, message);
@@ -65,7 +65,7 @@ class RegistryTest : public ::testing::Test {
             now);
     }
 
-    /// All that waits for the client; sequence numbers must be without a gap.
+    /// Fetches all frames queued for the client; their sequence numbers must have no gaps.
     void pull(ClientId id, size_t wanted = 1 << 30) {
         Bytes out;
         registry().output(id, out, wanted);
@@ -80,7 +80,7 @@ class RegistryTest : public ::testing::Test {
         }
     }
 
-    /// The next message; the test fails when it has another type.
+    /// Returns the next message; fails the test if it has another type.
     Heard hear(ClientId id, Type type) {
         pull(id);
         if (heard_[id].empty()) {
@@ -97,13 +97,13 @@ class RegistryTest : public ::testing::Test {
         pull(id);
         return heard_[id].empty();
     }
-    /// FAILED with this code; @return its text
+    /// Expects FAILED with this code. @return its text
     std::string hear_failure(ClientId id, ErrorCode code) {
         const Heard heard = hear(id, Type::Failed);
         EXPECT_EQ(to_string(heard.message.code), std::string(to_string(code)));
         return std::string(heard.message.text);
     }
-    /// Sends the events that are due and forgets those of this client.
+    /// Sends the events that are due and discards those of this client.
     void skip_events(ClientId id) {
         now += std::chrono::seconds(1);
         registry().tick(now);
@@ -111,7 +111,7 @@ class RegistryTest : public ::testing::Test {
         std::erase_if(heard_[id], [](const Heard& h) { return h.message.type == Type::Events; });
     }
 
-    /// Items of all parts, by rank.
+    /// Returns the items of all parts, by rank.
     std::map<uint32_t, std::string> hear_items(ClientId id, Type type,
                                                std::vector<uint32_t>* gone = nullptr) {
         std::map<uint32_t, std::string> all;
@@ -135,7 +135,7 @@ class RegistryTest : public ::testing::Test {
         }
     }
 
-    /// An exchange in one part: "FROM>TO" to each rank of `to`.
+    /// Sends an exchange in one part, with item "FROM>TO" for each rank of `to`.
     uint32_t exchange(ClientId id, uint32_t from, const std::vector<uint32_t>& to,
                       uint32_t options = last_part) {
         Bytes items;

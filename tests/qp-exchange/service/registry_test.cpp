@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Jobs, ranks, names, leaving, failing, events.
+// Tests of the registry: jobs, ranks, names, leaving, failures, events.
 #include "harness.h"
 
 namespace qpx::service {
@@ -38,7 +38,7 @@ TEST_F(Members, SizesMustAgree) {
     hear_failure(other, ErrorCode::Argument);
     ask(other, {.type = Type::Join, .rank = 4, .size = 4, .job = "j"});
     hear_failure(other, ErrorCode::Argument);
-    ask(other, {.type = Type::Join, .rank = 1, .job = "j"});  // takes the job's
+    ask(other, {.type = Type::Join, .rank = 1, .job = "j"});  // uses the job's size
     EXPECT_EQ(hear(other, Type::Joined).message.size, 4u);
 }
 
@@ -90,7 +90,7 @@ TEST_F(Members, WhoAsksForTheSameListHasTheSameCopy) {
         ask(all[i], {.type = Type::Members});
     }
     EXPECT_LT(registry().unread_bytes(), 2 * one);
-    // A newcomer is in the next list.
+    // The next list contains a new member.
     const ClientId late = member("j", any_rank, 0, "late");
     ask(late, {.type = Type::Members});
     const Heard list = hear(late, Type::MemberList);
@@ -201,7 +201,7 @@ TEST_F(Members, TheJobEndsWithItsLastMember) {
     EXPECT_EQ(registry().jobs(), 1u);
     registry().close(b, "killed", now);
     EXPECT_EQ(registry().jobs(), 0u);
-    // A later member starts over.
+    // A later member starts a new job.
     const ClientId c = member("j", 0, 7);
     ask(c, {.type = Type::Get, .options = no_wait, .keys = {"k"}});
     EXPECT_EQ(hear(c, Type::Value).message.options & exists, 0u);

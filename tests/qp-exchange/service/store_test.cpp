@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// put, get, wait, add, erase.
+// Tests of the store: put, get, wait, add, erase.
 #include "harness.h"
 
 namespace qpx::service {
@@ -152,7 +152,7 @@ TEST_F(Store, AllJobsTogetherHaveALimit) {
     hear(a, Type::Done);
     put(b, "k", std::string(1000, 'v'));
     EXPECT_NE(hear_failure(b, ErrorCode::Limit).find("--total"), std::string::npos);
-    ask(a, {.type = Type::Leave});  // the job ends, and what it held is free
+    ask(a, {.type = Type::Leave});  // the job ends, and its memory is free
     put(b, "k", std::string(1000, 'v'));
     hear(b, Type::Done);
     registry().close(b, "killed", now);
@@ -241,7 +241,7 @@ TEST_F(Store, AnswersThatNobodyReadsHaveALimitTogether) {
     }
     uint32_t asked = 0;
     for (ClientId id : std::vector(all)) {
-        all.push_back(member("j"));  // so that it is another list each time
+        all.push_back(member("j"));  // so that each list differs
         ask(id, {.type = Type::Members});
         if (++asked > 20) {
             break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two queue pairs of the first RDMA device, described, connected and used. Needs a device:
+// Describes, connects and uses queue pairs of the first RDMA device. Needs a device:
 // tests/qp-exchange/suite.sh.
 #include <gtest/gtest.h>
 
@@ -46,11 +46,11 @@ void connect_through(Store& store, const std::string& job, size_t me, std::span<
     }
     store.put(key(me, me), {});
     for (size_t peer = 0; peer < qps.size(); ++peer) {
-        store.get(key(peer, peer));  // its queue pairs can receive
+        store.get(key(peer, peer));  // the peer's queue pairs are ready to receive
     }
 }
 
-/// A store as other programs have it, of threads.
+/// A key-value store shared by threads, in place of one that other programs bring.
 class Store {
   public:
     void put(const std::string& key, std::vector<std::byte> value) {
@@ -150,7 +150,7 @@ TEST_F(Device, HasARoceV2GidOfEachKindItLists) {
         if (entry.type != best.type) {
             continue;
         }
-        // An address of the table leads to its own entry.
+        // An address in the table selects its own entry.
         EXPECT_EQ(choose_gid(context.get(), 1, {.local = gid_text(entry.gid)}).gid, entry.gid)
             << entry.index;
     }
@@ -169,7 +169,7 @@ TEST_F(Device, DescriptionIsValidAndItsPsnRandom) {
     EXPECT_GT(one.endpoint.max_rd_atomic, 0);
     EXPECT_EQ(one.endpoint.regions.at(0).length, memory.size());
     EXPECT_EQ(one.endpoint.regions.at(0).rkey, mr->rkey);
-    // One in 16 million would be equal.
+    // Two random PSNs are equal once in 16 million.
     EXPECT_FALSE(describe(qp.get()).endpoint.psn == one.endpoint.psn &&
                  describe(qp.get()).endpoint.psn == one.endpoint.psn);
     EXPECT_EQ(describe(qp.get(), {.mtu = 256}).endpoint.mtu, 256U);
@@ -202,7 +202,7 @@ TEST_F(Device, AnyKeyValueStoreConnectsAllToAll) {
     for (std::thread& rank : ranks) {
         rank.join();
     }
-    // Each rank writes to each other one, into a slot that names both.
+    // Each rank writes to every other, into a slot of that pair.
     for (std::size_t from = 0; from < kRanks; ++from) {
         for (std::size_t to = 0; to < kRanks; ++to) {
             if (from == to) {
@@ -293,7 +293,7 @@ TEST_F(Device, UdSendsToAnAddressHandle) {
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(completion().status, IBV_WC_SUCCESS);
     }
-    // Behind the 40 bytes of the GRH.
+    // The data follows the 40 bytes of the GRH.
     EXPECT_STREQ(&memory[4096 + 40], "datagram");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which GID, which MTU, which limits, which attributes: what is decided without a device.
+// Tests of the choice of GID, MTU, limits and attributes, which needs no device.
 #include "verbs/rules.h"
 
 #include <sys/socket.h>
@@ -20,7 +20,7 @@ std::array<std::uint8_t, 16> v6(std::uint8_t first, std::uint8_t second, std::ui
     return {first, second, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last};
 }
 
-/// As Linux fills it: each address in v1, then in v2.
+/// A GID table as Linux fills it: each address as RoCE v1, then as v2.
 const std::vector<GidChoice> table = {
     {0, v6(0xfe, 0x80, 1), GidType::RoceV1}, {1, v6(0xfe, 0x80, 1), GidType::RoceV2},
     {2, v6(0x20, 0x01, 1), GidType::RoceV1}, {3, v6(0x20, 0x01, 1), GidType::RoceV2},
@@ -40,7 +40,7 @@ TEST(ChooseGid, PrefersRoceV2RoutableIpv4) {
 TEST(ChooseGid, FollowsThePeersFamily) {
     EXPECT_EQ(chosen({.peer = "192.0.2.9"}), 5);
     EXPECT_EQ(chosen({.peer = "2001:db8::9"}), 3);
-    // An address that only the wire knows is worse than one of the other family.
+    // A link-local address is worse than an address of the other family.
     const std::vector<GidChoice> v4_only = {table[1], table[5]};
     EXPECT_EQ(chosen({.peer = "2001:db8::9"}, v4_only), 5);
 }
@@ -48,7 +48,7 @@ TEST(ChooseGid, FollowsThePeersFamily) {
 TEST(ChooseGid, TakesTheAddressThatReachesThePeer) {
     EXPECT_EQ(chosen({.peer = "10.0.1.9", .local = "10.0.1.1"}), 7);
     EXPECT_EQ(chosen({.local = "fe80::1"}), 1);
-    // A host address that the port does not have is no obstacle.
+    // A local address that the port does not have is ignored.
     EXPECT_EQ(chosen({.peer = "127.0.0.1", .local = "127.0.0.1"}), 5);
 }
 
@@ -69,7 +69,7 @@ std::string pair_of(const Candidates& mine, const Candidates& theirs) {
 }
 
 TEST(Agree, TwoVlansMeetInOne) {
-    // Each side chose the first of its table: another network on each.
+    // Each side chose the first entry of its table, which is in a different network on each side.
     const Candidates a = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
                           {v4(10, 2, 0, 1), Type::RoceV2, Wish::None, 120}},
                      b = {{v4(10, 2, 0, 2), Type::RoceV2, Wish::Chosen, 120},
@@ -153,7 +153,7 @@ TEST(Agree, WithAnOlderPeerEachUsesWhatItChose) {
 }
 
 TEST(Agree, CandidatesWithoutTheirIndicesAreRefused) {
-    // The peer goes by the list: to fall back to the GID of `local` would part the two in silence.
+    // The peer uses the list: falling back to the GID of `local` would silently mismatch.
     Local local;
     local.gid = {3, v4(10, 1, 0, 1), GidType::RoceV2};
     local.endpoint.candidates = {{v4(10, 1, 0, 1), Type::RoceV2, Wish::Chosen, 120},
@@ -237,7 +237,7 @@ TEST(Agreement, TakesTheSmallerOfBoth) {
     EXPECT_EQ(path_mtu(remote(), mine), 1024U);
     EXPECT_EQ(initiator_depth(mine, remote()), 8);
     EXPECT_EQ(responder_resources(mine, remote()), 2);
-    // What one side may send the other answers.
+    // One side's initiator depth equals the other side's responder resources.
     EXPECT_EQ(initiator_depth(mine, remote()), responder_resources(remote(), mine));
 }
 

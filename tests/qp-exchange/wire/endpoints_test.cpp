@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// ENDPOINTS: golden bytes, limits, values that no QP has.
+// Tests of ENDPOINTS: expected bytes, limits, invalid values.
 #include <cstring>
 #include <functional>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames and fields: golden bytes, and what is not one.
+// Tests of frames and fields: expected bytes, and malformed ones.
 #include "wire/frame.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<std::byte> sample() {
     return out;
 }
 
-/// Everything at once into READER.
+/// Feeds all bytes into READER.
 void feed(FrameReader& reader, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const auto space = reader.space();
@@ -121,7 +121,7 @@ TEST(Frame, IsWholeWhenNextHasSomethingToSay) {
              {"51505831 01000500 00000000 00000002 00", false},
              {"51505831 01000500 00000000 00000002 0000", true},
              {"51505831 01000500 00000000 00000002 000000", true},
-             {"51505832 01000500 00000000 00000002", true},  // and what it says is an error
+             {"51505832 01000500 00000000 00000002", true},  // the error is another magic
              {"51505831 02000500 00000000 00000002", true},
              {"51505831 01000510 00000000 00000002", true},
              {"51505831 01000500 00000000 00001001", true}}) {

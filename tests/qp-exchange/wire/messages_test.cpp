@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// HELLO and REFUSE: golden bytes, what is missing, doubled, unknown, too long.
+// Tests of HELLO and REFUSE: expected bytes, and missing, duplicate, unknown or too long fields.
 #include "wire/messages.h"
 
 #include "bytes.h"
@@ -120,7 +120,7 @@ TEST(Hello, AServiceAndAPeerTellEachOtherApart) {
     EXPECT_NE(why_no_talk(feature_peer, client).find("not known here"), std::string::npos);
 }
 
-// What two builds must agree on (docs/reference/qp-exchange-protocol.md).
+// Numbers that are fixed between builds (docs/reference/qp-exchange-protocol.md).
 TEST(Numbers, AreTheDocumentedOnes) {
     EXPECT_EQ(feature_peer, 1U);
     EXPECT_EQ(feature_service, 2U);
@@ -181,7 +181,7 @@ TEST(Refusal, EveryErrorHasItsReasonAndBack) {
     struct Case {
         ErrorCode code;
         Reason reason;
-        ErrorCode heard;  // by the other side
+        ErrorCode heard;  // by the peer
     };
     constexpr auto refused_code = ErrorCode::Refused;
     for (const auto& [code, reason, heard] :

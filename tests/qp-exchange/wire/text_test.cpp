@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Text from a peer may be shown on a terminal: only clean UTF-8 passes.
+// Tests that a peer's text, which may be shown on a terminal, is valid UTF-8 without ASCII control
+// characters.
 #include "wire/text.h"
 
 #include <gtest/gtest.h>

@@ -62,7 +62,7 @@ TEST_F(CompareCommand, SingleRunsAreJudgedByAWiderThreshold) {
         << "who knows the noise may say so";
 }
 
-/// A script that prints a table of perftest, faster or slower from call to call.
+/// The commands are scripts that print a perftest table, each time with another speed.
 TEST_F(CompareCommand, TwoCommandsInTurnAreComparedByPairs) {
     const auto script = [&](const char* name, int percent) {
         report::write_file(

@@ -71,7 +71,7 @@ TEST(Compare, WrongDataAndAnEarlyEndAreWorseWhateverTheSpeed) {
     EXPECT_TRUE(compare(samples::bandwidth(), ended, {}).worse());
 }
 
-/// A run of one entry whose repeats have these speeds.
+/// Returns a run of one entry whose repeats have these speeds.
 Result repeated(const std::vector<double>& speeds) {
     Result result = samples::bandwidth();
     result.entries.resize(1);
@@ -114,7 +114,7 @@ TEST(Compare, TooFewRepeatsDecideNothing) {
 }
 
 TEST(Compare, PairsTakeOutWhatTheMachineDidMeanwhile) {
-    // The machine becomes half as fast on the way; each pair differs by 5 %.
+    // The machine slows down to half its speed meanwhile; each pair differs by 5 %.
     const std::vector<double> first{100, 92, 84, 76, 68, 60, 52};
     std::vector<double> second;
     for (const double value : first) {
@@ -128,7 +128,8 @@ TEST(Compare, PairsTakeOutWhatTheMachineDidMeanwhile) {
               Verdict::kWorse);
 }
 
-/// Neighbours of 25 runs of one distribution: a threshold of 3 % calls many of them worse.
+/// Compares successive runs of one distribution; with a threshold of 3 %, many would count as
+/// worse.
 TEST(Compare, RunsOfTheSameAreNotCalledWorse) {
     std::mt19937 random(7);
     std::normal_distribution<double> scatter(100, 5);

@@ -37,7 +37,7 @@ TEST(ReadOutput, PerftestsTablesOfBandwidthAndLatency) {
     EXPECT_DOUBLE_EQ(latency.entries[0].repeats.at(0).tail, 33140);
 }
 
-/// As 6.06 writes it, which no parser of JSON takes.
+/// The output of perftest 6.06, which is not valid JSON.
 TEST(ReadOutput, PerftestsJsonWithoutQuotationMarks) {
     const Result result = read_output(
         "{\ntest_info: {\ntest: RDMA_Write_BW_Test,\nDevice: \"beta\",\n},\n"

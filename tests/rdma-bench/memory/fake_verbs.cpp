@@ -46,7 +46,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
     }
     auto dm = std::make_unique<Dm>();
     dm->dm.context = context;
-    // What a device has is never zero by itself, and copies go in words.
+    // Device memory is not zeroed, and is copied in words of 4 bytes.
     dm->memory.assign(attributes->length, std::byte{0xAA});
     const auto copy = [](ibv_dm* of, std::uint64_t offset, std::size_t length) -> std::byte* {
         auto& memory = device_memories.at(of)->memory;
@@ -132,7 +132,7 @@ using fake_verbs::Registration;
 
 extern "C" {
 
-// These come before libibverbs' own.
+// These take precedence over libibverbs' functions.
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
     Registration r;
     r.length = length;
@@ -150,7 +150,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
 ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                           int fd, int access) {
     errno = fake_verbs::next_error;
-    // As the kernel checks it (ib_uverbs_handler(UVERBS_METHOD_REG_DMABUF_MR)).
+    // The kernel's check (ib_uverbs_handler(UVERBS_METHOD_REG_DMABUF_MR)).
     if (errno == 0 && ((offset ^ iova) & 4095U) != 0) {
         errno = EINVAL;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An RDMA device that only takes registrations and says what it was given.
+// A fake RDMA device that only registers memory and records the arguments.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,14 +16,14 @@ struct Registration {
     std::uint64_t length = 0;
     std::uint64_t iova = 0;
     unsigned access = 0;
-    void* map = nullptr;  ///< what the device would reach: `length` bytes begin at `data`
+    void* map = nullptr;  ///< mapping of the device's view, in which `length` bytes begin at `data`
     std::byte* data = nullptr;
     std::size_t mapped = 0;
 };
 
-/// A PD of the fake device, with `device_memory` bytes of its own.
+/// Returns a PD of the fake device, which has `device_memory` bytes of device memory.
 ibv_pd* pd(std::size_t device_memory = 0);
-/// errno of the next ibv_reg_dmabuf_mr; 0: it succeeds.
+/// Sets the errno of the next ibv_reg_dmabuf_mr; 0: it succeeds.
 void fail_next_dmabuf(int error);
 const Registration& registration(const ibv_mr* mr);
 std::size_t live_registrations();

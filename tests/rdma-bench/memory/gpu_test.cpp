@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// With the fake drivers of this directory, which main.cpp loads before anybody asks for the real
-// ones.
+// Tests of GPU memory with the fake drivers in fake/, which main.cpp loads before the real ones
+// could be.
 #include "memory/gpu.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 struct Kind {
     const char* name;
-    const char* variable;  ///< what makes its fake fail
+    const char* variable;  ///< environment variable that makes its fake fail
     std::unique_ptr<Gpu> (*open)(int);
 };
 
@@ -32,7 +32,7 @@ class GpuOfKind : public testing::TestWithParam<Kind> {
     static void fail_with(const char* mode) { ::setenv(GetParam().variable, mode, 1); }
     static std::unique_ptr<Gpu> open(int index = 0) { return GetParam().open(index); }
 
-    /// The text of what `call` throws; empty when it does not.
+    /// Returns the text of the exception that `call` throws, or "" if it throws none.
     template <typename Call>
     static std::string error_of(Call call) {
         try {
@@ -70,7 +70,7 @@ TEST_P(GpuOfKind, TheExportHasTheDataAtItsOffset) {
     const std::uint64_t address = gpu->allocate(20000);
     const auto data = counted(20000);
     gpu->write(address, data);
-    // The fakes put buffers at odd places, and this does not even begin at the buffer's first byte.
+    // The fakes' buffers are not page-aligned, and this range begins inside the buffer.
     constexpr std::size_t kInside = 64;
     const Gpu::Export exported = gpu->export_dmabuf(address + kInside, 8000);
     ASSERT_TRUE(exported.fd);

@@ -37,7 +37,7 @@ std::vector<std::byte> counted(std::size_t bytes) {
     return data;
 }
 
-/// What every kind must do, seen from the CPU and from the device.
+/// Checks what every kind must do, from the CPU's and from the device's view.
 void check_kind(const std::string& kind, std::size_t size, std::size_t device_memory = 0) {
     const auto buffer = make_buffer(kind, request(size, device_memory));
     ASSERT_EQ(buffer->size(), size);
@@ -77,7 +77,8 @@ TEST(MemoryKinds, CudaAndHipAreRegisteredByTheirDmabufAtItsOffset) {
         const auto buffer = make_buffer(kind, request(10000));
         const auto& device = fake_verbs::registration(buffer->mr());
         EXPECT_TRUE(device.dmabuf);
-        // The fakes put a buffer 512 bytes (CUDA), or 3 pages and 512 bytes (HIP), into its DMABuf.
+        // The fakes' buffers begin 512 bytes (CUDA), or 3 pages and 512 bytes (HIP), into the
+        // DMABuf.
         EXPECT_EQ(device.offset, kind == "hip" ? 3 * 4096 + 512 : 512U);
         EXPECT_EQ(device.iova, buffer->address());
         EXPECT_EQ(buffer->host(), nullptr) << "a GPU's address is none of the CPU's";

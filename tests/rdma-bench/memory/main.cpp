@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-/// A library that is loaded already answers to its name: no test can meet a real driver of this
-/// machine.
+/// Loads the fake drivers first: dlopen() then returns them for these names, so that no test uses a
+/// real driver of this machine.
 int main(int argc, char** argv) {
     for (const char* file : {FAKE_GPU_DIR "/libcuda.so.1", FAKE_GPU_DIR "/libamdhip64.so",
                              FAKE_GPU_DIR "/libhsa-runtime64.so.1"}) {

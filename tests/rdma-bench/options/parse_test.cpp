@@ -18,7 +18,7 @@ Options parse(std::string_view test, const std::string& line) {
     return parse_options(*parse_test(test), arguments);
 }
 
-/// The sentence with which a command line is refused; empty when it is not.
+/// Returns the error text for a refused command line, or "" if it is accepted.
 std::string refusal(std::string_view test, const std::string& line) {
     try {
         parse(test, line);
@@ -55,7 +55,6 @@ TEST(Options, RepeatsAndTheSeries) {
               std::string::npos);
 }
 
-/// `rdma-bench write-bw -s "$SIZE"` without a SIZE.
 TEST(Options, AServerMayWaitForSeveralClients) {
     EXPECT_EQ(parse("send-bw", "--clients 3 -D 5").clients, 3U);
     EXPECT_EQ(parse("send-bw", "").clients, 1U);
@@ -73,6 +72,7 @@ TEST(Options, AServerMayWaitForSeveralClients) {
         << "the clients need not know";
 }
 
+/// As by `rdma-bench write-bw -s "$SIZE"` if SIZE is not set.
 TEST(Options, EmptyValuesAreRefusedNotTakenForTheDefault) {
     const std::pair<std::vector<std::string>, const char*> lines[] = {
         {{"-s", ""}, "--size"},         {{"-q", ""}, "--qp"}, {{"-d", ""}, "--ib-dev"},
@@ -158,7 +158,7 @@ TEST(Options, NonsenseIsNamedInTheRefusal) {
     EXPECT_NE(refusal("write-bw", "-s 4G").find("2^31"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-q 0").find("-q"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-n 4").find("not in range 5"), std::string::npos);
-    // Not the number of 64 bits that it would wrap to.
+    // The text shows the value as given, not wrapped to 64 bits.
     EXPECT_NE(refusal("write-bw", "-n -5").find("-5 not in range"), std::string::npos);
     EXPECT_NE(refusal("write-bw", "-n 99999999999999999999").find("not in range"),
               std::string::npos);

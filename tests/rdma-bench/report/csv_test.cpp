@@ -12,7 +12,7 @@
 namespace rdma_bench::report {
 namespace {
 
-/// A reader of RFC 4180: rows of cells.
+/// Parses CSV by RFC 4180 into rows of cells.
 std::vector<std::vector<std::string>> parse(const std::string& text) {
     std::vector<std::vector<std::string>> rows{{""}};
     bool quoted = false;

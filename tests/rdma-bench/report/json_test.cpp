@@ -23,7 +23,7 @@ std::string why(const std::string& text) {
     return "";
 }
 
-/// What is said of a good file with one value changed.
+/// Returns the error for a valid file with one value changed.
 template <typename Change>
 std::string why_changed(Change change) {
     Json json = Json::parse(to_json(samples::latency()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Results with a figure in every field.
+// Sample results with a value in every field.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ inline Result empty(Test test) {
     return result;
 }
 
-/// Sizes 64, 128 ... 4096 with 1 and 8 QPs. @param factor of the speed
+/// Sizes 64, 128 ... 4096 with 1 and 8 QPs. @param factor multiplies the speed
 inline Result bandwidth(double factor = 1) {
     Result result = empty({Operation::kWrite, Metric::kBandwidth});
     for (const unsigned qps : {1U, 8U}) {
@@ -57,7 +57,7 @@ inline Result bandwidth(double factor = 1) {
     return result;
 }
 
-/// As bandwidth(), each row measured `times` times, 1 % apart.
+/// Like bandwidth(), with each row measured `times` times, 1 % apart.
 inline Result repeated(unsigned times) {
     Result result = bandwidth();
     for (Entry& entry : result.entries) {
@@ -74,7 +74,7 @@ inline Result repeated(unsigned times) {
     return result;
 }
 
-/// As bandwidth(), of a server with two clients; the second has a quarter.
+/// Like bandwidth(), of a server with two clients; the second has a quarter of the traffic.
 inline Result two_clients() {
     Result result = bandwidth();
     result.client = false;

@@ -28,7 +28,7 @@ TEST(Spread, OneOutlierOfNineIsOutsideTheInterval) {
     EXPECT_NEAR(nine.confidence, 1 - 2 * 10.0 / 512, 1e-12);
 }
 
-/// The promise itself: in 95 of 100 cases the true median lies in it, whatever the distribution.
+/// The interval must hold the true median in 95 of 100 cases, whatever the distribution.
 TEST(Spread, TheIntervalHoldsTheTrueMedianAsOftenAsItSays) {
     std::mt19937 random(1);
     std::lognormal_distribution<double> skewed(0, 1);  // its median is 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines that scripts cut, as perftest 4.5 prints them.
+// Tests that the lines that scripts parse are printed as by perftest 4.5.
 #include <gtest/gtest.h>
 
 #include "options/parse.h"

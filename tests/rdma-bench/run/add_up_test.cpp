@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Several clients of one server as one row.
+// Tests of adding up the results of several clients of one server into one row.
 #include <gtest/gtest.h>
 
 #include "report/fairness.h"

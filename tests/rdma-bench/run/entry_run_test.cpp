@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The threads of an entry, for real: which messages they move, and that they end when one of them
-// fails, the peer goes or the user presses Ctrl-C.
+// Tests of an entry's threads on the loop device: which messages they move, and that they end if
+// one of them fails, the peer disconnects or the user presses Ctrl-C.
 #include "run/entry_run.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(EntryRun, DurationEndsAllThreads) {
     loop_verbs::set_faults({});
     Options options = options_of("send-bw");
     options.duration = 1;
-    // So the main threads count what was sent while the others still receive.
+    // So that the main threads count sent messages while the others still receive.
     options.bidirectional = true;
     TwoSides sides(options);
     const auto run_it = [](Side& side) {
@@ -159,7 +159,7 @@ TEST(EntryRun, APeerThatVanishesEndsAllThreads) {
         });
 }
 
-/// Ctrl-C cannot be taken back: only in a process of its own.
+/// An interrupt cannot be reset, so this must run in its own process.
 void interrupt_while_messages_move() {
     loop_verbs::set_faults({});
     Options options = options_of("send-bw");

@@ -15,7 +15,7 @@
 #include <shared_mutex>
 #include <vector>
 
-// They are macros around functions of that name, which this file defines.
+// libibverbs' macros hide the functions of these names, which this file defines.
 #undef ibv_reg_mr
 #undef ibv_query_port
 
@@ -27,7 +27,7 @@ struct Cq : ibv_cq {
     std::deque<ibv_wc> done;
     bool armed = false;
 };
-/// Has one CQ, as rdma-bench's channels do.
+/// A channel with one CQ, as in rdma-bench.
 struct Channel : ibv_comp_channel {
     ibv_cq* cq = nullptr;
 };
@@ -39,7 +39,7 @@ struct Receive {
 struct Receives {
     std::mutex mutex;
     std::deque<Receive> posted;
-    std::vector<std::uint32_t> waiting;  ///< QPs whose SEND found none
+    std::vector<std::uint32_t> waiting;  ///< QPs with a message that found no receive
 };
 struct Srq : ibv_srq {
     Receives receives;
@@ -61,7 +61,8 @@ struct Region {
     std::uint64_t address = 0, length = 0;
 };
 
-// Looked up by all threads, which does not order them; changed only while a side comes or goes.
+// Protects the tables. Threads only share it, which does not order them; it is locked exclusively
+// only while a side is created or destroyed.
 std::shared_mutex tables;
 std::map<std::uint32_t, Qp*> qps;
 std::map<std::uint32_t, Region> regions;
@@ -71,8 +72,7 @@ std::atomic<int> live{0};
 std::atomic<std::uint64_t> messages{0};
 Faults faults;
 
-/// The device's own copy: neither instrumented nor one of the calls that ThreadSanitizer looks
-/// into.
+/// Copies as the device: not instrumented, and without memcpy(), which ThreadSanitizer intercepts.
 __attribute__((no_sanitize("thread"))) void move_bytes(std::uint64_t to, std::uint64_t from,
                                                        std::size_t size) {
     auto* at = reinterpret_cast<volatile std::uint8_t*>(to);
@@ -104,7 +104,7 @@ bool reachable(std::uint32_t key, std::uint64_t address, std::uint64_t length) {
            address - found->second.address <= found->second.length - length;
 }
 
-/// @return nothing: there is no receive, and the QP waits for one
+/// @return nullopt if no receive is posted; the QP then waits for one
 std::optional<ibv_wc_status> deliver(Qp& from, const Send& send, Qp& to) {
     Receive receive;
     {
@@ -141,7 +141,7 @@ std::optional<ibv_wc_status> deliver(Qp& from, const Send& send, Qp& to) {
 
 ibv_wc_status access_memory(const Send& send);
 
-/// RDMA WRITE with immediate data. @return nothing: there is no receive, and the QP waits for one
+/// RDMA WRITE with immediate data. @return nullopt if no receive is posted; the QP waits for one
 std::optional<ibv_wc_status> write_immediate(Qp& from, const Send& send, Qp& to) {
     const std::lock_guard lock(to.receives->mutex);
     if (to.receives->posted.empty()) {
@@ -220,7 +220,7 @@ std::optional<ibv_wc_status> carry(Qp& qp, Send& send) {
     return send.wr.opcode == IBV_WR_SEND ? deliver(qp, send, *to->second) : access_memory(send);
 }
 
-/// What the QP has to send, as far as there are receives. `tables` is locked.
+/// Processes the QP's queued sends until one lacks a receive. The caller holds `tables`.
 void progress(Qp& qp) {
     const std::lock_guard lock(qp.mutex);
     while (!qp.pending.empty()) {
@@ -315,7 +315,7 @@ T* made(T* object) {
     ++live;
     return object;
 }
-/// @return what verbs that destroy do
+/// Deletes the object. @return 0, as the verbs that destroy do
 template <class T>
 int gone(T* object) {
     delete object;
@@ -375,7 +375,7 @@ int ibv_query_device(ibv_context* /*context*/, ibv_device_attr* attr) {
 }
 
 int ibv_query_port(ibv_context* /*context*/, std::uint8_t /*port*/, _compat_ibv_port_attr* out) {
-    // The caller has an ibv_port_attr, which begins with the older structure.
+    // The caller passes an ibv_port_attr, which begins with the older structure.
     ibv_port_attr attr{};
     attr.state = IBV_PORT_ACTIVE;
     attr.max_mtu = attr.active_mtu = IBV_MTU_4096;

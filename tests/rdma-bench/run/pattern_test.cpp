@@ -48,7 +48,7 @@ TEST(Pattern, SequenceNumbersComeBack) {
     }
 }
 
-// A verified WRITE is awaited by its last byte, in a slot that the message before the last one had.
+// A verified WRITE is detected by its last byte, in a slot last used two messages before.
 TEST(Pattern, TheLastByteDiffersFromThatOfTheMessageTwoBefore) {
     for (std::size_t size = 1; size <= 16; ++size) {
         for (std::uint64_t sequence = 0; sequence < 2000; ++sequence) {

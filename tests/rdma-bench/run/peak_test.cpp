@@ -10,7 +10,7 @@
 namespace rdma_bench {
 namespace {
 
-/// The definition itself: every pair.
+/// Reference implementation of the peak: compares every pair.
 double slow_peak(const std::vector<std::uint64_t>& posted,
                  const std::vector<std::uint64_t>& completed) {
     double best = 0;

@@ -42,7 +42,7 @@ TEST(Repeats, FiguresAreMediansAndCountsAreSums) {
 TEST(Repeats, LatenciesAreThoseOfAllTogether) {
     Entry one, other;
     one.latency = Histogram(1.0);
-    other.latency = Histogram(1.000001);  // calibrated anew
+    other.latency = Histogram(1.000001);  // calibrated again
     one.latency->record(1000);
     other.latency->record(3000);
     const Entry sum = combine({one, other});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Verified rounds with threads, for real: every message of every QP is compared, a wrong byte and a
-// lost message are found, and an error in one thread ends the others.
+// Tests of verified rounds with threads on the loop device: every message of every QP is compared,
+// a wrong byte and a lost message are found, and an error in one thread ends the others.
 #include "run/round_transfer.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ VerifiedRun run_of(Side& side) {
     return {side.traffic, side.options, side.link, side.where().size, side.where().qps, false};
 }
 
-/// What the leader says of the whole run.
+/// Runs both sides and returns the leader's outcome.
 VerifiedOutcome verified(const Options& options) {
     VerifiedOutcome out;
     TwoSides sides(options);

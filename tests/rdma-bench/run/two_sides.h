@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Server and client of a test in this process, each with a device, memory and QPs of its own,
-// connected to each other on loopback.
+// A server and a client in the test process, each with its own device, memory and QPs, connected
+// on loopback.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace rdma_bench::test {
 
 using namespace std::chrono_literals;
 
-/// What the command line makes of `NAME -s SIZE -q 4 --threads 2`, for a device without ibv_wr_*.
+/// Options as of the command line `NAME -s SIZE -q 4 --threads 2`, for a device without ibv_wr_*.
 inline Options options_of(std::string_view name, std::uint64_t size = 64) {
     Options options;
     options.test = *parse_test(name);
@@ -38,7 +38,7 @@ inline Options options_of(std::string_view name, std::uint64_t size = 64) {
     return options;
 }
 
-/// A row of a table of runs: what differs from options_of(test).
+/// One run of a table: the differences from options_of(test).
 struct Case {
     const char* name;
     const char* test;
@@ -97,8 +97,8 @@ class TwoSides {
         client->traffic.connect(of_server, join_by_endpoints(client->options));
     }
 
-    /// Both at the same time, the server in a thread of its own. What either throws comes out, the
-    /// client's first; both have ended then.
+    /// Runs both at the same time, the server in another thread, and returns when both have ended.
+    /// Rethrows an exception of either; of two, the client's.
     void both(const std::function<void(Side&)>& at_server,
               const std::function<void(Side&)>& at_client) {
         auto other = std::async(std::launch::async, [&] { at_server(*server); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two peers over librdmacm. The device is that of QPX_CM_ADDRESS; without it only the refusal can
-// be looked at.
+// Tests of two peers over librdmacm. The device is that of QPX_CM_ADDRESS; without this variable
+// only the refusal is tested.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -37,11 +37,11 @@ class Cm : public ::testing::Test {
         url_.host = given;
     }
 
-    /// A port of each pair's own: a client that is a process of its own would else meet the
-    /// listener of the test before, which is about to end.
+    /// Each pair uses its own port: otherwise a client in another process could connect to the
+    /// previous test's listener while that is closing.
     void at_port(std::uint16_t port) { url_.port = port; }
 
-    /// Both ends, the client in another thread; or the one end that this process is.
+    /// Runs both ends, the client in another thread, or only the end that QPX_CM_ROLE names.
     void both(PeerOptions how, const std::function<void(Connection&, bool server)>& call) {
         const char* role = std::getenv("QPX_CM_ROLE");
         const std::string mine = role == nullptr ? "both" : role;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What PMIx events say of members, whatever the launcher puts into them.
+// Tests that PMIx events are read correctly, whatever information the launcher puts into them.
 #include "backend/pmix/failures.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A PMIx server that starts a command so many times on this host and tells the others when one of
-// them fails, which mpirun 4.1 and Slurm 22.05 do not manage to do.
+// A PMIx server that starts a given number of processes on this host and tells the others when one
+// of them fails, which mpirun 4.1 and Slurm 22.05 do not do reliably.
 #include <pmix.h>
 #include <pmix_server.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ constexpr const char* job_name = "qpx.launcher";
         }                                                                     \
     } while (false)
 
-// Ends when the library says that a request is done.
+// Waits until the library reports that a request is done.
 class Request {
   public:
     static void done(pmix_status_t status, void* data) {
@@ -91,7 +91,7 @@ pmix_status_t on_abort(const pmix_proc_t*, void*, int, const char*, pmix_proc_t[
                        pmix_op_cbfunc_t, void*) {
     return PMIX_OPERATION_SUCCEEDED;
 }
-// All processes are here: what they gave is all there is.
+// All processes run on this host, so the data is complete as it is.
 pmix_status_t on_fence(const pmix_proc_t[], size_t, const pmix_info_t[], size_t, char* data,
                        size_t size, pmix_modex_cbfunc_t done, void* request) {
     done(PMIX_SUCCESS, data, size, request, nullptr, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A program elsewhere: each public header by itself, and something of each class and of each group
-// of functions in it. What the library does not export fails to link; what is told to work is
-// looked at.
+// A program outside the source tree that includes each public header and uses part of each class
+// and of each group of functions. A missing export fails to link; the results of calls that need
+// no device are checked.
 #include <qpx/endpoint.h>
 #include <qpx/error.h>
 #include <qpx/group.h>
@@ -29,7 +29,7 @@ template <class Call>
 bool throws(qpx::ErrorCode code, Call call) {
     try {
         call();
-    } catch (const qpx::Error& error) {  // by type: its type information must be one with ours
+    } catch (const qpx::Error& error) {  // by type: program and library must share its RTTI
         return error.code() == code;
     }
     return false;
@@ -61,7 +61,7 @@ void plain_data() {
           "verbs.h");
 }
 
-/// Never called: that it links is the test, for there need be no device.
+/// Never called, as there may be no device: the test is that it links.
 [[maybe_unused]] void with_a_device(ibv_qp* qp, ibv_mr* mr, ibv_pd* pd) {
     const qpx::Local local = qpx::describe(qp);
     qpx::gids(qp->context, 1);
@@ -92,7 +92,7 @@ void a_group() {
     qpx::GroupOptions options;
     options.rank = 0;
     options.size = 1;
-    // Port 0 would be the default one: a free one is asked for first.
+    // Port 0 would select the default port, so a free one is found first.
     const std::uint16_t port = qpx::Listener("127.0.0.1", 0).port();
     auto group = qpx::Group::join("tcp://127.0.0.1:" + std::to_string(port) + "/every", options);
     group->put("key", "value");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A libcuda.so.1 with the calls that buffers use. FAKE_CUDA: "no-gpu", "no-dmabuf", "full" (no
-// memory), "export-fails".
+// A fake libcuda.so.1 with the calls that buffers use. The environment variable FAKE_CUDA selects a
+// fault: "no-gpu", "no-dmabuf", "full" (out of memory), "export-fails".
 #include <cstdlib>
 
 #include "memory.h"
@@ -14,7 +14,7 @@ constexpr int kNoDevice = 100;
 constexpr int kInvalidContext = 201;
 constexpr int kNotSupported = 801;
 constexpr int kDmaBufSupported = 124;
-/// cuMemAlloc promises 256 bytes, not a page: both parts of the offset must be honoured.
+/// Offset in the memfd: cuMemAlloc guarantees an alignment of 256 bytes only, not of a page.
 constexpr std::uint64_t kLead = 512;
 
 thread_local bool has_context = false;
@@ -113,12 +113,12 @@ int cuMemGetHandleForAddressRange(void* handle, unsigned long long address, std:
         return kNotSupported;
     }
     std::uint64_t offset = 0;
-    // For a range over several allocations it gives only the size: importers of CUDA memory ask for
-    // that.
+    // For a mapped range of several allocations the descriptor has the right size but not the data:
+    // importers of CUDA memory query its size.
     const int fd = fake_is_mapped(address, bytes)
                        ? fake::Memory::create(bytes)
                        : fake::memory().export_range(address, bytes, &offset);
-    // The handle covers the range asked for: its first byte is the range's.
+    // The DMABuf must begin with the first byte of the range.
     if (fd < 0 || offset != 0) {
         return kInvalidValue;
     }

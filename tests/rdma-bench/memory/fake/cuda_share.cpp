@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The calls of libcuda.so.1 by which two processes share memory, and those that copy it in a
-// stream. Copies are made when the stream is waited for, so a program that does not wait sees old
-// data. FAKE_CUDA: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other UUIDs), "open-fails",
-// "map-fails", "copies-fail", "record-fails". FAKE_CUDA_DELAY_US: how long a wait for a stream or
-// an event takes.
+// The calls of the fake libcuda.so.1 that share memory between processes or copy it in a stream.
+// Copies are executed when the stream is waited for, so a program that does not wait sees stale
+// data. FAKE_CUDA selects a fault: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other
+// UUIDs), "open-fails", "map-fails", "copies-fail", "record-fails". FAKE_CUDA_DELAY_US: the
+// duration of a wait for a stream or an event, in microseconds.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -45,13 +45,13 @@ struct Ipc {
 };
 
 struct Stream {
-    std::deque<std::function<int()>> copies;  ///< not made yet
+    std::deque<std::function<int()>> copies;  ///< not executed yet
     std::uint64_t begun = 0;
 };
 struct Event {
     Stream* stream = nullptr;
-    std::uint64_t behind = 0;  ///< copies of the stream
-    bool asked = false;        ///< by cuEventQuery, which then said that they are not made
+    std::uint64_t behind = 0;  ///< copies queued in the stream before the event
+    bool asked = false;        ///< cuEventQuery was called, and returned that they are not executed
 };
 struct Memcpy2d {
     std::size_t src_x, src_y;
@@ -72,7 +72,7 @@ void begin(Stream& stream, std::function<int()> copy) {
     ++stream.begun;
 }
 
-/// Makes the first `until` copies of the stream.
+/// Executes the first `until` copies of the stream.
 int wait_for(Stream& stream, std::uint64_t until) {
     if (const char* delay = std::getenv("FAKE_CUDA_DELAY_US"); delay != nullptr) {
         usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10)));
@@ -86,15 +86,15 @@ int wait_for(Stream& stream, std::uint64_t until) {
     return result;
 }
 
-/// Memory of cuMemCreate that is not mapped, and reserved addresses.
+/// Protects the handles of cuMemCreate and the reserved addresses.
 std::mutex vmm_mutex;
-auto& handles = *new std::map<std::uint64_t, int>;  // a descriptor
-// what cuMemAddressReserve gave: the real one
+auto& handles = *new std::map<std::uint64_t, int>;  // handle to memfd
+// reserved address to the address of the mapped memory
 auto& mapped_at = *new std::map<std::uint64_t, std::uint64_t>;
 std::uint64_t next_handle = 1;
 std::uint64_t next_reserved = 0x00e0'0000'0000'0000;
 
-/// Mapped memory of cuMemCreate has a reserved address.
+/// Returns the real address behind a reserved one; other addresses are returned unchanged.
 std::uint64_t real(std::uint64_t address) {
     const std::lock_guard<std::mutex> lock(vmm_mutex);
     const auto after = mapped_at.upper_bound(address);
@@ -105,8 +105,8 @@ std::uint64_t real(std::uint64_t address) {
     return address - reserved < (1ULL << 40U) ? at + (address - reserved) : address;
 }
 
-/// Calls copy(pointer, done, bytes) for each part of the range that lies in one allocation. Not a
-/// success: some of it is not the GPU's, or its owner has freed it.
+/// Calls copy(pointer, done, bytes) for each part of the range that lies in one allocation. Fails
+/// if part of the range is not GPU memory or was freed by its owner.
 template <typename Copy>
 int for_parts(std::uint64_t address, std::size_t bytes, const Copy& copy) {
     for (std::size_t done = 0; done < bytes;) {
@@ -160,7 +160,7 @@ int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes);
 int fake_copy_out(void* to, std::uint64_t from, std::size_t bytes) {
     return copy_out(static_cast<std::byte*>(to), from, bytes);
 }
-/// Whether all of it is mapped memory of cuMemCreate.
+/// Returns true if all of the range is mapped memory of cuMemCreate.
 bool fake_is_mapped(std::uint64_t address, std::size_t bytes);
 bool fake_is_mapped(std::uint64_t address, std::size_t bytes) {
     return real(address) != address && for_parts(address, bytes, [](auto...) {}) == kSuccess;
@@ -168,7 +168,7 @@ bool fake_is_mapped(std::uint64_t address, std::size_t bytes) {
 
 extern "C" {
 
-/// All that was allocated here is freed.
+/// Frees all allocations of this process.
 int cuDevicePrimaryCtxReset_v2(int /*device*/) {
     fake::memory().release_all();
     return kSuccess;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// For LD_PRELOAD: ibv_reg_dmabuf_mr by a mapping and ibv_reg_mr_iova2, so that the memfds of the
-// fake GPU drivers can be registered where there is no exporter of DMABufs. Says on stderr what it
-// was asked for.
+// For LD_PRELOAD: replaces ibv_reg_dmabuf_mr by a mapping and ibv_reg_mr_iova2, so that the memfds
+// of the fake GPU drivers can be registered where no DMABuf exporter exists. Prints each request to
+// stderr.
 #include <infiniband/verbs.h>
 #include <sys/mman.h>
 
@@ -19,7 +19,7 @@ extern "C" ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size
         errno = EINVAL;
         return nullptr;
     }
-    // The mapping stays until the process ends: so does what uses it.
+    // The mapping remains until the process exits, as its users do.
     void* map = mmap(nullptr, offset + length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED) {
         return nullptr;

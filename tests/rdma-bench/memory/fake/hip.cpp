@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A libamdhip64.so that also has the HSA runtime's export (its libhsa-runtime64.so.1 is a link to
-// the same file). FAKE_HIP: "no-gpu", "no-dmabuf", "full", "export-fails".
+// A fake libamdhip64.so. The environment variable FAKE_HIP selects a fault: "no-gpu", "full" (out
+// of memory); for the faults of the export see hsa.cpp.
 #include <cstdlib>
 
 #include "memory.h"
@@ -11,7 +11,7 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
 constexpr int kNoDevice = 100;
-/// The export covers the whole allocation, and the address lies pages and bytes into it.
+/// The export covers the whole allocation; the address is pages and bytes past its start.
 constexpr std::uint64_t kLead = 3 * fake::kPage + 512;
 
 bool mode(const char* wanted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A libhsa-runtime64.so.1 that exports what the fake libamdhip64.so allocated. FAKE_HIP:
-// "no-dmabuf", "export-fails".
+// A fake libhsa-runtime64.so.1 that exports memory allocated by the fake libamdhip64.so. The
+// environment variable FAKE_HIP selects a fault: "no-dmabuf", "export-fails".
 #include <cstdlib>
 
 #include "memory.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of a pretended GPU: addresses that the CPU cannot use, behind them a memfd, exported
-// through /dev/udmabuf where there is one and else as the memfd itself.
+// Memory of a fake GPU: addresses that the CPU cannot access, backed by a memfd, which is exported
+// through /dev/udmabuf if that exists and otherwise as the memfd itself.
 #pragma once
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 namespace fake {
 
 constexpr std::uint64_t kPage = 4096;
-/// No user space of x86-64 or arm64 reaches these addresses: using one as a pointer faults.
+/// Outside the user address space of x86-64 and arm64: dereferencing such an address faults.
 constexpr std::uint64_t kFirstAddress = 0x00f0'0000'0000'0000;
 
 struct Allocation {
@@ -26,23 +26,24 @@ struct Allocation {
     std::uint64_t start = 0;  ///< address of the memfd's first byte
     std::uint64_t bytes = 0;
     std::byte* map = nullptr;
-    std::uint64_t lead = 0;   ///< of the address, in the memfd
-    std::uint64_t asked = 0;  ///< bytes from there
-    bool secret = false;      ///< no other process can have it
+    std::uint64_t lead = 0;   ///< offset of the address in the memfd
+    std::uint64_t asked = 0;  ///< requested bytes, from the address on
+    bool secret = false;      ///< cannot be shared with other processes
 
-    /// Set in the lead: another process that has it open sees that the owner has freed it.
+    /// Returns true if the owner has freed it. The mark lies in the lead, where other processes see
+    /// it.
     [[nodiscard]] bool freed() const { return lead != 0 && map[0] != std::byte{0}; }
 };
 
 class Memory {
   public:
-    /// The address lies `lead` bytes into the memfd.
+    /// Returns an address that is `lead` bytes into a new memfd, or 0 on failure.
     std::uint64_t allocate(std::uint64_t bytes, std::uint64_t lead) {
         const std::lock_guard<std::mutex> lock(mutex_);
         return add(create((lead + bytes + kPage - 1) / kPage * kPage), lead, bytes);
     }
 
-    /// A memfd of so many bytes.
+    /// Creates a memfd of that size. Returns -1 on failure.
     static int create(std::uint64_t bytes) {
         const int fd = memfd_create("fake gpu", MFD_ALLOW_SEALING | MFD_CLOEXEC);
         return fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
@@ -51,13 +52,13 @@ class Memory {
                    : fd;
     }
 
-    /// What another process has allocated, at a new address here. The descriptor is taken.
+    /// Maps memory that another process has allocated. Takes the descriptor; returns a new address.
     std::uint64_t adopt(int fd, std::uint64_t lead, std::uint64_t bytes) {
         const std::lock_guard<std::mutex> lock(mutex_);
         return add(fd, lead, bytes);
     }
 
-    /// The allocation that holds the range, or nullptr. For a moment.
+    /// Returns the allocation that holds the range, or nullptr. Valid until it is released.
     const Allocation* find(std::uint64_t address, std::uint64_t bytes) {
         return holder(address, bytes);
     }
@@ -89,7 +90,8 @@ class Memory {
     }
 
   public:
-    /// `owner`: it is freed for all.
+    /// Returns false if nothing is allocated at the address. `owner`: marks it freed for all
+    /// processes.
     bool release(std::uint64_t address, bool owner = true) {
         const std::lock_guard<std::mutex> lock(mutex_);
         const auto found = allocations_.find(address);
@@ -111,14 +113,14 @@ class Memory {
         }
     }
 
-    /// Null when the range is not inside one allocation.
+    /// Returns the CPU's pointer, or nullptr if the range is not inside one allocation.
     std::byte* host(std::uint64_t address, std::uint64_t bytes) {
         const Allocation* a = holder(address, bytes);
         return a == nullptr ? nullptr : a->map + (address - a->start);
     }
 
-    /// A descriptor of the allocation that holds the range, and where the range is in it; -1 when
-    /// none does.
+    /// Returns a descriptor of the allocation that holds the range, and the range's offset in it;
+    /// -1 if none holds it or the export fails.
     int export_range(std::uint64_t address, std::uint64_t bytes, std::uint64_t* offset) {
         const Allocation* a = holder(address, bytes);
         if (a == nullptr) {
@@ -154,9 +156,9 @@ class Memory {
     std::uint64_t next_ = kFirstAddress;
 };
 
-/// One for all fakes of a process: the HSA runtime exports what HIP allocated.
+/// Shared by all fakes of a process, as the HSA runtime exports memory that HIP allocated.
 [[gnu::visibility("default")]] inline Memory& memory() {
-    static Memory& the_memory = *new Memory;  // a card's threads use it until the process ends
+    static Memory& the_memory = *new Memory;  // never destroyed: a card's threads may still use it
     return the_memory;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Compiled only: what memory/hip_api.h declares is what AMD's headers declare.
+// Compiled only: checks memory/hip_api.h against AMD's headers.
 #include <hip/hip_runtime_api.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 //
-// Names of HSA that MORI's host code has: there is no GPU, and every call says so. hip_cpu.cpp is
-// their library.
+// The HSA names that MORI's host code uses. All calls fail as without a GPU; hip_cpu.cpp
+// implements them.
 #pragma once
 
 #include <cstddef>
