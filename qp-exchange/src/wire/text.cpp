@@ -32,6 +32,16 @@ std::size_t utf8_length(std::span<const std::byte> bytes) {
     return valid ? length : 0;
 }
 
+/// Returns true for a C0 control character, DEL, or a C1 one (U+0080 to U+009F): terminals take
+/// U+009B for the beginning of an escape sequence.
+bool is_control(std::span<const std::byte> character) {
+    const auto first = std::to_integer<unsigned char>(character[0]);
+    if (character.size() == 1) {
+        return first < 0x20 || first == 0x7f;
+    }
+    return first == 0xc2 && std::to_integer<unsigned char>(character[1]) < 0xa0;
+}
+
 }  // namespace
 
 int hex_digit(char c) noexcept {
@@ -44,9 +54,8 @@ int hex_digit(char c) noexcept {
 
 bool is_text(std::span<const std::byte> value) noexcept {
     while (!value.empty()) {
-        const auto c = std::to_integer<unsigned char>(value[0]);
-        const std::size_t length = c < 0x20 || c == 0x7f ? 0 : utf8_length(value);
-        if (length == 0) {
+        const std::size_t length = utf8_length(value);
+        if (length == 0 || is_control(value.first(length))) {
             return false;
         }
         value = value.subspan(length);

@@ -7,7 +7,8 @@
 
 namespace qpx::wire {
 
-/// Returns true for UTF-8 (no overlong forms, no surrogates) without ASCII control characters.
+/// Returns true for UTF-8 (no overlong forms, no surrogates) without control characters (C0,
+/// DEL, C1).
 bool is_text(std::span<const std::byte> value) noexcept;
 inline bool is_text(std::string_view value) noexcept {
     return is_text(std::as_bytes(std::span(value)));
