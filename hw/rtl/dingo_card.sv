@@ -106,27 +106,14 @@ module dingo_card #(
   localparam int unsigned LINES = rtl_pkg::LINES;
   localparam int unsigned READS = rtl_pkg::READS;
   localparam int unsigned WRITES = rtl_pkg::WRITES;
-  localparam int unsigned QSTATS = rtl_pkg::QSTATS;
   localparam int unsigned LW = rtl_pkg::RDL_REQ_W;
   localparam int unsigned DW = rtl_pkg::DMA_REQ_W;
   localparam int unsigned BW = rtl_pkg::BEAT_W;
   localparam int unsigned SW = rtl_pkg::STAT_W;
   localparam int unsigned QW = rtl_pkg::QSTAT_W;
 
-  // ------------------------------------------------------------------------------------ reset
-  // A function-level reset holds the core down until the bus is quiet (dingo_axi_guard), at least 16 cycles.
-  logic soft_reset, core_rst_n_q, drained, host_idle;
-  logic [3:0] reset_count_q;
-
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || soft_reset) begin
-      core_rst_n_q  <= 1'b0;
-      reset_count_q <= 4'd15;
-    end else if (reset_count_q != '0) reset_count_q <= reset_count_q - 1'b1;
-    else if (drained) core_rst_n_q <= 1'b1;
-  end
-
-  // ------------------------------------------------------------------------------------ host memory
+  // ------------------------------------------------------------------------------------ host memory, reset
+  logic soft_reset, core_rst_n;
   logic [LINES-1:0] line_valid, line_ready, line_rsp_valid;
   logic [LINES*LW-1:0] line_req;
   rtl_pkg::rdl_rsp_t line_rsp;
@@ -141,45 +128,22 @@ module dingo_card #(
   rtl_pkg::orders_t orders;     // of commands
   rtl_pkg::answers_t answers;
 
-  logic [9:0] stat_valid, stat_ready;   // ports 0 to 8 of dingo_stats, and the host's
-  logic [10*SW-1:0] stat;
-  logic [QSTATS-1:0] qstat_valid, qstat_ready;
-  logic [QSTATS*QW-1:0] qstat;
+  logic [7:0] stat_valid, stat_ready;   // ports 0 to 6 of dingo_stats, and the host's
+  logic [8*SW-1:0] stat;
+  logic [rtl_pkg::QSTATS-1:0] qstat_valid, qstat_ready;
+  logic [rtl_pkg::QSTATS*QW-1:0] qstat;
 
-  logic c_arvalid, c_arready, c_rvalid, c_rready, c_awvalid, c_awready, c_wvalid, c_wready, c_wlast;
-  logic c_bvalid, c_bready;
-  logic [6:0] c_arid;
-  logic [63:0] c_araddr, c_awaddr, c_wstrb;
-  logic [7:0] c_arlen, c_awlen;
-  logic [511:0] c_wdata;
-
-  dingo_host i_host (
-      .clk_i, .rst_ni(core_rst_n_q), .line_valid_i(line_valid), .line_ready_o(line_ready), .line_i(line_req),
-      .line_rsp_valid_o(line_rsp_valid), .line_rsp_o(line_rsp), .read_valid_i(read_valid), .read_ready_o(read_ready),
-      .read_i(read_req), .read_rsp_valid_o(read_rsp_valid), .read_rsp_ready_i(read_rsp_ready), .read_rsp_o(read_rsp),
-      .write_valid_i(write_valid), .write_ready_o(write_ready), .write_i(write_req), .wdata_valid_i(wdata_valid),
-      .wdata_ready_o(wdata_ready), .wdata_i(wdata), .done_valid_o(done_valid), .done_err_o(done_err),
-      .stat_valid_o(stat_valid[9]), .stat_ready_i(stat_ready[9]),
-      .stat_o(stat[9*SW+:SW]), .idle_o(host_idle), .m_axi_arvalid_o(c_arvalid),
-      .m_axi_arready_i(c_arready), .m_axi_arid_o(c_arid), .m_axi_araddr_o(c_araddr), .m_axi_arlen_o(c_arlen),
-      .m_axi_rvalid_i(c_rvalid), .m_axi_rready_o(c_rready), .m_axi_rid_i, .m_axi_rdata_i, .m_axi_rresp_i,
-      .m_axi_rlast_i, .m_axi_awvalid_o(c_awvalid), .m_axi_awready_i(c_awready), .m_axi_awaddr_o(c_awaddr),
-      .m_axi_awlen_o(c_awlen), .m_axi_wvalid_o(c_wvalid), .m_axi_wready_i(c_wready), .m_axi_wdata_o(c_wdata),
-      .m_axi_wstrb_o(c_wstrb), .m_axi_wlast_o(c_wlast), .m_axi_bvalid_i(c_bvalid), .m_axi_bready_o(c_bready),
-      .m_axi_bresp_i
-  );
-
-  dingo_axi_guard i_guard (
-      .clk_i, .rst_ni, .drain_i(!core_rst_n_q), .drained_o(drained), .arvalid_i(c_arvalid), .arready_o(c_arready),
-      .arid_i(c_arid), .araddr_i(c_araddr), .arlen_i(c_arlen), .rvalid_o(c_rvalid), .rready_i(c_rready),
-      .awvalid_i(c_awvalid), .awready_o(c_awready), .awaddr_i(c_awaddr), .awlen_i(c_awlen), .wvalid_i(c_wvalid),
-      .wready_o(c_wready), .wdata_i(c_wdata), .wstrb_i(c_wstrb), .wlast_i(c_wlast), .bvalid_o(c_bvalid),
-      .bready_i(c_bready), .m_arvalid_o(m_axi_arvalid_o), .m_arready_i(m_axi_arready_i), .m_arid_o(m_axi_arid_o),
-      .m_araddr_o(m_axi_araddr_o), .m_arlen_o(m_axi_arlen_o), .m_rvalid_i(m_axi_rvalid_i),
-      .m_rready_o(m_axi_rready_o), .m_rlast_i(m_axi_rlast_i), .m_awvalid_o(m_axi_awvalid_o),
-      .m_awready_i(m_axi_awready_i), .m_awaddr_o(m_axi_awaddr_o), .m_awlen_o(m_axi_awlen_o),
-      .m_wvalid_o(m_axi_wvalid_o), .m_wready_i(m_axi_wready_i), .m_wdata_o(m_axi_wdata_o), .m_wstrb_o(m_axi_wstrb_o),
-      .m_wlast_o(m_axi_wlast_o), .m_bvalid_i(m_axi_bvalid_i), .m_bready_o(m_axi_bready_o)
+  dingo_memory i_memory (
+      .clk_i, .rst_ni, .soft_reset_i(soft_reset), .core_rst_no(core_rst_n), .line_valid_i(line_valid),
+      .line_ready_o(line_ready), .line_i(line_req), .line_rsp_valid_o(line_rsp_valid), .line_rsp_o(line_rsp),
+      .read_valid_i(read_valid), .read_ready_o(read_ready), .read_i(read_req), .read_rsp_valid_o(read_rsp_valid),
+      .read_rsp_ready_i(read_rsp_ready), .read_rsp_o(read_rsp), .write_valid_i(write_valid), .write_ready_o(write_ready),
+      .write_i(write_req), .wdata_valid_i(wdata_valid), .wdata_ready_o(wdata_ready), .wdata_i(wdata), .done_valid_o(done_valid),
+      .done_err_o(done_err), .stat_valid_o(stat_valid[7]), .stat_ready_i(stat_ready[7]), .stat_o(stat[7*SW+:SW]),
+      .m_axi_arvalid_o, .m_axi_arready_i, .m_axi_arid_o, .m_axi_araddr_o, .m_axi_arlen_o, .m_axi_rvalid_i, .m_axi_rready_o,
+      .m_axi_rid_i, .m_axi_rdata_i, .m_axi_rresp_i, .m_axi_rlast_i, .m_axi_awvalid_o, .m_axi_awready_i, .m_axi_awaddr_o,
+      .m_axi_awlen_o, .m_axi_wvalid_o, .m_axi_wready_i, .m_axi_wdata_o, .m_axi_wstrb_o, .m_axi_wlast_o, .m_axi_bvalid_i,
+      .m_axi_bready_o, .m_axi_bresp_i
   );
 
   // ------------------------------------------------------------------------------------ control
@@ -192,33 +156,42 @@ module dingo_card #(
   rtl_pkg::qp_t qp_dispatch;
   rtl_pkg::qpi_t qp_index;
   rtl_pkg::push_t push;
-  rtl_pkg::ev_t ev_port;
+  rtl_pkg::cq_fail_t cq_fail;
   logic regs_idle, admin_idle, stats_idle, db_idle, db_valid, halt_tx, halt_rx, tx_idle, rx_idle, link, qp_re;
-  logic compute_valid, compute_ready, push_valid, push_ready, fatal_valid, admin_irq;
-  logic [31:0] fatal_code;
+  logic compute_valid, compute_ready, push_valid, push_ready;
   logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids;
   logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid;
   logic [(1<<rtl_pkg::MAC_LOG)-1:0] mac_valid;
   logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs;
-  logic [2:0] ev_valid, ev_ready;      // requester, responder, port
+  logic [1:0] ev_valid, ev_ready;      // requester, responder
+  logic [2*rtl_pkg::EV_W-1:0] ev;
+  logic [3:0] cqe_valid, cqe_ready;    // requester, responder, Ethernet transmit, receive
+  logic [4*rtl_pkg::CQE_REQ_W-1:0] cqe;
+  logic cq_idle, eq_idle, ev_waits, cq_due, cq_rsp_done, cq_timer;
+  logic [63:0] cq_timer_next;
 
   dingo_control i_control (
-      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .ready_o, .soft_reset_o(soft_reset), .strap_i, .now_ns_i, .wire_up_i,
+      .clk_i, .rst_ni, .core_rst_ni(core_rst_n), .ready_o, .soft_reset_o(soft_reset), .strap_i, .now_ns_i, .wire_up_i,
       .regs_idle_o(regs_idle), .admin_idle_o(admin_idle), .stats_idle_o(stats_idle), .db_idle_o(db_idle), .db_valid_o(db_valid),
       .halt_tx_o(halt_tx), .tx_idle_i(tx_idle), .halt_rx_o(halt_rx), .rx_idle_i(rx_idle), .orders_o(orders), .answers_i(answers),
       .compute_valid_o(compute_valid), .compute_ready_i(compute_ready), .compute_o(compute_cfg), .port_o(port), .link_o(link),
       .gids_o(gids), .gid_valid_o(gid_valid), .mac_valid_o(mac_valid), .macs_o(macs), .req_ask_i(req_ask), .req_told_o(req_told),
       .rsp_ask_i(rsp_ask), .rsp_told_o(rsp_told), .qp_re_i(qp_re), .qp_index_i(qp_index), .qp_o(qp_dispatch), .bell_o(bell),
       .bell_taken_i(bell_taken), .push_valid_o(push_valid), .push_ready_i(push_ready), .push_o(push),
-      .fatal_valid_o(fatal_valid), .fatal_code_o(fatal_code), .irq_o(admin_irq), .ev_valid_o(ev_valid[2]),
-      .ev_ready_i(ev_ready[2]), .ev_o(ev_port), .stat_valid_i(stat_valid), .stat_ready_o(stat_ready), .stat_i(stat),
+      .cq_idle_o(cq_idle), .eq_idle_o(eq_idle), .ev_waits_o(ev_waits), .cq_due_o(cq_due), .timer_valid_o(cq_timer),
+      .timer_next_o(cq_timer_next), .cqe_valid_i(cqe_valid), .cqe_ready_o(cqe_ready), .cqe_i(cqe), .cq_fail_o(cq_fail),
+      .cq_rsp_done_o(cq_rsp_done), .ev_valid_i(ev_valid), .ev_ready_o(ev_ready), .ev_i(ev), .msix_valid_o, .msix_ready_i,
+      .msix_vector_o, .stat_valid_i(stat_valid), .stat_ready_o(stat_ready), .stat_i(stat),
       .qstat_valid_i(qstat_valid), .qstat_ready_o(qstat_ready), .qstat_i(qstat),
-      .line_valid_o(line_valid[rtl_pkg::LINE_ADMIN]), .line_ready_i(line_ready[rtl_pkg::LINE_ADMIN]),
-      .line_o(line_req[rtl_pkg::LINE_ADMIN*LW+:LW]), .line_rsp_valid_i(line_rsp_valid[rtl_pkg::LINE_ADMIN]),
-      .line_rsp_i(line_rsp), .write_valid_o(write_valid[rtl_pkg::WRITE_ADMIN]),
-      .write_ready_i(write_ready[rtl_pkg::WRITE_ADMIN]), .write_o(write_req[rtl_pkg::WRITE_ADMIN*DW+:DW]),
-      .wdata_valid_o(wdata_valid[rtl_pkg::WRITE_ADMIN]), .wdata_ready_i(wdata_ready[rtl_pkg::WRITE_ADMIN]),
-      .wdata_o(wdata[rtl_pkg::WRITE_ADMIN*BW+:BW]), .done_valid_i(done_valid[rtl_pkg::WRITE_ADMIN]), .done_err_i(done_err),
+      .line_valid_o({line_valid[rtl_pkg::LINE_XL_EQ], line_valid[rtl_pkg::LINE_XL_CQ], line_valid[rtl_pkg::LINE_ADMIN]}),
+      .line_ready_i({line_ready[rtl_pkg::LINE_XL_EQ], line_ready[rtl_pkg::LINE_XL_CQ], line_ready[rtl_pkg::LINE_ADMIN]}),
+      .line_o({line_req[rtl_pkg::LINE_XL_EQ*LW+:LW], line_req[rtl_pkg::LINE_XL_CQ*LW+:LW], line_req[rtl_pkg::LINE_ADMIN*LW+:LW]}),
+      .line_rsp_valid_i({line_rsp_valid[rtl_pkg::LINE_XL_EQ], line_rsp_valid[rtl_pkg::LINE_XL_CQ],
+                         line_rsp_valid[rtl_pkg::LINE_ADMIN]}),
+      .line_rsp_i(line_rsp), .write_valid_o(write_valid[rtl_pkg::WRITE_CQ+:3]),
+      .write_ready_i(write_ready[rtl_pkg::WRITE_CQ+:3]), .write_o(write_req[rtl_pkg::WRITE_CQ*DW+:3*DW]),
+      .wdata_valid_o(wdata_valid[rtl_pkg::WRITE_CQ+:3]), .wdata_ready_i(wdata_ready[rtl_pkg::WRITE_CQ+:3]),
+      .wdata_o(wdata[rtl_pkg::WRITE_CQ*BW+:3*BW]), .done_valid_i(done_valid[rtl_pkg::WRITE_CQ+:3]), .done_err_i(done_err),
       .s_reg_awvalid_i, .s_reg_awready_o, .s_reg_awaddr_i, .s_reg_wvalid_i, .s_reg_wready_o, .s_reg_wdata_i, .s_reg_wstrb_i,
       .s_reg_bvalid_o, .s_reg_bready_i, .s_reg_arvalid_i, .s_reg_arready_o, .s_reg_araddr_i, .s_reg_rvalid_o,
       .s_reg_rready_i, .s_reg_rdata_o, .s_db_awvalid_i, .s_db_awready_o, .s_db_awaddr_i, .s_db_wvalid_i, .s_db_wready_o,
@@ -227,36 +200,8 @@ module dingo_card #(
       .s_push_wready_o, .s_push_wdata_i, .s_push_wstrb_i, .s_push_bvalid_o, .s_push_bready_i
   );
 
-  // ------------------------------------------------------------------------------------ completions, events
-  logic cq_idle, eq_idle, ev_waits, cq_due, cq_rsp_done, cq_timer, cq_info_valid;
-  logic [63:0] cq_timer_next;
-  logic [3:0] cqe_valid, cqe_ready;    // requester, responder, Ethernet transmit, receive
-  logic [4*rtl_pkg::CQE_REQ_W-1:0] cqe;
-  logic [2*rtl_pkg::EV_W-1:0] ev;
-  rtl_pkg::cq_fail_t cq_fail;
-  rtl_pkg::cq_info_t cq_info;
-
-  dingo_events i_events (
-      .clk_i, .rst_ni(core_rst_n_q), .cq_idle_o(cq_idle), .eq_idle_o(eq_idle), .ev_waits_o(ev_waits), .halt_i(halt_rx),
-      .due_o(cq_due), .timer_valid_o(cq_timer), .timer_next_o(cq_timer_next), .now_ns_i, .orders_i(orders),
-      .cq_info_valid_o(cq_info_valid), .cq_info_o(cq_info), .bell_i(bell), .cq_bell_taken_o(bell_taken.cq),
-      .eq_bell_taken_o(bell_taken.eq), .cqe_valid_i(cqe_valid), .cqe_ready_o(cqe_ready), .cqe_i(cqe), .fail_o(cq_fail),
-      .rsp_done_o(cq_rsp_done), .ev_valid_i(ev_valid), .ev_ready_o(ev_ready), .ev_i({ev_port, ev}),
-      .fatal_valid_i(fatal_valid), .fatal_code_i(fatal_code), .admin_irq_i(admin_irq), .msix_valid_o, .msix_ready_i,
-      .msix_vector_o, .stat_valid_o(stat_valid[rtl_pkg::STAT_CQ+:2]), .stat_ready_i(stat_ready[rtl_pkg::STAT_CQ+:2]),
-      .stat_o(stat[rtl_pkg::STAT_CQ*SW+:2*SW]), .write_valid_o(write_valid[rtl_pkg::WRITE_CQ+:2]),
-      .write_ready_i(write_ready[rtl_pkg::WRITE_CQ+:2]), .write_o(write_req[rtl_pkg::WRITE_CQ*DW+:2*DW]),
-      .wdata_valid_o(wdata_valid[rtl_pkg::WRITE_CQ+:2]), .wdata_ready_i(wdata_ready[rtl_pkg::WRITE_CQ+:2]),
-      .wdata_o(wdata[rtl_pkg::WRITE_CQ*BW+:2*BW]), .done_valid_i(done_valid[rtl_pkg::WRITE_CQ+:2]), .done_err_i(done_err),
-      .line_valid_o({line_valid[rtl_pkg::LINE_XL_EQ], line_valid[rtl_pkg::LINE_XL_CQ]}),
-      .line_ready_i({line_ready[rtl_pkg::LINE_XL_EQ], line_ready[rtl_pkg::LINE_XL_CQ]}),
-      .line_o({line_req[rtl_pkg::LINE_XL_EQ*LW+:LW], line_req[rtl_pkg::LINE_XL_CQ*LW+:LW]}),
-      .line_rsp_valid_i({line_rsp_valid[rtl_pkg::LINE_XL_EQ], line_rsp_valid[rtl_pkg::LINE_XL_CQ]}), .line_rsp_i(line_rsp)
-  );
-
   // ------------------------------------------------------------------------------------ transport
   rtl_pkg::rest_t rest;
-  rtl_pkg::answers_t engines;
   logic req_work, rsp_work, req_timer;
   logic [63:0] req_timer_next;         // all ones where none runs
   logic txd_valid, txd_ready, payload_out_valid, payload_out_ready, txerr_req_valid, txerr_req_ready, txerr_rsp_valid, txerr_rsp_ready;
@@ -265,16 +210,10 @@ module dingo_card #(
   logic rxh_valid, rxh_ready, payload_valid, payload_ready;
   rtl_pkg::rxh_t rxh;
   rtl_pkg::beat_t payload, payload_out;
-  always_comb begin
-    answers = engines;
-    answers.cq_valid = cq_info_valid;
-    answers.cq = cq_info;
-  end
-
   dingo_transport i_transport (
-      .clk_i, .rst_ni(core_rst_n_q), .halt_tx_i(halt_tx), .halt_rx_i(halt_rx), .rest_o(rest), .req_work_o(req_work),
+      .clk_i, .rst_ni(core_rst_n), .halt_tx_i(halt_tx), .halt_rx_i(halt_rx), .rest_o(rest), .req_work_o(req_work),
       .rsp_work_o(rsp_work), .timer_valid_o(req_timer), .timer_next_o(req_timer_next), .now_ns_i, .orders_i(orders),
-      .answers_o(engines), .compute_valid_i(compute_valid), .compute_ready_o(compute_ready), .compute_i(compute_cfg),
+      .answers_o(answers), .compute_valid_i(compute_valid), .compute_ready_o(compute_ready), .compute_i(compute_cfg),
       .port_mtu_i(port.mtu), .gids_i(gids), .gid_valid_i(gid_valid), .req_ask_o(req_ask), .req_told_i(req_told),
       .rsp_ask_o(rsp_ask), .rsp_told_i(rsp_told), .qp_re_o(qp_re), .qp_index_o(qp_index), .qp_i(qp_dispatch), .bell_i(bell),
       .sq_bell_taken_o(bell_taken.sq), .rq_bell_taken_o(bell_taken.rq), .push_valid_i(push_valid), .push_ready_o(push_ready),
@@ -307,7 +246,7 @@ module dingo_card #(
   rtl_pkg::eth_csum_t eth_csum;
 
   dingo_eth i_eth (
-      .clk_i, .rst_ni(core_rst_n_q), .strap_i, .halt_i(halt_tx), .tx_idle_o(eth_tx_idle), .rx_idle_o(eth_rx_idle),
+      .clk_i, .rst_ni(core_rst_n), .strap_i, .halt_i(halt_tx), .tx_idle_o(eth_tx_idle), .rx_idle_o(eth_rx_idle),
       .orders_i(orders), .port_i(port), .link_i(link), .mac_valid_i(mac_valid), .macs_i(macs), .bell_i(bell),
       .tx_bad_o(bell_taken.etx_bad), .rx_bad_o(bell_taken.erx_bad), .tx_valid_o(eth_tx_valid), .tx_ready_i(eth_tx_ready),
       .tx_o(eth_tx), .tx_csum_o(eth_csum), .rx_valid_i(eth_rx_valid), .rx_ready_o(eth_rx_ready), .rx_i(eth_rx),
@@ -327,43 +266,21 @@ module dingo_card #(
   );
 
   // ------------------------------------------------------------------------------------ frames
-  logic wire_tx_idle, wire_rx_idle, mac_idle, loop_valid, loop_ready;
-  rtl_pkg::beat_t loop;
-  logic mac_out_valid, mac_out_ready, mac_out_last, mac_out_dest, mac_in_valid, mac_in_ready;
-  logic [511:0] mac_out_data;
-  logic [63:0] mac_out_keep;
-
-  dingo_wire_tx i_wire_tx (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_tx_idle), .link_i(link), .roce_stop_i, .halt_i(halt_tx), .gids_i(gids), .mac_valid_i(mac_valid),
-      .macs_i(macs), .txd_valid_i(txd_valid), .txd_ready_o(txd_ready), .txd_i(txd),
-      .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready), .payload_i(payload_out), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx), .eth_csum_i(eth_csum),
-      .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready), .rsp_err_valid_o(txerr_rsp_valid),
-      .rsp_err_ready_i(txerr_rsp_ready), .err_o(txerr), .loop_valid_o(loop_valid), .loop_ready_i(loop_ready),
-      .loop_o(loop), .stat_valid_o(stat_valid[rtl_pkg::STAT_TX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_TX]),
-      .stat_o(stat[rtl_pkg::STAT_TX*SW+:SW]), .qstat_valid_o(qstat_valid[rtl_pkg::QSTAT_TX]),
-      .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_TX]), .qstat_o(qstat[rtl_pkg::QSTAT_TX*QW+:QW]),
-      .m_axis_tvalid_o(mac_out_valid), .m_axis_tready_i(mac_out_ready), .m_axis_tdata_o(mac_out_data),
-      .m_axis_tkeep_o(mac_out_keep), .m_axis_tlast_o(mac_out_last), .m_axis_tdest_o(mac_out_dest)
-  );
-
-  dingo_mac_guard i_mac_guard (
-      .clk_i, .rst_ni, .core_rst_ni(core_rst_n_q), .idle_o(mac_idle), .tvalid_i(mac_out_valid),
-      .tready_o(mac_out_ready), .tdata_i(mac_out_data), .tkeep_i(mac_out_keep), .tlast_i(mac_out_last), .tdest_i(mac_out_dest),
-      .m_tvalid_o(m_axis_tvalid_o), .m_tready_i(m_axis_tready_i), .m_tdata_o(m_axis_tdata_o),
-      .m_tkeep_o(m_axis_tkeep_o), .m_tlast_o(m_axis_tlast_o), .m_tuser_o(m_axis_tuser_o), .m_tdest_o(m_axis_tdest_o),
-      .s_tvalid_i(s_axis_tvalid_i), .s_tready_o(s_axis_tready_o), .s_tlast_i(s_axis_tlast_i),
-      .rvalid_o(mac_in_valid), .rready_i(mac_in_ready)
-  );
-
-  dingo_wire_rx #(.DropWhenFull(DropWhenFull)) i_wire_rx (
-      .clk_i, .rst_ni(core_rst_n_q), .idle_o(wire_rx_idle), .port_i(port), .link_i(link), .gids_i(gids),
-      .mac_valid_i(mac_valid), .macs_i(macs), .loop_valid_i(loop_valid), .loop_ready_o(loop_ready), .loop_i(loop),
-      .rxh_valid_o(rxh_valid), .rxh_ready_i(rxh_ready), .rxh_o(rxh), .payload_valid_o(payload_valid),
-      .payload_ready_i(payload_ready), .payload_o(payload), .eth_valid_o(eth_rx_valid), .eth_ready_i(eth_rx_ready),
-      .eth_o(eth_rx), .stat_valid_o(stat_valid[rtl_pkg::STAT_RX]), .stat_ready_i(stat_ready[rtl_pkg::STAT_RX]),
-      .stat_o(stat[rtl_pkg::STAT_RX*SW+:SW]), .s_axis_tvalid_i(mac_in_valid), .s_axis_tready_o(mac_in_ready),
-      .s_axis_tdata_i, .s_axis_tkeep_i, .s_axis_tlast_i, .s_axis_tuser_i, .dropped_i(rx_dropped_i),
-      .spoilt_i(rx_bad_i)
+  logic wire_tx_idle, wire_rx_idle;
+  dingo_frames #(.DropWhenFull(DropWhenFull)) i_frames (
+      .clk_i, .rst_ni, .core_rst_ni(core_rst_n), .tx_idle_o(wire_tx_idle), .rx_idle_o(wire_rx_idle), .halt_i(halt_tx),
+      .port_i(port), .link_i(link), .gids_i(gids), .mac_valid_i(mac_valid), .macs_i(macs), .txd_valid_i(txd_valid),
+      .txd_ready_o(txd_ready), .txd_i(txd), .payload_valid_i(payload_out_valid), .payload_ready_o(payload_out_ready),
+      .payload_i(payload_out), .req_err_valid_o(txerr_req_valid), .req_err_ready_i(txerr_req_ready),
+      .rsp_err_valid_o(txerr_rsp_valid), .rsp_err_ready_i(txerr_rsp_ready), .err_o(txerr), .rxh_valid_o(rxh_valid),
+      .rxh_ready_i(rxh_ready), .rxh_o(rxh), .payload_valid_o(payload_valid), .payload_ready_i(payload_ready),
+      .payload_o(payload), .eth_valid_i(eth_tx_valid), .eth_ready_o(eth_tx_ready), .eth_i(eth_tx), .eth_csum_i(eth_csum),
+      .eth_valid_o(eth_rx_valid), .eth_ready_i(eth_rx_ready), .eth_o(eth_rx), .stat_valid_o(stat_valid[rtl_pkg::STAT_TX+:2]),
+      .stat_ready_i(stat_ready[rtl_pkg::STAT_TX+:2]), .stat_o(stat[rtl_pkg::STAT_TX*SW+:2*SW]),
+      .qstat_valid_o(qstat_valid[rtl_pkg::QSTAT_TX]), .qstat_ready_i(qstat_ready[rtl_pkg::QSTAT_TX]),
+      .qstat_o(qstat[rtl_pkg::QSTAT_TX*QW+:QW]), .m_axis_tvalid_o, .m_axis_tready_i, .m_axis_tdata_o, .m_axis_tkeep_o,
+      .m_axis_tlast_o, .m_axis_tuser_o, .m_axis_tdest_o, .roce_stop_i, .s_axis_tvalid_i, .s_axis_tready_o, .s_axis_tdata_i,
+      .s_axis_tkeep_i, .s_axis_tlast_i, .s_axis_tuser_i, .rx_dropped_i, .rx_bad_i
   );
 
   // ------------------------------------------------------------------------------------ rest
@@ -375,10 +292,9 @@ module dingo_card #(
   assign timer_next_o = req_timer_next < cq_timer_next ? req_timer_next : cq_timer_next;
   assign busy_o = {
       !rest.compute, !regs_idle,                                                                           // 25, 24
-      ev_waits, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !(wire_tx_idle && mac_idle),  // 23..16
+      ev_waits, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !wire_tx_idle,  // 23..16
       !rest.tx_mux, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle || cq_due, !rest.rsp, !rest.req,          // 15..8
       !rest.scatter, !rest.dispatch, !eth_rx_idle, !eth_tx_idle, !rest.gather, !rest.rsp_tx, !rest.req_tx, !ready_o};
   assign idle_o = busy_o == '0;
 
-  wire unused_ok = &{1'b0, host_idle};
 endmodule

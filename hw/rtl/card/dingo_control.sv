@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the host says to the card, and what the card knows: registers, commands, doorbells; tables, port, counters.
+/// What host and card say to each other, but for data: registers, commands, doorbells, completions, events; what the card
+/// knows: tables, port, counters.
 module dingo_control (
     input  logic              clk_i,
     input  logic              rst_ni,             // power on
@@ -15,13 +16,19 @@ module dingo_control (
     output logic              stats_idle_o,
     output logic              db_idle_o,
     output logic              db_valid_o,         // doorbells wait
+    output logic              cq_idle_o,
+    output logic              eq_idle_o,
+    output logic              ev_waits_o,         // some event has not been taken yet
+    output logic              cq_due_o,           // see dingo_cq
+    output logic              timer_valid_o,
+    output logic [63:0]       timer_next_o,
     // Standing still: see docs/reference/rtl.md
     output logic              halt_tx_o,
     input  logic              tx_idle_i,
     output logic              halt_rx_o,
     input  logic              rx_idle_i,
     output rtl_pkg::orders_t  orders_o,
-    input  rtl_pkg::answers_t answers_i,
+    input  rtl_pkg::answers_t answers_i,          // of engines
     output logic              compute_valid_o,
     input  logic              compute_ready_i,
     output rtl_pkg::compute_cfg_t compute_o,
@@ -45,33 +52,39 @@ module dingo_control (
     output logic              push_valid_o,
     input  logic              push_ready_i,
     output rtl_pkg::push_t    push_o,
-    // events
-    output logic              fatal_valid_o,
-    output logic [31:0]       fatal_code_o,
-    output logic              irq_o,
-    output logic              ev_valid_o,         // of the port
-    input  logic              ev_ready_i,
-    output rtl_pkg::ev_t      ev_o,
-    // counters of all others: ports 0 to 8 of dingo_stats, and the host's
-    input  logic [9:0]        stat_valid_i,
-    output logic [9:0]        stat_ready_o,
-    input  logic [10*rtl_pkg::STAT_W-1:0] stat_i,
+    // completions: 0 requester, 1 responder, 2 Ethernet transmit, 3 receive
+    input  logic [3:0]        cqe_valid_i,
+    output logic [3:0]        cqe_ready_o,
+    input  logic [4*rtl_pkg::CQE_REQ_W-1:0] cqe_i,
+    output rtl_pkg::cq_fail_t cq_fail_o,
+    output logic              cq_rsp_done_o,
+    // asynchronous events: 0 requester, 1 responder
+    input  logic [1:0]        ev_valid_i,
+    output logic [1:0]        ev_ready_o,
+    input  logic [2*rtl_pkg::EV_W-1:0] ev_i,
+    output logic              msix_valid_o,
+    input  logic              msix_ready_i,
+    output logic [5:0]        msix_vector_o,
+    // counters of all others: ports 0 to 6 of dingo_stats, and the host's
+    input  logic [7:0]        stat_valid_i,
+    output logic [7:0]        stat_ready_o,
+    input  logic [8*rtl_pkg::STAT_W-1:0] stat_i,
     input  logic [rtl_pkg::QSTATS-1:0] qstat_valid_i,
     output logic [rtl_pkg::QSTATS-1:0] qstat_ready_o,
     input  logic [rtl_pkg::QSTATS*rtl_pkg::QSTAT_W-1:0] qstat_i,
-    // dingo_host: commands, completions and answers
-    output logic              line_valid_o,
-    input  logic              line_ready_i,
-    output rtl_pkg::rdl_req_t line_o,
-    input  logic              line_rsp_valid_i,
+    // dingo_host: lines of commands, page lists of CQs and EQs; writes of CQs, EQs, commands
+    output logic [2:0]        line_valid_o,
+    input  logic [2:0]        line_ready_i,
+    output logic [3*rtl_pkg::RDL_REQ_W-1:0] line_o,
+    input  logic [2:0]        line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i,
-    output logic              write_valid_o,
-    input  logic              write_ready_i,
-    output rtl_pkg::dma_req_t write_o,
-    output logic              wdata_valid_o,
-    input  logic              wdata_ready_i,
-    output rtl_pkg::beat_t    wdata_o,
-    input  logic              done_valid_i,
+    output logic [2:0]        write_valid_o,
+    input  logic [2:0]        write_ready_i,
+    output logic [3*rtl_pkg::DMA_REQ_W-1:0] write_o,
+    output logic [2:0]        wdata_valid_o,
+    input  logic [2:0]        wdata_ready_i,
+    output logic [3*rtl_pkg::BEAT_W-1:0] wdata_o,
+    input  logic [2:0]        done_valid_i,
     input  logic              done_err_i,
     // AXI4-Lite, BAR_REGS
     input  logic            s_reg_awvalid_i,
@@ -118,6 +131,9 @@ module dingo_control (
 );
   localparam int unsigned SW = rtl_pkg::STAT_W;
   localparam int unsigned STATS = rtl_pkg::STATS;
+  localparam int unsigned LW = rtl_pkg::RDL_REQ_W;
+  localparam int unsigned DW = rtl_pkg::DMA_REQ_W;
+  localparam int unsigned BW = rtl_pkg::BEAT_W;
 
   // ------------------------------------------------------------------------------------ registers
   logic aq_enable;
@@ -126,17 +142,19 @@ module dingo_control (
   logic [31:0] asq_producer, asq_consumer;
   logic qp_ready, mr_ready, db_ready, db_crowded, order_valid, order_done, push_drop;
   rtl_pkg::db_t db;
+  logic fatal_valid;
+  logic [31:0] fatal_code;
   rtl_pkg::push_order_t order;
   logic [STATS-1:0] stat_valid, stat_ready;
   logic [STATS*SW-1:0] stat;
-  assign {stat_valid[rtl_pkg::STAT_HOST], stat_valid[8:0]} = stat_valid_i;
-  assign {stat[rtl_pkg::STAT_HOST*SW+:SW], stat[9*SW-1:0]} = stat_i;
-  assign stat_ready_o = {stat_ready[rtl_pkg::STAT_HOST], stat_ready[8:0]};
+  assign {stat_valid[rtl_pkg::STAT_HOST], stat_valid[6:0]} = stat_valid_i;
+  assign {stat[rtl_pkg::STAT_HOST*SW+:SW], stat[7*SW-1:0]} = stat_i;
+  assign stat_ready_o = {stat_ready[rtl_pkg::STAT_HOST], stat_ready[6:0]};
   assign ready_o = core_rst_ni && qp_ready && mr_ready;
 
   dingo_regs i_regs (
-      .clk_i, .rst_ni, .idle_o(regs_idle_o), .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link_o), .fatal_valid_i(fatal_valid_o),
-      .fatal_code_i(fatal_code_o), .soft_reset_o(soft_reset_o), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
+      .clk_i, .rst_ni, .idle_o(regs_idle_o), .strap_i, .now_ns_i, .ready_i(ready_o), .link_up_i(link_o), .fatal_valid_i(fatal_valid),
+      .fatal_code_i(fatal_code), .soft_reset_o(soft_reset_o), .aq_enable_o(aq_enable), .aq_log_depth_o(aq_log_depth),
       .asq_base_o(asq_base), .acq_base_o(acq_base), .asq_producer_o(asq_producer), .asq_consumer_i(asq_consumer), .aq_idle_i(admin_idle_o), .db_valid_o(db_valid_o),
       .db_ready_i(db_ready), .db_o(db), .db_crowded_o(db_crowded), .push_valid_o(order_valid), .push_o(order),
       .push_done_i(order_done), .push_drop_i(push_drop), .stat_valid_o(stat_valid[rtl_pkg::STAT_REGS]),
@@ -152,7 +170,7 @@ module dingo_control (
       .clk_i, .strap_i, .rst_ni(core_rst_ni), .wire_up_i, .port_we_i(orders_o.port_we), .port_i(orders_o.port), .gid_we_i(orders_o.gid_we),
       .gid_index_i(orders_o.gid_index), .gid_i(orders_o.gid), .mac_we_i(orders_o.mac_we), .mac_index_i(orders_o.mac_index),
       .mac_valid_i(orders_o.mac_valid), .mac_i(orders_o.mac), .port_o, .link_o, .gids_o, .gid_valid_o, .mac_valid_o,
-      .macs_o, .ev_valid_o, .ev_ready_i, .ev_o
+      .macs_o, .ev_valid_o(ev_port_valid), .ev_ready_i(ev_port_ready), .ev_o(ev_port)
   );
 
   // ------------------------------------------------------------------------------------ tables
@@ -197,6 +215,8 @@ module dingo_control (
   );
 
   // ------------------------------------------------------------------------------------ commands, counters
+  rtl_pkg::answers_t answers;
+  logic irq;
   logic clear_valid, clear_ready, sread_valid, sread_ready, sread_qp, value_valid;
   rtl_pkg::qpi_t clear_qp, sread_qpi;
   logic [5:0] sread_idx;
@@ -204,22 +224,22 @@ module dingo_control (
 
   dingo_admin i_admin (
       .clk_i, .rst_ni(ready_o), .idle_o(admin_idle_o), .strap_i, .aq_enable_i(aq_enable), .aq_log_depth_i(aq_log_depth),
-      .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .asq_consumer_o(asq_consumer), .fatal_valid_o(fatal_valid_o),
-      .fatal_code_o(fatal_code_o), .halt_tx_o, .tx_idle_i, .halt_rx_o, .rx_idle_i(rx_idle_i && db_idle_o),
-      .orders_o, .answers_i, .qp_re_o(qp_re), .qp_rindex_o(qp_raddr),
+      .asq_base_i(asq_base), .acq_base_i(acq_base), .asq_producer_i(asq_producer), .asq_consumer_o(asq_consumer), .fatal_valid_o(fatal_valid),
+      .fatal_code_o(fatal_code), .halt_tx_o, .tx_idle_i, .halt_rx_o, .rx_idle_i(rx_idle_i && db_idle_o),
+      .orders_o, .answers_i(answers), .qp_re_o(qp_re), .qp_rindex_o(qp_raddr),
       .qp_rdata_i(qp_admin), .mr_re_o(mr_re), .mr_we_o(mr_we), .mr_index_o(mr_index),
       .mr_wdata_o(mr_wdata), .mr_rdata_i(mr_rdata), .mrw_valid_o(mrw_valid), .mrw_o(mrw_cmd), .mrw_done_i(mrw_done),
       .gids_i(gids_o), .compute_valid_o, .compute_ready_i, .compute_o,
       .clear_valid_o(clear_valid), .clear_ready_i(clear_ready), .clear_qp_o(clear_qp), .read_valid_o(sread_valid),
       .read_ready_i(sread_ready), .read_qp_o(sread_qp), .read_qpi_o(sread_qpi), .read_idx_o(sread_idx),
-      .value_valid_i(value_valid), .value_i(value), .irq_o, .stat_valid_o(stat_valid[rtl_pkg::STAT_ADMIN]),
+      .value_valid_i(value_valid), .value_i(value), .irq_o(irq), .stat_valid_o(stat_valid[rtl_pkg::STAT_ADMIN]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_ADMIN]), .stat_o(stat[rtl_pkg::STAT_ADMIN*SW+:SW]),
-      .line_valid_o(line_valid_o), .line_ready_i(line_ready_i),
-      .line_o(line_o), .line_rsp_valid_i(line_rsp_valid_i),
-      .line_rsp_i(line_rsp_i), .write_valid_o(write_valid_o),
-      .write_ready_i(write_ready_i), .write_o(write_o),
-      .wdata_valid_o(wdata_valid_o), .wdata_ready_i(wdata_ready_i),
-      .wdata_o(wdata_o), .done_valid_i(done_valid_i),
+      .line_valid_o(line_valid_o[0]), .line_ready_i(line_ready_i[0]),
+      .line_o(line_o[0+:LW]), .line_rsp_valid_i(line_rsp_valid_i[0]),
+      .line_rsp_i(line_rsp_i), .write_valid_o(write_valid_o[2]),
+      .write_ready_i(write_ready_i[2]), .write_o(write_o[2*DW+:DW]),
+      .wdata_valid_o(wdata_valid_o[2]), .wdata_ready_i(wdata_ready_i[2]),
+      .wdata_o(wdata_o[2*BW+:BW]), .done_valid_i(done_valid_i[2]),
       .done_err_i(done_err_i)
   );
 
@@ -237,8 +257,8 @@ module dingo_control (
       .db_ready_o(db_ready), .db_i(db), .qp_we_i(orders_o.qp_we), .qp_windex_i(orders_o.qp), .qp_wdata_i(orders_o.qp_cfg),
       .cq_we_i(orders_o.cq_valid && !orders_o.cq.resize && !orders_o.cq.moderate), .cq_wdata_i(orders_o.cq), .srq_we_i(orders_o.srq_valid), .srq_wdata_i(orders_o.srq),
       .sq_valid_o(bell_o.sq), .sq_ready_i(bell_taken_i.sq), .rq_valid_o(bell_o.rq), .rq_ready_i(bell_taken_i.rq),
-      .q_o(bell_o.q), .q_srq_o(bell_o.q_srq), .cq_valid_o(bell_o.cq), .cq_ready_i(bell_taken_i.cq), .eq_valid_o(bell_o.eq),
-      .eq_ready_i(bell_taken_i.eq), .etx_valid_o(bell_o.etx), .etx_bad_i(bell_taken_i.etx_bad), .erx_valid_o(bell_o.erx),
+      .q_o(bell_o.q), .q_srq_o(bell_o.q_srq), .cq_valid_o(bell_o.cq), .cq_ready_i(cq_bell_taken), .eq_valid_o(bell_o.eq),
+      .eq_ready_i(eq_bell_taken), .etx_valid_o(bell_o.etx), .etx_bad_i(bell_taken_i.etx_bad), .erx_valid_o(bell_o.erx),
       .erx_bad_i(bell_taken_i.erx_bad), .db_o(bell_o.db), .stat_valid_o(stat_valid[rtl_pkg::STAT_DB]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_DB]), .stat_o(stat[rtl_pkg::STAT_DB*SW+:SW])
   );
@@ -249,5 +269,28 @@ module dingo_control (
       .s_push_wvalid_i, .s_push_wready_o, .s_push_wdata_i, .s_push_wstrb_i, .s_push_bvalid_o, .s_push_bready_i
   );
 
-  wire unused_ok = &{1'b0, req_ask_i, rsp_ask_i};
+  // ------------------------------------------------------------------------------------ completions, events
+  logic ev_port_valid, ev_port_ready, cq_bell_taken, eq_bell_taken, cq_info_valid;
+  rtl_pkg::ev_t ev_port;
+  rtl_pkg::cq_info_t cq_info;
+  always_comb begin
+    answers = answers_i;
+    answers.cq_valid = cq_info_valid;
+    answers.cq = cq_info;
+  end
+  dingo_events i_events (
+      .clk_i, .rst_ni(core_rst_ni), .cq_idle_o, .eq_idle_o, .ev_waits_o, .halt_i(halt_rx_o), .due_o(cq_due_o), .timer_valid_o,
+      .timer_next_o, .now_ns_i, .orders_i(orders_o), .cq_info_valid_o(cq_info_valid), .cq_info_o(cq_info), .bell_i(bell_o),
+      .cq_bell_taken_o(cq_bell_taken), .eq_bell_taken_o(eq_bell_taken), .cqe_valid_i, .cqe_ready_o, .cqe_i, .fail_o(cq_fail_o),
+      .rsp_done_o(cq_rsp_done_o), .ev_valid_i({ev_port_valid, ev_valid_i}), .ev_ready_o({ev_port_ready, ev_ready_o}),
+      .ev_i({ev_port, ev_i}), .fatal_valid_i(fatal_valid), .fatal_code_i(fatal_code), .admin_irq_i(irq), .msix_valid_o,
+      .msix_ready_i, .msix_vector_o, .stat_valid_o(stat_valid[rtl_pkg::STAT_CQ+:2]),
+      .stat_ready_i(stat_ready[rtl_pkg::STAT_CQ+:2]), .stat_o(stat[rtl_pkg::STAT_CQ*SW+:2*SW]),
+      .write_valid_o(write_valid_o[1:0]), .write_ready_i(write_ready_i[1:0]), .write_o(write_o[0+:2*DW]),
+      .wdata_valid_o(wdata_valid_o[1:0]), .wdata_ready_i(wdata_ready_i[1:0]), .wdata_o(wdata_o[0+:2*BW]),
+      .done_valid_i(done_valid_i[1:0]), .done_err_i, .line_valid_o(line_valid_o[2:1]), .line_ready_i(line_ready_i[2:1]),
+      .line_o(line_o[LW+:2*LW]), .line_rsp_valid_i(line_rsp_valid_i[2:1]), .line_rsp_i
+  );
+
+  wire unused_ok = &{1'b0, req_ask_i, rsp_ask_i, answers_i};
 endmodule

@@ -34,8 +34,6 @@
   typedef struct packed {          // bell_t was taken: those that may wait; or is no ring's
     logic        sq;
     logic        rq;
-    logic        cq;
-    logic        eq;
     logic        etx_bad;
     logic        erx_bad;
   } bell_taken_t;

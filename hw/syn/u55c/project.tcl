@@ -26,6 +26,8 @@ foreach module {dingo_mac_gray dingo_mac_sync} {
 }
 # The simulation's assertions are for both; checks that only a simulator can do are under this macro.
 set_property verilog_define {SYNTHESIS=1} [current_fileset]
+# Packages include types/ from their own folder.
+set_property include_dirs [list $root/hw/rtl $root/hw/rtl/ctrl] [current_fileset]
 
 source $here/pcie.tcl
 make_pcie dingo_pcie4c
