@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the suite sweeps does inside a guest; root. The last line of each says how often it did it, and the largest time.
+# The guest's side of the suite sweeps; runs as root. The last line of each command's output is its
+# result: how often it did its work, and the longest time.
 #
 # usage: sweep.sh traffic PEER|-             perftest over the card until /run/sweep-end is there: server with -, else its client
 #        sweep.sh churn DEVICE GID           three perftest servers or clients (PEER set) and a program with many objects
@@ -17,7 +18,8 @@
 #        sweep.sh moving                     messages come or go
 #        sweep.sh stop                       traffic and churn end; who began them takes /run/sweep-end away
 #        sweep.sh left                       objects of the RDMA device that are not the kernel's own
-# DINGO_SECONDS: what COUNT says begins no more once that time is over; what was done until then counts.
+# DINGO_SECONDS: commands with COUNT start no new round after so many seconds, even if COUNT is not
+# reached.
 set -u
 end=/run/sweep-end
 here=$(dirname "$(realpath "$0")")
@@ -26,15 +28,16 @@ patience=${DINGO_PATIENCE:-60}
 pci() { grep -lx 0xd160 /sys/bus/pci/devices/*/device | sed -n '1s,/device$,,; 1s,.*/,,p'; }
 device() { ls "/sys/bus/pci/devices/$(pci)/infiniband" 2>/dev/null; }
 milliseconds() { echo "${EPOCHREALTIME/./}" | cut -c1-13; }
-# Words that the card has sent and received.
+# moved: prints the 4-byte words that the card has sent and received.
 moved() { cat /sys/class/infiniband/*/ports/1/counters/port_{xmit,rcv}_data 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
 
-# begins N COUNT: whether there is time for one more, the Nth; says so, for who looks in or ends this.
+# begins N COUNT: succeeds if there is time for round N of COUNT; prints the progress.
 begins() {
     [ "$1" -le "$2" ] && { [ -z "${DINGO_SECONDS:-}" ] || [ $SECONDS -lt "$DINGO_SECONDS" ]; } && echo "# $(($1 - 1)) of $2 done"
 }
 
-# works PEER SECONDS
+# works PEER SECONDS: waits until PEER answers and the RDMA device exists; prints the time that
+# took.
 works() {
     local begin now
     begin=$(milliseconds)
@@ -47,7 +50,7 @@ works() {
     echo "works after $((now - begin)) ms"
 }
 
-# moving: messages come or go.
+# moving: waits until the card sends or receives at least 64 KiB in 0.2 s.
 moving() {
     local before n
     for ((n = 0; n < patience * 5; n++)); do
@@ -58,10 +61,10 @@ moving() {
     return 1
 }
 
-# again COMMAND...: over and over, until the end; a run that hangs is ended.
+# again COMMAND...: repeats COMMAND until $end exists; kills runs that hang.
 again() {
     while [ ! -e $end ]; do
-        nice -n 19 timeout -s KILL 40 "$@" >>/run/sweep.out 2>&1 # what polls leaves the processor to who disturbs it
+        nice -n 19 timeout -s KILL 40 "$@" >>/run/sweep.out 2>&1 # nice: polling must not starve the disturbing commands
         sleep 0.1
     done
 }
@@ -73,7 +76,7 @@ traffic() {
     again ib_write_bw -D 12 -u 12 $peer
 }
 
-# churn DEVICE-GID-INDEX [PEER]
+# churn GID-INDEX [PEER]
 # shellcheck disable=SC2086
 churn() {
     local port=18520 tool
@@ -95,7 +98,7 @@ resets() {
         begin=$SECONDS
         until [ -s /run/sweep.events ]; do
             [ $((SECONDS - begin)) -lt "$patience" ] || { echo "no RDMA device before reset $n"; return 1; }
-            udevadm settle # which renames the device
+            udevadm settle # udev renames the device
             stdbuf -oL ibv_asyncwatch -d "$(device)" >/run/sweep.events 2>/dev/null &
             pid=$!
             until [ -s /run/sweep.events ] || [ ! -e /proc/$pid ]; do sleep 0.1; done
@@ -117,7 +120,7 @@ resets() {
     [ $n -gt 0 ] && [ $under = $n ] && [ $fatal = $n ]
 }
 
-# stop: what runs ends, and nothing begins.
+# stop: kills the programs, and keeps again() from starting new ones.
 stop() {
     touch $end
     pkill -KILL "$programs"
@@ -128,7 +131,7 @@ driver=/sys/bus/pci/drivers/dingo
 unbound() { [ ! -e "$driver/$1" ] || echo "$1" >$driver/unbind; }
 bound() { [ -e "$driver/$1" ] || echo "$1" >$driver/bind; }
 
-# attempt GID-INDEX
+# attempt GID-INDEX: see usage.
 attempt() {
     local card probe=done rc=0 n name
     card=$(pci)
@@ -205,7 +208,7 @@ leave-disk() {
     [ ! -e /sys/class/nvme/nvme0 ] && rmmod nvme-rdma
 }
 
-# The disk is used by the peer all the time, and comes back to it.
+# nvme-resets: the peer uses the disk all the time, and must reconnect after each reset.
 nvme-resets() {
     local count=$1 peer=$2 n begin took slowest=0 out
     for ((n = 1; ; n++)); do
@@ -217,7 +220,7 @@ nvme-resets() {
         out=$(works "$peer" "$patience") || { echo "reset $n: $out"; return 1; }
         took=$(($(milliseconds) - begin))
         [ $took -le $slowest ] || slowest=$took
-        # nvmet_rdma gives up its listener with the device, whichever device it is.
+        # nvmet_rdma drops its listener when any device is removed: offer the port again.
         rm $nvmet/ports/1/subsystems/dingo && ln -s $nvmet/subsystems/dingo $nvmet/ports/1/subsystems/ ||
             { echo "reset $n: the port is not offered again"; return 1; }
     done
@@ -270,7 +273,8 @@ kills() {
     [ $n -gt 0 ]
 }
 
-# What remains may need a moment: the kernel takes a killed process's objects down when it ends.
+# left: waits until no process has objects, as the kernel destroys a killed process's objects with a
+# delay.
 left() {
     local n what
     for ((n = 0; n < patience * 2; n++)); do

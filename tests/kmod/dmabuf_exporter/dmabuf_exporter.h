@@ -16,8 +16,8 @@ struct dmabuf_exporter_create {
 };
 
 /*
- * Moves the buffer behind @fd to other pages; its contents move along. EBUSY
- * when an importer has pinned it.
+ * Moves the buffer of @fd to other pages, with its contents. Fails with EBUSY
+ * if an importer has pinned it.
  */
 struct dmabuf_exporter_move {
 	__s32 fd;
