@@ -26,7 +26,8 @@ HASH = re.compile(r"(?:^|\s{2,})#+ (.*)$")
 
 
 def comments_of_c(text):
-    """Yields line number and text of each comment; joins consecutive lines that have only comments."""
+    """Yields line number and text of each comment; joins consecutive lines that have only
+    comments."""
     # Turn block comments into lines that begin with //.
     text = re.sub(r"/\*(.*?)\*/", lambda m: "\n".join("// " + re.sub(r"^\s*\*+ ?", "", line) for line in m.group(1).split("\n")),
                   text, flags=re.S)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks the dependencies between folders below hw/: prints each include and link line that breaks the table.
+"""Checks the dependencies between folders below hw/: prints each include and link line that breaks
+the table.
 
 usage: tests/layers.py
 
-Wires depend on frames, but neither on hosts nor on cards; hosts use cards through hw/host/*.h and do not depend on
-wires; only hw/host/driver and hw/host/uverbs include the header of the kernel driver's ABI.
+Wires depend on frames, but neither on hosts nor on cards; hosts use cards through hw/host/*.h and
+do not depend on wires; only hw/host/driver and hw/host/uverbs include the header of the kernel
+driver's ABI.
 """
 import pathlib
 import re

@@ -4,10 +4,10 @@
 
 usage: tests/tidy.py BUILD [FILE...]
 
-BUILD is a configured build directory (compile_commands.json). A clean file is not checked again until it, a header of
-this tree that it includes, its flags or the configuration change: the verdicts are kept in
-${DINGO_CACHE:-~/.cache/dingo}/tidy. Files of one directory are checked as one unit, which parses their headers once;
-files whose names clash are checked in several units.
+BUILD is a configured build directory (compile_commands.json). A clean file is not checked again
+until it, a header of this tree that it includes, its flags or the configuration change: the
+verdicts are kept in ${DINGO_CACHE:-~/.cache/dingo}/tidy. Files of one directory are checked as one
+unit, which parses their headers once; files whose names clash are checked in several units.
 """
 import concurrent.futures
 import hashlib
@@ -40,7 +40,8 @@ class Source:
 
     @staticmethod
     def flags_of(entry):
-        """Returns the flags of the command that matter to the parser, without those for code generation."""
+        """Returns the flags of the command that matter to the parser, without those for code
+        generation."""
         words = shlex.split(entry["command"])
         kept = []
         for word, following in zip(words, words[1:] + [""]):
@@ -78,7 +79,8 @@ class Source:
 
 
 def tool_identity():
-    """Returns a digest of clang-tidy's version, the standard library and the configuration, on which verdicts depend."""
+    """Returns a digest of clang-tidy's version, the standard library and the configuration, on
+    which verdicts depend."""
     return b"\0".join(
         [
             subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout,
@@ -104,7 +106,8 @@ def sources(build, wanted):
 
 
 def run(file, flags, *options):
-    """Returns all findings in FILE and the tree's headers that it includes, as clang-tidy prints them."""
+    """Returns all findings in FILE and the tree's headers that it includes, as clang-tidy prints
+    them."""
     command = ["clang-tidy", "--quiet", f"--config-file={ROOT}/.clang-tidy", *options, str(file), "--", *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     findings = FINDING.findall(done.stdout)
@@ -114,7 +117,8 @@ def run(file, flags, *options):
 
 
 def unite(batch, scratch):
-    """Returns a file that includes those sources of BATCH whose names do not clash, these sources, and the others."""
+    """Returns a file that includes those sources of BATCH whose names do not clash, these sources,
+    and the others."""
     digest = hashlib.sha256("".join(s.name for s in batch).encode()).hexdigest()
     # The name tells clang's analyzer that the included files are code.
     together = scratch / f"UnifiedSource-{digest[:16]}.cpp"
@@ -173,7 +177,8 @@ def main():
     todo = [source for source in found if not (cache / keys[source]).exists()]
 
     def judge(batch):
-        """Checks a batch and stores its verdicts at once, so that they survive an interrupted run."""
+        """Checks a batch and stores its verdicts at once, so that they survive an interrupted
+        run."""
         verdicts = look_at(batch, scratch)
         for source, findings in verdicts.items():
             if not findings:

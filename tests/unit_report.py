@@ -23,7 +23,8 @@ def cases(path):
 
 
 def why_skipped(output):
-    """Returns the program's reason for a skip: GoogleTest's line after "Skipped", wire_script's after "skipped CASE:"."""
+    """Returns the program's reason for a skip: GoogleTest's line after "Skipped", wire_script's
+    after "skipped CASE:"."""
     for line, following in zip(output, output[1:] + [""]):
         if line.endswith("Skipped"):
             return following

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs collectives of torch.distributed over NCCL and verifies every element of every result. Started by
-torchrun, with a GPU for each rank.
+"""Runs collectives of torch.distributed over NCCL and verifies every element of every result.
+Started by torchrun, with a GPU for each rank.
 
 usage: torchrun --nproc-per-node N tests/gpu/nccl.py [--few | --die | --rates]
---few: small sizes only. --die: rank 1 kills itself, the others must notice. --rates: prints a table of times
-instead.
+--few: small sizes only. --die: rank 1 kills itself, the others must notice. --rates: prints a table
+of times instead.
 """
 import argparse
 import datetime

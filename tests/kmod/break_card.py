@@ -4,10 +4,11 @@
 
 usage: break_card.py RESOURCE CONTRACT silent|unreadable|resets
 
-RESOURCE is the sysfs file of the register BAR (.../resource0; the kernel must run with iomem=relaxed while a driver
-is bound), CONTRACT the header dingo_hw.h. `silent` turns the queue off: the next command gets no answer.
-`unreadable` moves the queue to an address without memory and rings the doorbell: the card gets a bus error
-and sets STATUS.FATAL. `resets` breaks nothing, but prints how often the card was reset.
+RESOURCE is the sysfs file of the register BAR (.../resource0; the kernel must run with
+iomem=relaxed while a driver is bound), CONTRACT the header dingo_hw.h. `silent` turns the queue
+off: the next command gets no answer. `unreadable` moves the queue to an address without memory and
+rings the doorbell: the card gets a bus error and sets STATUS.FATAL. `resets` breaks nothing, but
+prints how often the card was reset.
 """
 import ctypes
 import mmap

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests what dingo_ib.ko promises to a process, and what it must deny. Runs as root in a guest with a card.
+"""Tests what dingo_ib.ko promises to a process, and what it must deny. Runs as root in a guest with
+a card.
 
 usage: driver_cases.py DEVICE GID-INDEX
 
@@ -108,7 +109,8 @@ def huge_pages_are_one_entry_each():
 
 
 def rings():
-    """Returns this process's mappings of the device that are longer than a page: (begin, length, offset, device)."""
+    """Returns this process's mappings of the device that are longer than a page: (begin, length,
+    offset, device)."""
     found = []
     with open("/proc/self/maps") as maps:
         for line in maps:
@@ -138,7 +140,8 @@ def rings_are_mapped_shared_and_whole():
 
 
 def count_contexts():
-    """Returns how many contexts with a CQ, and so with a doorbell page, this process can make; at most 600."""
+    """Returns how many contexts with a CQ, and so with a doorbell page, this process can make; at
+    most 600."""
     kept = []
     try:
         while len(kept) < 600:
@@ -200,8 +203,8 @@ class QpInit(ctypes.Structure):
 
 
 def a_group_with_two_lids_is_left_twice():
-    """Uses ctypes, as pyverbs has no multicast groups. ib_core takes each LID for a group, which a queue pair must
-    leave before it can be destroyed."""
+    """Uses ctypes, as pyverbs has no multicast groups. ib_core takes each LID for a group, which a
+    queue pair must leave before it can be destroyed."""
     verbs = ctypes.CDLL("libibverbs.so.1", use_errno=True)
     for name in "ibv_get_device_list", "ibv_open_device", "ibv_alloc_pd", "ibv_create_cq", "ibv_create_qp":
         getattr(verbs, name).restype = ctypes.c_void_p
@@ -242,8 +245,8 @@ def settled_kernel_memory(group):
 
 
 def charged_for_region(group, pages):
-    """Returns the bytes that a region of `pages` entries adds to this process's cgroup. All entries are the same
-    page, so that none can be merged."""
+    """Returns the bytes that a region of `pages` entries adds to this process's cgroup. All entries
+    are the same page, so that none can be merged."""
     with open(f"{group}/cgroup.procs", "w") as procs:
         procs.write(str(os.getpid()))
     context = Context(name=DEVICE)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fails the first, second, ... allocation of a driver's operation: nothing may break, and everything must work
-afterwards. Fails each allocation that a function of the driver makes, directly or through a few calls; of the
-thousands deeper in the kernel, evenly spread ones, as many as fit in SECONDS per case. Runs as root in a guest
-whose kernel has fault injection (scripts/kernel-lab.sh).
+"""Fails the first, second, ... allocation of a driver's operation: nothing may break, and
+everything must work afterwards. Fails each allocation that a function of the driver makes, directly
+or through a few calls; of the thousands deeper in the kernel, evenly spread ones, as many as fit in
+SECONDS per case. Runs as root in a guest whose kernel has fault injection (scripts/kernel-lab.sh).
 
 usage: fail_nth.py PCI-NAME SECONDS [CASE...]
 
@@ -71,8 +71,8 @@ def only_own(module):
 
 
 def fault_left(file):
-    """Returns how many allocations were left until the fault (0: it happened), and cancels it. The read itself may
-    trigger the fault; then it came too late for the work, and 1 is returned."""
+    """Returns how many allocations were left until the fault (0: it happened), and cancels it. The
+    read itself may trigger the fault; then it came too late for the work, and 1 is returned."""
     try:
         left = int(os.pread(file, 16, 0).strip(b"\0\n"))
     except OSError:
@@ -86,8 +86,8 @@ def fault_left(file):
 
 
 def fail(work, undo, nth):
-    """Fails the nth allocation of work(), which returns whether it succeeded. Returns 0 if the fault happened, else
-    the number of allocations that were left until the nth."""
+    """Fails the nth allocation of work(), which returns whether it succeeded. Returns 0 if the
+    fault happened, else the number of allocations that were left until the nth."""
     file = os.open(NTH, os.O_RDWR)
     try:
         os.pwrite(file, str(nth).encode(), 0)
@@ -107,8 +107,8 @@ def nothing():
 
 
 def sweep(work, undo=nothing):
-    """Fails allocations of work(), which returns whether it succeeded. Returns how many of the modules' own, how
-    many of all others, and the total number of allocations."""
+    """Fails allocations of work(), which returns whether it succeeded. Returns how many of the
+    modules' own, how many of all others, and the total number of allocations."""
     failed = 0
     for module in MODULES:
         with only_own(module):

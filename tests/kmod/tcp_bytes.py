@@ -4,8 +4,8 @@
 
 usage: tcp_bytes.py serve PORT
        tcp_bytes.py check HOST PORT BYTES [CONNECTIONS]
-serve echoes what each connection sends, IPv4 and IPv6. check prints a line, and exits with status 1, if
-a byte is wrong or missing.
+serve echoes what each connection sends, IPv4 and IPv6. check prints a line, and exits with status
+1, if a byte is wrong or missing.
 """
 
 import random

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the packet scripts that have one case for each value of a parameter. usage: generate.py DIRECTORY"""
+"""Writes the packet scripts that have one case for each value of a parameter. usage: generate.py
+DIRECTORY"""
 import os
 import sys
 
@@ -48,7 +49,8 @@ def kind(opcode):
 
 
 def request(opcode, psn, message_bytes, remaining):
-    """Returns the frame line of one packet of a message; `remaining`: the message's bytes from this packet on."""
+    """Returns the frame line of one packet of a message; `remaining`: the message's bytes from this
+    packet on."""
     words = [f"< {opcode} qpn=0x11 psn={psn}"]
     if "IMM" in opcode:
         words.append("imm=0x55")
@@ -311,7 +313,8 @@ def timeouts(directory):
 
 
 def icrc_bits(directory):
-    """Each frame with one flipped bit after the Ethernet header is dropped, except in masked fields."""
+    """Each frame with one flipped bit after the Ethernet header is dropped, except in masked
+    fields."""
     script = Script(directory, "icrc_every_bit", "every single-bit flip of a frame.", [
         "mr 1 va=0x10000 len=4096 access=lrwa", "qp 0x11 rc mtu=1024 rq_psn=100 sq_psn=200 dest=0x22"])
     # Bytes: 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 16 RETH, 8 payload, 4 ICRC. Left out: fields that

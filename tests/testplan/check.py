@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks that the tests named by plan.toml exist: prints a FAIL line for each behaviour with a missing test, a SKIP
-line for each without tests, and one PASS line if all the others have their tests.
+"""Checks that the tests named by plan.toml exist: prints a FAIL line for each behaviour with a
+missing test, a SKIP line for each without tests, and one PASS line if all the others have their
+tests.
 
-Whether the tests pass is for other suites. docs/testplan.md must be the table that this program makes of the plan;
---write rewrites it."""
+Whether the tests pass is for other suites. docs/testplan.md must be the table that this program
+makes of the plan; --write rewrites it."""
 import argparse
 import fnmatch
 import json

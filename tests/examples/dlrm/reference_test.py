@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares the preprocessing in Python, and in numpy if installed, with dingo-criteo's, bit for bit.
+"""Compares the preprocessing in Python, and in numpy if installed, with dingo-criteo's, bit for
+bit.
 
 usage: reference_test.py BUILD/bin/dingo-criteo"""
 import array

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trains a randomly initialised language model on random text with Hugging Face's Trainer: the loss must fall,
-and both ranks must agree.
+"""Trains a randomly initialised language model on random text with Hugging Face's Trainer: the loss
+must fall, and both ranks must agree.
 
 usage: torchrun --nproc-per-node N tests/gpu/programs/trainer.py FOLDER
 """

@@ -21,7 +21,8 @@ except ImportError:
 
 
 def icrc_ipv6(frame):
-    """Computes the ICRC over IPv6, which scapy 2.5 lacks, from its header layers with the masked fields set."""
+    """Computes the ICRC over IPv6, which scapy 2.5 lacks, from its header layers with the masked
+    fields set."""
     ip = IPv6(bytes(frame[IPv6]))
     ip.tc, ip.fl, ip.hlim = 0xFF, 0xFFFFF, 0xFF
     udp = ip[UDP]

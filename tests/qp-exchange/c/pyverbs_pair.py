@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connects two queue pairs of pyverbs, which gives no pointers to them. usage: pyverbs_pair.py [HOST]. Without HOST
-it listens; the other side writes into its memory. Needs a device: tests/qp-exchange/cases/peers.sh runs it."""
+"""Connects two queue pairs of pyverbs, which gives no pointers to them. usage: pyverbs_pair.py
+[HOST]. Without HOST it listens; the other side writes into its memory. Needs a device:
+tests/qp-exchange/cases/peers.sh runs it."""
 import ipaddress
 import sys
 
