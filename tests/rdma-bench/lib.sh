@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Functions for the suites of rdma-bench. Sourced after begin_suite, with $bench (the program) and
-# $port (not perftest's, which may be in use on this machine). bench_pair NAME REGEX ARGUMENTS
-# [CLIENT'S]: case: server and client with ARGUMENTS, or the client with its own; each is one
-# string.
+# $port (not perftest's, which may be in use on this machine).
+# bench_pair NAME REGEX ARGUMENTS [CLIENT'S]: case: server and client with ARGUMENTS, or the client
+# with its own; each is one string.
 bench_pair() {
     pair "$1" "$bench $3 -F -p $port" "$bench ${4:-$3} -F -p $port A" "$2" $port
 }
