@@ -95,7 +95,7 @@ class Step:
         return found.digest()
 
 
-# Namespaces of its own for each copy: programs use fixed ports and names of shared memory.
+# Each copy has its own namespaces, as programs use fixed ports and names of shared memory.
 PRIVATE = """unshare --net --ipc --mount bash -c 'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && eval "$1"' private {}"""
 
 

@@ -3,21 +3,23 @@
 # The guest's side of the suite sweeps; runs as root. The last line of each command's output is its
 # result: how often it did its work, and the longest time.
 #
-# usage: sweep.sh traffic PEER|-             perftest over the card until /run/sweep-end is there: server with -, else its client
-#        sweep.sh churn DEVICE GID           three perftest servers or clients (PEER set) and a program with many objects
-#        sweep.sh resets COUNT PEER          function-level resets, each while traffic flows and a process has a context
-#        sweep.sh works PEER SECONDS         the card carries frames and has an RDMA device: how long that took
-#        sweep.sh kills COUNT                kill -9 of those programs at random moments
-#        sweep.sh attempt GID                probe, open, every object once, interface down and up: each may fail, in time
-#        sweep.sh again-bound PEER           the driver is bound anew, and works
-#        sweep.sh at-once remove|reset       while something else waits for the card: how long that took
-#        sweep.sh offer-disk|withdraw-disk   NVMe over Fabrics with a shared receive queue, at 10.77.0.1
-#        sweep.sh use-disk|leave-disk        the other side, which reads until /run/sweep-end
-#        sweep.sh nvme-resets COUNT PEER     function-level resets of a card over which an NVMe disk is offered
-#        sweep.sh dmabuf-resets COUNT GID PEER  and of one with a region of a buffer that moves
-#        sweep.sh moving                     messages come or go
-#        sweep.sh stop                       traffic and churn end; who began them takes /run/sweep-end away
-#        sweep.sh left                       objects of the RDMA device that are not the kernel's own
+# usage: sweep.sh COMMAND ...
+#   traffic PEER|-             perftest until /run/sweep-end exists: server with -, else client
+#   churn GID [PEER]           three perftest servers, or clients with PEER, and verbs_churn
+#   resets COUNT PEER          function-level resets under traffic, with an open RDMA context
+#   works PEER SECONDS         waits until PEER answers and the RDMA device exists
+#   kills COUNT                kill -9 of the programs of traffic and churn at random moments
+#   attempt GID                probe, open, every object once, interface down and up; each step may
+#                              fail, but must not hang
+#   again-bound PEER           rebinds the driver, which must work
+#   at-once remove|reset       removes or resets the card; prints the time that took
+#   offer-disk|withdraw-disk   NVMe over Fabrics with a shared receive queue, at 10.77.0.1
+#   use-disk|leave-disk        the other side, which reads the disk until /run/sweep-end exists
+#   nvme-resets COUNT PEER     function-level resets of a card over which an NVMe disk is offered
+#   dmabuf-resets COUNT GID PEER  the same for a card with a region of a DMA buffer that moves
+#   moving                     waits until the card sends or receives
+#   stop                       ends traffic and churn; the caller removes /run/sweep-end
+#   left                       waits until no process has RDMA objects
 # DINGO_SECONDS: commands with COUNT start no new round after so many seconds, even if COUNT is not
 # reached.
 set -u

@@ -6,7 +6,7 @@
 # the card must work afterwards. Prints a line for each case, and before it the time it took. The
 # kernel must run with iomem=relaxed: break_card.py writes the card's registers.
 #
-# usage: unanswered.sh PEER CONTRACT [SLOW]   (CONTRACT: the header dingo_hw.h; SLOW: what the limits are multiplied by)
+# usage: unanswered.sh PEER CONTRACT [SLOW]   (CONTRACT: dingo_hw.h; SLOW: factor of time limits)
 set -u
 peer=${1:?usage: unanswered.sh PEER CONTRACT [SLOW]}
 contract=${2:?usage: unanswered.sh PEER CONTRACT [SLOW]}

@@ -22,7 +22,7 @@ struct dmabuf_exporter_create {
 struct dmabuf_exporter_move {
 	__s32 fd;
 	__u32 reserved; /* 0 */
-	__u64 moves; /* result: how often it moved since its creation */
+	__u64 moves; /* result: number of moves since its creation */
 	__u64 mapped; /* result: importers that have it mapped now */
 };
 

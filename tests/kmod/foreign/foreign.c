@@ -6,7 +6,7 @@
  * why. Needs two processors.
  *
  * qp: a completion names the QP of another queue, and that QP is destroyed
- *   while the driver looks at it.
+ *   while the driver uses it.
  * event: an event queue has an event of a CQ that another queue serves, and an
  *   event of a QP. The card has not written them: reset it afterwards.
  */

@@ -17,7 +17,7 @@ enum kind {
 	DRIVER_OUT,
 };
 
-/* What an IN attribute holds. */
+/* Contents of an IN attribute. */
 enum content { ZERO, SMALL, ONE, TYPE, ACCESS, BYTES, CAP, ANY, BUFFER };
 
 struct attribute {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # scripts/lib/session.sh: detects which of a session's processes still run; scripts/lib/qemu.sh: the
 # measured clock that sessions share. Sourced by suite.sh.
-# lives COMMAND...: prints whether COMMAND's process runs, by its pid file; with $waited, after its exit.
+# lives COMMAND...: prints if COMMAND's process runs, by its pid file; with $waited, after its exit.
 lives() (
     . scripts/lib/session.sh
     "$@" &
