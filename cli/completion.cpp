@@ -8,7 +8,7 @@
 namespace cli {
 namespace {
 
-/// One command of the program as the scripts know it.
+/// One command of the program, as the scripts need it.
 struct Level {
     std::string path;    ///< "" or "card start"
     std::string words;   ///< subcommands and options
@@ -18,7 +18,7 @@ struct Level {
 struct Description {
     std::vector<Level> levels;
     std::vector<Values>
-        values;  ///< of options, whatever their command; `of` has all names: "-c --card"
+        values;  ///< of options of all commands; `of` has all names of one: "-c --card"
     std::vector<Values> positional;
 };
 
@@ -35,7 +35,7 @@ std::string names_of(const CLI::Option& option) {
     return out.empty() ? out : out.substr(1);
 }
 
-/// What CLI::IsMember wrote into the type's name: "... {a,b,c}".
+/// Returns the words that CLI::IsMember put into the type's name: "... {a,b,c}".
 std::string members(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const std::size_t begin = type.rfind('{');
@@ -78,7 +78,7 @@ void describe(const CLI::App& app, const std::string& path, Description& out) {
         describe(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), out);
 }
 
-/// A pattern of `case` that takes one of the words.
+/// Returns a pattern of `case` that matches any of the words.
 std::string alternatives(const std::string& words) {
     std::string out = words;
     std::replace(out.begin(), out.end(), ' ', '|');
@@ -101,7 +101,7 @@ std::string expression(const Values& v) {
     return v.words.empty() ? "$(" + v.prints + " 2>/dev/null)" : v.words;
 }
 
-/// Bodies of the `case` statements that bash and zsh share; `add` and `files` are the shell's.
+/// Bodies of the `case` statements that bash and zsh share.
 struct Cases {
     std::string values, words, paths, valued;
 };
@@ -137,7 +137,7 @@ Cases cases_of(const Description& d, const std::vector<Values>& given, const std
     return out;
 }
 
-/// What bash and zsh understand alike: which command is being completed (`at`), and its words.
+/// The code common to bash and zsh: finds the command being completed (`at`) and adds its words.
 constexpr const char* kLook = R"SH(    for ((i = FIRST; i < COUNT; i++)); do
         word=ITEM
         if [ "$word" = -- ]; then
@@ -158,11 +158,11 @@ VALUES        VALUED) return ;;
 WORDS    esac
 )SH";
 
-/// The script of one shell.
+/// The template of one shell's script.
 struct Shell {
-    const char* script;  ///< LOOK is kLook
+    const char* script;  ///< LOOK stands for kLook
     const char *first, *count, *item;
-    const char* other;  ///< completes the command behind "--"
+    const char* other;  ///< code that completes the command after "--"
 };
 
 constexpr Shell kBash{R"SH(# bash completion of PROGRAM
@@ -213,7 +213,7 @@ std::string for_fish(const CLI::App& app, const Description& d, const std::vecto
                      const std::vector<std::string>& commands) {
     const std::string& program = app.get_name();
     const std::string function = "_" + function_of(program) + "_at";
-    // The words of the commands so far must be these.
+    // Matches if the commands so far are exactly these words.
     std::string out =
         "# fish completion of " + program + "\nfunction " + function +
         "\n    set -l words (commandline -opc)[2..]\n    contains -- -- $words; and return 1\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Completion of a program's command line in shells, made from what CLI11 knows of its options.
+// Makes scripts that complete a program's command line in shells, from its CLI11 options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,22 +10,22 @@
 
 namespace cli {
 
-/// Values that CLI11 does not know.
+/// Values to offer that CLI11 does not know.
 struct Values {
     std::string of;  ///< an option ("--card"), or a command's words ("card stop"; "": no command)
     std::string words;   ///< separated by blanks
-    std::string prints;  ///< or a shell command that prints them
+    std::string prints;  ///< a shell command that prints them, if `words` is empty
 };
 
-/// Shells that there is a script for.
+/// The shells for which completion() makes scripts.
 inline constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
 
-/// The argument of a program's command "completion".
+/// Adds the argument of a program's command "completion".
 void add_shell(CLI::App& command, std::string& shell);
 
-/// The script, for `shell`; a name of an option's group "" hides it here, too. Values of an option
-/// whose type_name is FILE or DIR are files. `commands`: below these ("run") another command's line
-/// begins behind "--".
+/// Returns the script for `shell`. Options in the group "" are hidden. Options whose type_name is
+/// FILE or DIR are completed with files. `commands`: commands ("run") after which another program's
+/// command line follows "--".
 std::string completion(const CLI::App& app, std::string_view shell,
                        const std::vector<Values>& values = {},
                        const std::vector<std::string>& commands = {});

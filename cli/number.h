@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Checks of an option's number, in place of CLI11's PositiveNumber and NonNegativeNumber: these
-// answer with the largest double, and take "nan".
+// Validators for numbers, instead of CLI11's PositiveNumber and NonNegativeNumber, whose messages
+// name the largest double, and which accept "nan".
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The command line of a program that has one command.
+// The command line of a program without subcommands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,9 +10,9 @@
 
 namespace cli {
 
-/// Takes the words, of an option that is repeated the last one, and has a command `completion
-/// SHELL`. Ends the program after that and --help, and with status 2 and a sentence where they are
-/// wrong. No positional may be required.
+/// Parses the command line; the last use of a repeated option counts. Adds a command `completion
+/// SHELL`. Exits after that command and after --help, and with status 2 and a message on errors. No
+/// positional may be required.
 void parse(CLI::App& app, int argc, char** argv, const std::vector<Values>& values = {});
 
 }  // namespace cli

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Part of `cmake --install`: the file that names the provider to libibverbs. Given: libdir, file.
+# Part of `cmake --install`: writes the file that names the provider to libibverbs. Input variables:
+# libdir, file.
 string(REGEX REPLACE "/+$" "" prefix "${CMAKE_INSTALL_PREFIX}")
 if(prefix STREQUAL "/usr")
   set(driver dingo)

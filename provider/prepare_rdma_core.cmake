@@ -9,7 +9,7 @@ if(NOT text MATCHES "providers/dingo")
   message(FATAL_ERROR "rdma-core's CMakeLists.txt has no add_subdirectory(providers/erdma) to stand beside")
 endif()
 file(WRITE ${TREE}/CMakeLists.txt "${text}")
-# The script that wraps kernel ABI structures runs on our header, and not on those of providers that are not built.
+# Wrap the ABI structures of Dingo's header only, not those of providers that are not built.
 file(READ ${TREE}/kernel-headers/CMakeLists.txt text)
 string(REGEX REPLACE "\n  rdma/[a-z0-9_]+-abi\\.h|\n  rdma/rdma_user_rxe\\.h" "" text "${text}")
 string(REPLACE "  rdma/ib_user_verbs.h\n" "  rdma/dingo-abi.h\n  rdma/ib_user_verbs.h\n" text "${text}")

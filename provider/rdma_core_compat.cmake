@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# What of an rdma-core's private interface differs between versions, read from its source. A distribution may have taken
-# a change without its number, so the declarations are looked at and no version is.
+# Finds differences of rdma-core's private interface between versions. Looks at the declarations in
+# its source, not at its version, as distributions may backport changes.
 
-# dingo_rdma_core_definitions(VARIABLE SOURCE): definitions for rdma_core_compat.h
+# dingo_rdma_core_definitions(VARIABLE SOURCE): sets VARIABLE to the definitions for
+# rdma_core_compat.h.
 function(dingo_rdma_core_definitions variable source)
   file(READ ${source}/libibverbs/driver.h text)
   set(definitions "")
@@ -18,7 +19,8 @@ function(dingo_rdma_core_definitions variable source)
   set(${variable} ${definitions} PARENT_SCOPE)
 endfunction()
 
-# dingo_rdma_core_suffix(VARIABLE SOURCE): how its libibverbs ends the name of a provider, "-rdmav34.so"
+# dingo_rdma_core_suffix(VARIABLE SOURCE): sets VARIABLE to the suffix of its providers' names:
+# "-rdmav34.so".
 function(dingo_rdma_core_suffix variable source)
   file(STRINGS ${source}/CMakeLists.txt line REGEX "^set\\(IBVERBS_PABI_VERSION ")
   if(NOT "${line}" MATCHES "\"([0-9]+)\"")

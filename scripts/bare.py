@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Takes Dingo's build dependencies to a bare machine that has a compiler, CMake and ninja, and no network.
+"""Takes Dingo's build dependencies to a bare machine that has a compiler, CMake and ninja, and no
+network.
 
 usage: scripts/bare.py pack FILE     here: packs libraries, headers and small programs of this machine's
                                      Debian packages, and rdma-core's source

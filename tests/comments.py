@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks the words of comments: prints each that reads as a riddle, a line each; nothing when all is well.
+"""Checks the words of comments: prints a line for each comment that is hard to understand.
 
-usage: tests/comments.py [FILE...]     all files of the repository without FILE
+usage: tests/comments.py [FILE...]     without FILE: all files of the repository
 
 What it finds:
 - he, him, his, himself: threads, cards and users have names;
@@ -26,8 +26,9 @@ HASH = re.compile(r"(?:^|\s{2,})#+ (.*)$")
 
 
 def comments_of_c(text):
-    """Line number and text of each comment; those on lines of their own are joined."""
-    # A block comment becomes lines that begin with //.
+    """Yields line number and text of each comment; joins consecutive lines that have only
+    comments."""
+    # Turn block comments into lines that begin with //.
     text = re.sub(r"/\*(.*?)\*/", lambda m: "\n".join("// " + re.sub(r"^\s*\*+ ?", "", line) for line in m.group(1).split("\n")),
                   text, flags=re.S)
     yield from joined(text, SLASHES, lambda line: STRING.sub('""', line))

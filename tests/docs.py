@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Checks the documents (*.md), and wraps them.
 
-usage: tests/docs.py CHECK       prints the offenders, a line each; nothing when all is well
+usage: tests/docs.py CHECK       prints a line for each violation
        tests/docs.py wrap FILE... wraps paragraphs and list items at 100 columns, in place
 
-links       relative links lead to a file of the repository, and to a heading in it
-paths       what looks like a path of the repository, in `code`, in a code block or in a manual (docs/man), exists; one with a
-            slash from the root on
+links       relative links lead to an existing file of the repository, and to an existing heading in it
+paths       what looks like a path of the repository in `code`, in a code block or in a manual (docs/man) exists;
+            paths with a slash are relative to the root
 commands    targets (--target), programs (build/bin) and suites (scripts/test.sh) that commands name exist
-names       each `function()` of the walks and recipes (docs/*.md, docs/howto) is in a source
+names       each `function()` in docs/*.md and docs/howto exists in a source
 recipes     each recipe of docs/howto is in its README, and ends with a proof that names a test
-columns     no line above 100 columns but tables, code blocks and what cannot be broken
+columns     no line above 100 columns, except tables, code blocks and unbreakable words
 paragraphs  no paragraph or list item of docs/reference above 10 lines
 lengths     README.md at most 80 lines and no table row above 100 columns, docs/performance.md at most 120 lines
-cells       no cell of a table above 160 characters, without the targets of its links: long ones become a list or sentences
+cells       no table cell above 160 characters, not counting link targets
 """
 import fnmatch
 import itertools
@@ -26,12 +26,12 @@ import sys
 WIDTH = 100
 MAX_PARAGRAPH = 10
 MAX_CELL = 160
-# Written by programs whose tests compare them: not wrapped. Their paths and links are checked.
+# Not wrapped, as programs write them and tests compare them. Their paths and links are checked.
 GENERATED = {"docs/testplan.md"}
 MADE_OF_THE_CONTRACT = {"docs/reference/contract.md"}
 FOLDERS = ("cli", "docs", "examples", "hw", "kmod", "provider", "qp-exchange", "rdma-bench", "scripts", "tests")
 SOURCES = "c|h|cpp|sv|py|sh|md|toml|cmake|tcl|xdc|map|rules"
-# Named in documents, and not ours: files of other projects, and what a build makes.
+# Paths in documents that are not in the repository: files of other projects, and build products.
 ELSEWHERE = {
     "kmod/eth/dingo.ko", "kmod/ib/dingo_ib.ko", "dingo_hw.h", "dingo_pkg.sv", "rtl_types.h", "dingo_log_table.h", "contract_dump.c", "cuda.h", "libibverbs/driver.h",
     "hw/vfio-user/pci.c", "run_tests.py", "rdma_core_compat_config.h", "infiniband/verbs.h",
@@ -82,7 +82,7 @@ def classify(lines):
         else:
             kind = "text"
         if kind == "item":
-            in_item = len(MARKER.match(line).group(0))  # where its text begins
+            in_item = len(MARKER.match(line).group(0))  # column of the item's text
         elif kind == "heading" or (kind in ("text", "table") and not line.startswith(" ") and previous == "blank"):
             in_item = 0
         yield number, line, kind
@@ -92,12 +92,12 @@ def classify(lines):
 
 
 def words_of(text):
-    """Words; a code span stays in one piece unless it is long."""
+    """Splits text into words; keeps a code span in one piece unless it is long."""
     pieces = re.split(r"(`[^`]*`)", text)
     joined = "".join(p.replace(" ", "\0") if i % 2 and len(p) <= 60 else p for i, p in enumerate(pieces))
     words = []
     for word in joined.split():
-        if words and STARTS_BLOCK.match(word):  # at the beginning of a line it would be a list, a heading, a table
+        if words and STARTS_BLOCK.match(word):  # must not begin a line: it would start a list, a heading or a table
             words[-1] += "\0" + word
         else:
             words.append(word)

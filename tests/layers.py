@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who may know whom below hw/: prints each include and each link line that breaks the table, nothing when all is well.
+"""Checks the dependencies between folders below hw/: prints each include and link line that breaks
+the table.
 
 usage: tests/layers.py
 
-A wire knows frames and neither hosts nor cards; a host knows a card by hw/host/*.h and no wire; the header of the kernel
-driver's ABI is for the two that speak it.
+Wires depend on frames, but neither on hosts nor on cards; hosts use cards through hw/host/*.h and
+do not depend on wires; only hw/host/driver and hw/host/uverbs include the header of the kernel
+driver's ABI.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Folder: the folders whose headers it includes and whose targets it links, besides its own. The longest prefix counts.
+# Folder: the other folders whose headers it may include and whose targets it may link. The longest
+# matching prefix counts.
 MAY = {
     "hw/contract": set(),
     "hw/engine": set(),
@@ -41,12 +44,12 @@ ADD = re.compile(r"add_(?:library|executable)\(\s*([\w-]+)")
 
 
 def folder_of(path):
-    """The longest prefix of `path` that the table knows; "" for none."""
+    """Returns the longest prefix of `path` in the table; "" if there is none."""
     return max((f for f in MAY if path == f or path.startswith(f + "/")), key=len, default="")
 
 
 def header_folder(name, path):
-    """The folder whose header an include names; "" for the system's."""
+    """Returns the folder of an included header; "" for system headers."""
     if name in HEADERS:
         return HEADERS[name]
     if name.startswith("dingo/packet/"):
@@ -69,7 +72,7 @@ def main():
         if path.suffix in (".c", ".cpp", ".h"):
             own = folder_of(str(path.relative_to(ROOT)))
             if own == "hw/model":
-                continue  # has headers named as others'
+                continue  # its headers have the same names as others
             for name in INCLUDE.findall(path.read_text(errors="replace")):
                 count += broken(path.relative_to(ROOT), f'#include "{name}"', own, header_folder(name, path))
     lists = {path: path.read_text() for path in (ROOT / "hw").rglob("CMakeLists.txt")}

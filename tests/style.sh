@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What every file must look like: licence line, formatting, size, shell and Python syntax, no package host.
+# Checks every file: licence line, formatting, size, shell and Python syntax, no package hosts; and
+# the documents.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p build/test-logs
 
-# verdict NAME OFFENDERS: PASS when the list is empty.
+# verdict NAME OFFENDERS: case: passes if the list is empty.
 verdict() {
     if [ -z "$2" ]; then
         echo "PASS style:$1"
@@ -30,7 +31,7 @@ verdict "no package host in a file" "$(printf '%s\n' "${files[@]}" | grep -v '^t
 verdict "no merge markers, no trailing blanks in sources" "$(sources "$code" | xargs -r grep -lE '^(<<<<<<<|>>>>>>>)|[[:blank:]]+$' || true)"
 verdict "what has a #! line is executable" "$(sources '\.(sh|py)$|\.ci/run$' | while read -r f; do [ "$(head -c 2 "$f")" != '#!' ] || [ -x "$f" ] || echo "$f"; done)"
 verdict "comments name their subjects (tests/comments.py --help)" "$(tests/comments.py 2>&1)"
-# Documents: tests/docs.py --help says what each check is; tests/scripts/cases/docs.sh tries them on bad ones.
+# Documents: tests/docs.py --help explains each check; tests/scripts/cases/docs.sh tests the checks.
 verdict "documents link to what is there" "$(tests/docs.py links 2>&1)"
 verdict "documents name files that exist" "$(tests/docs.py paths 2>&1)"
 verdict "targets, programs and suites that documents name exist" "$(tests/docs.py commands 2>&1)"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What has threads, under ThreadSanitizer: unit tests, then whole runs of rdma-bench. A PASS, FAIL or SKIP line for each.
+# Runs multi-threaded code under ThreadSanitizer: unit tests, then whole runs of rdma-bench. Prints
+# a PASS, FAIL or SKIP line for each.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 rc=0

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""clang-tidy (.clang-tidy) on the C++ sources: prints what it finds, nothing when all is clean.
+"""Runs clang-tidy (.clang-tidy) on the C++ sources and prints its findings.
 
 usage: tests/tidy.py BUILD [FILE...]
 
-BUILD is a configured build directory (compile_commands.json). A file that was clean is not looked at again until it,
-a header of this tree that it includes, its flags or the configuration change: the verdicts are kept in
-${DINGO_CACHE:-~/.cache/dingo}/tidy. Files of one directory are looked at together, which parses their headers once;
-those that do not go together, because their own names clash, in several turns.
+BUILD is a configured build directory (compile_commands.json). A clean file is not checked again
+until it, a header of this tree that it includes, its flags or the configuration change: the
+verdicts are kept in ${DINGO_CACHE:-~/.cache/dingo}/tidy. Files of one directory are checked as one
+unit, which parses their headers once; files whose names clash are checked in several units.
 """
 import concurrent.futures
 import hashlib
@@ -21,9 +21,9 @@ import sys
 
 BATCH = 10
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# The other parts follow when they are clean.
+# The parts that are clean; others may be added when they are.
 COVERED = ("hw/", "qp-exchange/", "rdma-bench/", "tests/support/", "tests/conformance/")
-EXCEPT = ("hw/rtl/",)  # includes what Verilator makes
+EXCEPT = ("hw/rtl/",)  # includes files that Verilator generates
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 FINDING = re.compile(r"^(/[^:]+:\d+:\d+: (?:warning|error): .*)$", re.M)
 
@@ -40,7 +40,8 @@ class Source:
 
     @staticmethod
     def flags_of(entry):
-        """What the parser needs of the command; the rest is the code generator's."""
+        """Returns the flags of the command that matter to the parser, without those for code
+        generation."""
         words = shlex.split(entry["command"])
         kept = []
         for word, following in zip(words, words[1:] + [""]):
@@ -51,7 +52,7 @@ class Source:
         return kept
 
     def texts(self, known):
-        """Paths of this file and of all headers of the tree that it includes."""
+        """Returns the paths of this file and of all headers of the tree that it includes."""
         todo, seen = [self.path], {self.path}
         while todo:
             path = todo.pop()
@@ -67,7 +68,7 @@ class Source:
         return sorted(seen)
 
     def key(self, known, tool):
-        """Names this file's verdict. Finds out of what files it is made, too."""
+        """Returns the key of this file's verdict. Also finds the files of which it consists."""
         digest = hashlib.sha256(tool)
         digest.update("\0".join(self.flags).replace(str(ROOT), "").encode())
         texts = self.texts(known)
@@ -78,7 +79,8 @@ class Source:
 
 
 def tool_identity():
-    """Another clang-tidy, standard library or configuration means other verdicts."""
+    """Returns a digest of clang-tidy's version, the standard library and the configuration, on
+    which verdicts depend."""
     return b"\0".join(
         [
             subprocess.run(["clang-tidy", "--version"], capture_output=True, check=True).stdout,
@@ -104,7 +106,8 @@ def sources(build, wanted):
 
 
 def run(file, flags, *options):
-    """Every finding in FILE and what it includes of this tree, as clang-tidy prints it."""
+    """Returns all findings in FILE and the tree's headers that it includes, as clang-tidy prints
+    them."""
     command = ["clang-tidy", "--quiet", f"--config-file={ROOT}/.clang-tidy", *options, str(file), "--", *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     findings = FINDING.findall(done.stdout)
@@ -114,7 +117,8 @@ def run(file, flags, *options):
 
 
 def unite(batch, scratch):
-    """A file that includes as many of BATCH as go together, those, and the others."""
+    """Returns a file that includes those sources of BATCH whose names do not clash, these sources,
+    and the others."""
     digest = hashlib.sha256("".join(s.name for s in batch).encode()).hexdigest()
     # The name tells clang's analyzer that the included files are code.
     together = scratch / f"UnifiedSource-{digest[:16]}.cpp"
@@ -122,7 +126,7 @@ def unite(batch, scratch):
     while len(united) > 1:
         together.write_text("".join(f'#include "{s.path}"\n' for s in united))
         errors = run(together, [*united[0].flags, "-ferror-limit=0"], "--checks=-*,bugprone-suspicious-semicolon")
-        # Names of one file that another has, too: the later one is told.
+        # Sources with names that an earlier one has, too: the compiler reports the later one.
         clashing = [s for s in united if any(line.startswith(f"{s.name}:") for line in errors)]
         if not clashing:
             break
@@ -133,7 +137,7 @@ def unite(batch, scratch):
 
 
 def look_at(batch, scratch):
-    """{source: findings} of files with equal flags."""
+    """Returns {source: findings} of files with equal flags."""
     verdicts = {}
     while len(batch) > 1:
         together, united, batch = unite(batch, scratch)
@@ -142,7 +146,7 @@ def look_at(batch, scratch):
             break
         findings = run(together, united[0].flags, "--checks=-bugprone-suspicious-include")
         for source in united:
-            # What is found in a header is found in all that include it.
+            # A finding in a header counts for all sources that include it.
             verdicts[source] = [line for line in findings if line.split(":")[0] in source.parts]
         if findings and not any(verdicts[source] for source in united):
             verdicts |= {source: findings for source in united}
@@ -150,7 +154,7 @@ def look_at(batch, scratch):
 
 
 def batches(todo):
-    """Files of one directory with equal flags, some at a time."""
+    """Yields batches of files of one directory with equal flags."""
     groups = {}
     for source in sorted(todo, key=lambda s: s.name):
         groups.setdefault((source.path.parent, tuple(source.flags)), []).append(source)
@@ -173,7 +177,8 @@ def main():
     todo = [source for source in found if not (cache / keys[source]).exists()]
 
     def judge(batch):
-        """What is clean is remembered at once: a run that is stopped is not for nothing."""
+        """Checks a batch and stores its verdicts at once, so that they survive an interrupted
+        run."""
         verdicts = look_at(batch, scratch)
         for source, findings in verdicts.items():
             if not findings:
@@ -183,7 +188,7 @@ def main():
     findings = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for job in concurrent.futures.as_completed([pool.submit(judge, batch) for batch in batches(todo)]):
-            new = job.result() - findings  # those of headers come with every file
+            new = job.result() - findings  # findings in headers are repeated for every file
             findings |= new
             if new:
                 print("\n".join(sorted(new)), flush=True)

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# clang-tidy (.clang-tidy): a suite of its own, as it takes minutes where nothing is remembered (tests/tidy.py).
+# clang-tidy (.clang-tidy): a separate suite, as it takes minutes without stored verdicts
+# (tests/tidy.py).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 log=build/test-logs/tidy-configure.log
 mkdir -p "${log%/*}"
-# Its flags come from a configured tree, and the contract's header must be there; nothing is compiled.
+# clang-tidy needs the flags of a configured tree and the contract's generated header; nothing is
+# compiled.
 if ! { cmake -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DDINGO_PROVIDER=OFF -DDINGO_RTL=OFF && cmake --build build/tidy --target dingo_contract_files; } >"$log" 2>&1; then
     echo "FAIL tidy:clang-tidy can be run: $(tail -n 3 "$log" | tr '\n' ' ')"
     exit 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One PASS, FAIL or SKIP line for each test of ctest's JUnit file.
+"""Prints one PASS, FAIL or SKIP line for each test of ctest's JUnit file.
 
 usage: tests/unit_report.py RESULTS AGAIN PRESET
 AGAIN: results of the failed tests' second run; the file may be missing.
@@ -10,9 +10,10 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
-MOST_AGAIN = 5  # more failures than these are no accidents
-# A sanitizer's finding, a crash or a hang is a failure, however rarely it comes. A test's own words may be of timeouts and aborted
-# calls, so these are looked for in ctest's words alone; ctest 3.25 has none, but GoogleTest says when a test has ended.
+MOST_AGAIN = 5  # if more tests fail, their second run does not count
+# Sanitizer findings, crashes and hangs are failures, however rare. A test's own output may mention
+# timeouts and aborted calls, so these are looked for only in ctest's words. ctest 3.25 has none;
+# there GoogleTest's line at a test's end tells.
 FINDING = re.compile(r"\w+Sanitizer|runtime error:|terminate called|Assertion .* failed")
 ABRUPT = re.compile(r"SEGFAULT|Exception|abort|Timeout", re.I)
 
@@ -22,7 +23,8 @@ def cases(path):
 
 
 def why_skipped(output):
-    """The program's own words: GoogleTest's line behind "Skipped", wire_script's behind "skipped CASE:"."""
+    """Returns the program's reason for a skip: GoogleTest's line after "Skipped", wire_script's
+    after "skipped CASE:"."""
     for line, following in zip(output, output[1:] + [""]):
         if line.endswith("Skipped"):
             return following
@@ -50,7 +52,7 @@ def line_of(case, preset, recovered):
     name, status = f"{preset}:{case.get('name')}", case.get("status")
     output = (case.findtext("system-out") or "").strip().splitlines()
     if status == "run":
-        # A GoogleTest that skips itself ends well and says so.
+        # A skipped GoogleTest exits with status 0 and prints this.
         if any("[  SKIPPED ]" in line for line in output):
             return f"SKIP {name}: {' '.join(line for line in output[-12:] if line and not line.startswith('['))[:200]}"
         return f"PASS {name}"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `cmake --install build --component qpx`: libraries, headers, CMake package, pkg-config file.
+# `cmake --install build --component qpx` installs libraries, headers, CMake package and pkg-config
+# file.
 include(CMakePackageConfigHelpers)
 
 string(STRIP "libssl, libcrypto ${qpx_private_pc}" qpx_private_modules)
@@ -17,7 +18,7 @@ configure_package_config_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/qpx-config.cmake
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/qpx-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/qpx-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/qpx-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/qpx COMPONENT qpx)
-# The prefix is known at installation only (cmake --install --prefix).
+# At installation, as only then the prefix is known (cmake --install --prefix).
 set(pc_template ${CMAKE_CURRENT_SOURCE_DIR}/cmake/qpx.pc.in)
 install(CODE "
   set(PROJECT_VERSION \"${PROJECT_VERSION}\")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """usage: bench_direct.py latency|rate|bandwidth FILE.json...
 
-Prints one figure from rdma-bench's JSON results: the median latency in us, or the sum over all files of
-million messages per second (rate) or gigabits per second (bandwidth).
+Prints one figure from rdma-bench's JSON results: the median latency in us, or the sum over all
+files of million messages per second (rate) or gigabits per second (bandwidth).
 """
 import json
 import sys

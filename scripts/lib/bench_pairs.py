@@ -3,14 +3,15 @@
 """Compares rdma-bench with perftest on a machine with many processors (`scripts/bench.sh pairs`).
 With --against: compares perftest on cards of an earlier build with perftest on cards of this one.
 
-A group is three processors, one each for a card, a server and a client; card and server may share one
-where the server sleeps (WRITE bandwidth and READ). In each slot, half of the groups run one program and
-half the other; in the next slot they swap, so that a disturbance of the machine hits both programs
-alike. Runs are short and many, because most of the difference between two runs of one program (which
-pages, which addresses) is settled at its start; class Pages randomises the pages.
-Prints for each row the median and the geometric mean of the ratios of a group's two neighbouring slots, each with its
-standard error. A processor of a shared machine has two speeds (its sibling hyperthread is busy or idle)
-that change every few seconds: a pair that meets a change moves the mean much and the median little.
+A group is three processors, one each for a card, a server and a client; card and server may share
+one where the server sleeps (WRITE bandwidth and READ). In each slot, half of the groups run one
+program and half the other; in the next slot they swap, so that a disturbance of the machine hits
+both programs alike. Runs are short and many, because most of the difference between two runs of one
+program (which pages, which addresses) is settled at its start; class Pages randomises the pages.
+Prints for each row the median and the geometric mean of the ratios of a group's two neighbouring
+slots, each with its standard error. A processor of a shared machine has two speeds (its sibling
+hyperthread is busy or idle) that change every few seconds: a pair that meets a change moves the
+mean much and the median little.
 """
 import argparse
 import json
@@ -39,7 +40,8 @@ ROWS = [
 
 
 def figure(text, column):
-    """Returns the number in that column of the last row of perftest's table; None when there is no table."""
+    """Returns the number in that column of the last row of perftest's table; None when there is no
+    table."""
     found = None
     for line in text.splitlines():
         words = line.split()
@@ -62,8 +64,8 @@ def listens(port):
 class Pages:
     """Makes each run get other physical pages.
 
-    The kernel hands out a processor's most recently freed page first, so a program may get the same pages in
-    each of its runs; an effect of their placement would then look like one of the program.
+    The kernel hands out a processor's most recently freed page first, so a program may get the same
+    pages in each of its runs; an effect of their placement would then look like one of the program.
     """
 
     MOST = 512
@@ -85,7 +87,8 @@ class Pages:
 
 
 class Contestant:
-    """One of the two programs or builds that are compared: its name, its build, and its command for a row."""
+    """One of the two programs or builds that are compared: its name, its build, and its command for
+    a row."""
 
     def __init__(self, name, folder, run, rdma_bench=False):
         self.name, self.dingo = name, os.path.join(folder, "dingo")
@@ -113,7 +116,8 @@ def owners(contestants):
 
 
 class Group:
-    """The processors of a card, a server and a client, and the cards that run there, one for each build."""
+    """The processors of a card, a server and a client, and the cards that run there, one for each
+    build."""
 
     def __init__(self, contestants, name, processors, port):
         self.name, self.processors, self.port = name, processors, port
@@ -148,15 +152,16 @@ def median_and_error(values):
 
 
 def measure(groups, contestants, row, seconds):
-    """Returns one row's name and its pairs of figures (first contestant, second), each from two neighbouring
-    slots of one group."""
+    """Returns one row's name and its pairs of figures (first contestant, second), each from two
+    neighbouring slots of one group."""
     name, tool, options, column = row
     one, other = contestants
     pairs = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         first = [random.random() < 0.5 for _ in groups[::2]]
-        order = [x for f in first for x in (f, not f)][: len(groups)]  # of two neighbouring groups one starts with `one`
+        # One of each two neighbouring groups starts with `one`.
+        order = [x for f in first for x in (f, not f)][: len(groups)]
         got = [{} for _ in groups]
         for slot in (0, 1):
             running = []

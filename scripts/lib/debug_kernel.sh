@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debug kernels, built from Debian's linux-source packages with scripts/guest/debug.config, and only by
+# Debug kernels, built from Debian's linux-source packages with scripts/guest/debug.config, only by
 # scripts/kernel-lab.sh. Their names can be used wherever a kernel's name can:
-# - KERNEL-debug (6.12-debug): all checks; an emulated guest boots with it only if each of the guest's
-#   processors has an idle one of the host;
+# - KERNEL-debug (6.12-debug): all checks; an emulated guest boots with it only if each of the
+#   guest's processors has an idle one of the host;
 # - KERNEL-lockdep: all checks but KASAN;
 # - KERNEL-kasan: KASAN, checks of DMA mappings and failing allocations; no other costly checks.
 # Sourced after common.sh, kernel.sh and guest.sh.

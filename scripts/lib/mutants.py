@@ -66,7 +66,8 @@ def apply(text, mutant):
 
 
 def sources_of(root, paths, without):
-    """Returns the C and C++ files that `paths` name or that lie below them, less those of `without`.
+    """Returns the C and C++ files that `paths` name or that lie below them, less those of
+    `without`.
 
     Raises ValueError if a path does not exist, or one of `without` is not in `paths`."""
     def below(path):

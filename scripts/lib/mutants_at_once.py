@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a C++ source with many mutants, one of which is chosen at run time. mutate_at_once.py runs them."""
+"""Writes a C++ source with many mutants, one of which is chosen at run time. mutate_at_once.py runs
+them."""
 import re
 
 import mutants
@@ -78,7 +79,8 @@ class Group:
 
 
 class Text:
-    """A source with the mutants {number: mutant}, but not `unfit`: those whose expressions partly overlap."""
+    """A source with the mutants {number: mutant}, but not `unfit`: those whose expressions partly
+    overlap."""
 
     def __init__(self, source, chosen, root):
         self.source, self.unfit = source, set()
@@ -113,7 +115,8 @@ class Text:
         self.put(self.source[begin:end])
 
     def put_group(self, group):
-        """Writes a group; each mutant begins a line, so that a compiler's error can be traced to it."""
+        """Writes a group; each mutant begins a line, so that a compiler's error can be traced to
+        it."""
         first, cast = self.line, group.cast()
         returns = self.source[group.begin:group.end] == "return"
         self.put("{ " if returns else "(")
@@ -136,8 +139,9 @@ class Text:
         return "".join(self.out)
 
     def blamed(self, line):
-        """Returns the mutants to blame for a compiler's error in this line: those of the line itself, else those of
-        the smallest expression around it, else those of the last expression before it."""
+        """Returns the mutants to blame for a compiler's error in this line: those of the line
+        itself, else those of the smallest expression around it, else those of the last expression
+        before it."""
         around = [group for group in self.groups if group.lines[0] <= line <= group.lines[1]]
         if around:
             group = min(around, key=lambda one: one.lines[1] - one.lines[0])

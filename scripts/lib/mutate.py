@@ -27,7 +27,8 @@ def files_of_tree(root):
 
 
 def copy_tree(root, copy):
-    """Updates the copy of the tree. Keeps modification times, so that a build in the copy stays valid."""
+    """Updates the copy of the tree. Keeps modification times, so that a build in the copy stays
+    valid."""
     names = [name for name in files_of_tree(root) if os.path.lexists(os.path.join(root, name))]
     for name in names:
         source, target = os.path.join(root, name), os.path.join(copy, name)
@@ -79,7 +80,8 @@ class Runner:
 
 
 class Step:
-    """A test: the targets to build, the products whose contents decide its result, and its command."""
+    """A test: the targets to build, the products whose contents decide its result, and its
+    command."""
 
     def __init__(self, text):
         self.targets, products, self.command = text.split("|", 2)
@@ -93,7 +95,7 @@ class Step:
         return found.digest()
 
 
-# Namespaces of its own for each copy: programs use fixed ports and names of shared memory.
+# Each copy has its own namespaces, as programs use fixed ports and names of shared memory.
 PRIVATE = """unshare --net --ipc --mount bash -c 'ip link set lo up && mount -t tmpfs tmpfs /dev/shm && eval "$1"' private {}"""
 
 
@@ -117,7 +119,8 @@ class Sample:
         self.equivalents = mutants.read_equivalents(args.equivalents)
 
     def make(self, step, beside):
-        """Returns the build command; `beside` is the number of copies that build at the same time."""
+        """Returns the build command; `beside` is the number of copies that build at the same
+        time."""
         return f"ninja -j {max(2, (os.cpu_count() or 2) // beside)} -C '{self.build}' {step.targets}"
 
     def command(self, step):
@@ -160,7 +163,8 @@ class Sample:
         return (file, line) in self.equivalents or (file, f"{before} | {line}") in self.equivalents
 
     def judge(self):
-        """Returns (verdict, by) of the tree as it is now. Skips tests whose products did not change."""
+        """Returns (verdict, by) of the tree as it is now. Skips tests whose products did not
+        change."""
         verdict = "same"
         for step in self.steps:
             if self.mutant_runner.run(self.make(step, self.args.jobs), 1200)[0] != "ok":
@@ -189,7 +193,8 @@ class Sample:
         return Result(verdict, by, mutant[0], file, number, line)
 
     def choice(self):
-        """Returns the part's mutants in random order, or with --again those that survived earlier."""
+        """Returns the part's mutants in random order, or with --again those that survived
+        earlier."""
         if not self.args.again:
             return self.mutants()
         return self.again([one for one in read_results(self.args.again) if one.verdict == "survived"])

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs single mutants as mutate.py does, but builds them all at once; an environment variable chooses one.
+"""Runs single mutants as mutate.py does, but builds them all at once; an environment variable
+chooses one.
 
-Only for mutants in .cpp files that can be chosen at run time. See scripts/mutate.sh and docs/mutation.md."""
+Only for mutants in .cpp files that can be chosen at run time. See scripts/mutate.sh and
+docs/mutation.md."""
 import os
 import re
 import shlex
@@ -18,7 +20,8 @@ ERROR = re.compile(r"^(\S+?):(\d+):(?:\d+:)? (?:fatal )?error: ", re.M)
 
 
 class Piece:
-    """A part of a step that runs on its own (a Google Test suite, or the whole step), and the mutants it reaches."""
+    """A part of a step that runs on its own (a Google Test suite, or the whole step), and the
+    mutants it reaches."""
 
     def __init__(self, name, command):
         self.name, self.command = name, command
@@ -35,7 +38,8 @@ class SampleAtOnce(mutate.Sample):
         self.seen_file = os.path.join(os.path.dirname(self.tree), "seen")
 
     def choose(self, found):
-        """Chooses the first of these mutants, half again as many as COUNT, as the compiler will refuse some."""
+        """Chooses the first of these mutants, half again as many as COUNT, as the compiler will
+        refuse some."""
         fit = [one for one in found if one[0].endswith(".cpp")]
         self.chosen = dict(enumerate(fit[:min(MOST, len(fit) if self.args.again else self.args.count * 3 // 2)]))
         print(f"# {len(found) - len(fit)} of {len(found)} are not in .cpp files", flush=True)
@@ -55,7 +59,8 @@ class SampleAtOnce(mutate.Sample):
             self.chosen.pop(number, None)
 
     def build_all(self):
-        """Builds, leaving out the mutants that the compiler's errors blame, until there are no errors."""
+        """Builds, leaving out the mutants that the compiler's errors blame, until there are no
+        errors."""
         changed, asked = {name for name, _ in self.chosen.values()}, len(self.chosen)
         while changed:
             self.write(changed)
@@ -91,7 +96,8 @@ class SampleAtOnce(mutate.Sample):
         return [Piece(suite.rstrip("."), f"{command} '--gtest_filter={suite}*{without.group(1) if without else ''}'") for suite in suites]
 
     def learn(self):
-        """Runs each piece without a mutant, to learn how long it takes and which mutants it reaches."""
+        """Runs each piece without a mutant, to learn how long it takes and which mutants it
+        reaches."""
         for step in self.steps:
             self.pieces += self.pieces_of(step)
         for piece in self.pieces:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """mutate_check.py EQUIVALENTS: checks that the lists of scripts/mutate.sh fit the tree.
 
-Standard input has a line for each part: its name, its paths and, each prefixed by a minus, the paths left
-out of them. Prints each mismatch in a line; exit status 1 if there is one."""
+Standard input has a line for each part: its name, its paths and, each prefixed by a minus, the
+paths left out of them. Prints each mismatch in a line; exit status 1 if there is one."""
 import sys
 
 import mutants

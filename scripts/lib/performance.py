@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Renders docs/performance.md from docs/performance/*.json, and records a benchmark's output in them.
+"""Renders docs/performance.md from docs/performance/*.json, and records a benchmark's output in
+them.
 
 usage: performance.py render [--write]       prints the page, or writes docs/performance.md
        performance.py record PART            reads the output of `scripts/bench.sh PART` from stdin, writes the figures, this
                                              machine, commit and date to docs/performance/PART.json, and prints that file
 
-A file is one part: title, order, command, machine, commit, date and rows. A part with the key `with`
-continues the table of the part that it names. A row has what, measured, unit, goal and limit (what holds
-the figure down; "": nothing). A row's match is a regular expression whose groups are figures in the
-benchmark's output; format and scale turn them into text. record fails, and changes nothing, if a row's
-match is not found.
+A file is one part: title, order, command, machine, commit, date and rows. A part with the key
+`with` continues the table of the part that it names. A row has what, measured, unit, goal and limit
+(what holds the figure down; "": nothing). A row's match is a regular expression whose groups are
+figures in the benchmark's output; format and scale turn them into text. record fails, and changes
+nothing, if a row's match is not found.
 """
 import datetime
 import glob

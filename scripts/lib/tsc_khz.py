@@ -21,7 +21,8 @@ def main() -> None:
     rdtsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(address)
 
     def sample() -> tuple[int, int]:
-        """Returns a (counter, nanoseconds) pair: of several tries, the one with the shortest reading time."""
+        """Returns a (counter, nanoseconds) pair: of several tries, the one with the shortest
+        reading time."""
         best = None
         for _ in range(200):
             before = time.monotonic_ns()

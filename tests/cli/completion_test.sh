@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What bash offers behind a program's words, and that each shell can read its script.
+# Tests what bash offers after a program's words, and that each shell can parse its completion
+# script.
 # usage: completion_test.sh BUILD/bin/PROGRAM
 set -uo pipefail
 program=$1
@@ -8,20 +9,20 @@ name=$(basename "$program")
 failed=0
 fail() { echo "FAIL $*"; failed=1; }
 
-# offered WORDS: what bash offers behind them, each between blanks.
+# offered WORDS: prints what bash offers after WORDS, each between blanks.
 offered() {
     echo " $("$program" completion bash | bash --norc -c 'eval "$(cat)"
         read -ra COMP_WORDS <<<"$1"; [[ $1 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
         "_${COMP_WORDS[0]//-/_}"; echo "${COMPREPLY[*]}"' - "$1") "
 }
-# completes WORDS EXPECTED...: all of them are offered.
+# completes WORDS EXPECTED...: checks that bash offers every EXPECTED word after WORDS.
 completes() {
     local words=$1 all word
     all=$(offered "$words")
     shift
     for word in "$@"; do [[ $all == *" $word "* ]] && echo "ok   $words: $word" || fail "'$words' lacks $word: $all"; done
 }
-# hides WORDS UNWANTED...: none of them is.
+# hides WORDS UNWANTED...: checks that bash offers no UNWANTED word after WORDS.
 hides() {
     local words=$1 all word
     all=$(offered "$words")

@@ -101,7 +101,7 @@ void end_context() {
 void put(std::uint64_t address, const std::vector<std::uint8_t>& data) {
     must("cuMemcpyHtoD_v2", static_cast<unsigned long long>(address),
          static_cast<const void*>(data.data()), data.size());
-    // What is small is still on its way when the call returns, and another process would pass it.
+    // Small copies are still in flight when the call returns; another process could overtake them.
     must("cuCtxSynchronize");
 }
 

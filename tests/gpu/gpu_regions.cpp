@@ -124,7 +124,7 @@ void refused(std::uint64_t address, int error, std::size_t bytes = kBytes) {
          std::string("ibv_reg_mr: ") + (mr ? "succeeded" : std::strerror(errno)));
 }
 
-/// As PyTorch's expandable segments are.
+/// Regions over several allocations, like PyTorch's expandable segments.
 void pieces() {
     constexpr std::size_t kPiece = 2U << 20U;
     constexpr std::size_t kBefore = kPiece - 512UL * 1024 - 16;
@@ -167,7 +167,7 @@ void many() {
     }
 }
 
-/// UCX registers memory that it has rounded up: to 16 bytes, or to pages.
+/// Regions with rounded bounds, as UCX rounds to 16 bytes or to pages.
 void rounded() {
     const std::uint64_t a = allocate(kBytes);
     const std::uint64_t b = allocate(kBytes);

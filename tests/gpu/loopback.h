@@ -8,7 +8,7 @@
 
 namespace gpu_test {
 
-/// A QP of the first device that is connected to another one of the same device.
+/// Two connected QPs of the first device.
 class Loopback {
   public:
     Loopback();
@@ -24,7 +24,7 @@ class Loopback {
     };
     void post(ibv_wr_opcode opcode, Place local, Place remote, std::uint32_t bytes,
               std::uint64_t add = 0);
-    /// The next completion's status; nothing after 20 s.
+    /// Waits for the next completion; returns its status, or nothing after 20 s.
     std::optional<ibv_wc_status> wait();
     /// One after the other.
     std::optional<ibv_wc_status> run(ibv_wr_opcode opcode, Place local, Place remote,

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Collectives of torch.distributed over NCCL: every element of every result is checked. Started by torchrun, a GPU for each rank.
+"""Runs collectives of torch.distributed over NCCL and verifies every element of every result.
+Started by torchrun, with a GPU for each rank.
 
 usage: torchrun --nproc-per-node N tests/gpu/nccl.py [--few | --die | --rates]
---few: small sizes only. --die: rank 1 kills itself, the others must notice. --rates: a table of times instead.
+--few: small sizes only. --die: rank 1 kills itself, the others must notice. --rates: prints a table
+of times instead.
 """
 import argparse
 import datetime
@@ -24,7 +26,7 @@ def same(got, expected, what):
 
 
 def numbers(rank, count):
-    """Exact in float32, also as a sum of some ranks."""
+    """Returns values that are exact in float32, as is their sum over a few ranks."""
     return ((torch.arange(count, device="cuda") * 7 + rank * 1009) % 8191).to(torch.float32)
 
 
@@ -55,7 +57,8 @@ def die(rank):
     try:
         for step in range(100000):
             if step == 20 and rank == 1:
-                # It has told where the other rank may write: that one finds out when it does.
+                # Posts a last operation, so that the other rank has an address to write to, and
+                # notices when it does.
                 dist.all_reduce(tensor, async_op=True)
                 time.sleep(0.5)
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// NVSHMEM between two GPUs: put, get and atomics by a kernel; every word is checked. Two processes, LOCAL_RANK 0 and 1.
-// usage: shmem FILE   by which rank 0 gives its unique id to rank 1
+// NVSHMEM between two GPUs: put, get and atomics by a kernel; verifies every word. Two processes
+// with LOCAL_RANK 0 and 1.
+// usage: shmem FILE   rank 0 passes its unique id to rank 1 in FILE
 #include <cuda_runtime.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>

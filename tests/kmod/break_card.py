@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Breaks the admin queue of a card behind its driver's back, in the card's own registers.
+"""Breaks a card's admin queue by writing the card's registers without the driver's knowledge.
 
 usage: break_card.py RESOURCE CONTRACT silent|unreadable|resets
 
-RESOURCE is the sysfs file of the register BAR (.../resource0; the kernel must run with iomem=relaxed while a driver
-is bound), CONTRACT the header dingo_hw.h. `silent` turns the queue off: the next command gets no answer.
-`unreadable` moves it to where no memory is and rings: a bus error for the card, which sets STATUS.FATAL.
-`resets` breaks nothing: it prints how often the card was reset.
+RESOURCE is the sysfs file of the register BAR (.../resource0; the kernel must run with
+iomem=relaxed while a driver is bound), CONTRACT the header dingo_hw.h. `silent` turns the queue
+off: the next command gets no answer. `unreadable` moves the queue to an address without memory and
+rings the doorbell: the card gets a bus error and sets STATUS.FATAL. `resets` breaks nothing, but
+prints how often the card was reset.
 """
 import ctypes
 import mmap
@@ -15,7 +16,7 @@ import os
 import re
 import sys
 
-NO_MEMORY = 0x00F0_0000_0000_0000  # far above what any machine has
+NO_MEMORY = 0x00F0_0000_0000_0000  # far above any machine's memory
 
 
 def registers(header):
@@ -39,7 +40,7 @@ def main():
     word("AQ_CTRL").value = 0
     if how == "unreadable":
         word("ASQ_BASE", ctypes.c_uint64).value = NO_MEMORY
-        word("AQ_CTRL").value = control  # takes the base, zeroes the indices
+        word("AQ_CTRL").value = control  # latches the base address, zeroes the indices
         word("ASQ_DB").value = 1
     elif how != "silent":
         sys.exit(f"break_card.py: no way to break a card is called '{how}'")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The driver builds for every kernel without a warning; sparse, checkpatch and kernel-doc are clean.
+# Checks that the driver builds for every kernel without a warning, and that sparse, checkpatch and
+# kernel-doc find nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
@@ -13,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/inc"
 python3 hw/contract/gen.py hw/contract/dingo.toml --c "$work/inc/dingo_hw.h"
 
-# verdict NAME STATUS LOG: a case passes with status 0 and nothing in LOG.
+# verdict NAME STATUS LOG: reports a case; it passes if STATUS is 0 and LOG is empty.
 verdict() {
     if [ "$2" = 0 ] && [ ! -s "$3" ]; then
         echo "PASS kmod:$1"
@@ -22,7 +23,8 @@ verdict() {
     fi
 }
 
-# modules NAME: dingo.ko stands without RDMA, and dingo_ib.ko is found by the device that dingo.ko makes.
+# modules NAME: case: dingo.ko does not depend on RDMA, and dingo_ib.ko has the alias of the
+# auxiliary device that dingo.ko makes.
 modules() {
     local need
     {
@@ -35,7 +37,7 @@ modules() {
     verdict "$1: the modules and what they need" 0 "$work/modules.log"
 }
 
-# build NAME KERNEL SOURCE ARG...: a build from scratch; any warning fails it.
+# build NAME KERNEL SOURCE ARG...: case: a build from scratch without warnings.
 build() {
     local name=$1 kernel=$2 source=$3 rc=0
     shift 3
@@ -48,7 +50,7 @@ build() {
     rm -rf "$work/out"
 }
 
-# The scripts of the kernel source that no headers package carries.
+# build_kernel_scripts: gets those scripts of the kernel's source that no headers package contains.
 build_kernel_scripts() {
     local out=$1 apt=$1/apt scripts=linux-source-6.12/scripts
     mkdir -p "$out"
@@ -79,9 +81,9 @@ checkpatch() {
 rc=0
 for f in "${sources[@]}"; do
     case $f in
-    # The one file that asks for the kernel's version, by macros that may ignore arguments.
+    # The only file that checks the kernel's version, with macros that may ignore arguments.
     kmod/include/compat.h) checkpatch --ignore LINUX_VERSION_CODE,CONSTANT_COMPARISON,MACRO_ARG_UNUSED,SPACING -f "$f" ;;
-    # Trace events are written as the kernel's are.
+    # Trace events follow the kernel's own style for them.
     *_trace.h) checkpatch --ignore PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE,LINE_SPACING,SPACING -f "$f" ;;
     *) checkpatch -f "$f" ;;
     esac || true

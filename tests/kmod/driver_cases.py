@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What dingo_ib.ko promises to a process, and what it must not give one. Runs as root in a guest with a card.
+"""Tests what dingo_ib.ko promises to a process, and what it must deny. Runs as root in a guest with
+a card.
 
 usage: driver_cases.py DEVICE GID-INDEX
 
-Prints PASS name, or FAIL name: why, a line a case.
+Prints a line for each case: PASS name, or FAIL name: why.
 """
 import ctypes
 import mmap
@@ -41,7 +42,7 @@ class Failure(Exception):
 
 
 def loopback():
-    """A context, its domain, and a QP that is connected to itself."""
+    """A context, a protection domain, and a QP that is connected to itself."""
     context = Context(name=DEVICE)
     pd = PD(context)
     cq = CQ(context, 16)
@@ -60,7 +61,7 @@ def loopback():
 
 
 def write(qp, cq, source, target, address):
-    """A WRITE of 8 bytes; the status of its completion."""
+    """WRITEs 8 bytes and returns the completion's status."""
     request = SendWR(opcode=e.IBV_WR_RDMA_WRITE, num_sge=1, sg=[SGE(source.buf, 8, source.lkey)])
     request.set_wr_rdma(target.rkey, address)
     qp.post_send(request)
@@ -108,7 +109,8 @@ def huge_pages_are_one_entry_each():
 
 
 def rings():
-    """Mappings of the device by this process, longer than a page: (begin, length, offset, device)."""
+    """Returns this process's mappings of the device that are longer than a page: (begin, length,
+    offset, device)."""
     found = []
     with open("/proc/self/maps") as maps:
         for line in maps:
@@ -138,7 +140,8 @@ def rings_are_mapped_shared_and_whole():
 
 
 def count_contexts():
-    """How many contexts with a queue, so with a doorbell page, this process gets; at most 600."""
+    """Returns how many contexts with a CQ, and so with a doorbell page, this process can make; at
+    most 600."""
     kept = []
     try:
         while len(kept) < 600:
@@ -150,7 +153,7 @@ def count_contexts():
 
 
 def as_user(uid, function):
-    """The number that function() returns in a process of that user."""
+    """Returns the number that function() returns in a process of that user."""
     read, written = os.pipe()
     child = os.fork()
     if child == 0:
@@ -186,7 +189,7 @@ def region_numbers_cannot_be_guessed():
     windows = [MW(pd, e.IBV_MW_TYPE_1) for _ in range(32)]
     for what, objects in ("regions", regions), ("windows", windows):
         indexes = sorted(o.rkey >> 16 for o in objects)
-        # By chance once in 2^31.
+        # Fails by chance with probability 2^-31.
         if indexes[0] >= limit // 2 or indexes[-1] < limit // 2:
             raise Failure(f"{what} of {limit} begin at {indexes[0]} and end at {indexes[-1]}")
     for o in windows + regions:
@@ -200,7 +203,8 @@ class QpInit(ctypes.Structure):
 
 
 def a_group_with_two_lids_is_left_twice():
-    """Without pyverbs, which has no groups. To ib_core each LID is a group that a queue pair must leave before it can go."""
+    """Uses ctypes, as pyverbs has no multicast groups. ib_core takes each LID for a group, which a
+    queue pair must leave before it can be destroyed."""
     verbs = ctypes.CDLL("libibverbs.so.1", use_errno=True)
     for name in "ibv_get_device_list", "ibv_open_device", "ibv_alloc_pd", "ibv_create_cq", "ibv_create_qp":
         getattr(verbs, name).restype = ctypes.c_void_p
@@ -225,14 +229,14 @@ def a_group_with_two_lids_is_left_twice():
 
 
 def kernel_memory(group):
-    """Bytes of the kernel's that a memory cgroup has, without page tables."""
+    """Returns the bytes of kernel memory charged to a memory cgroup, without page tables."""
     with open(f"{group}/memory.stat") as stat:
         values = dict(line.split() for line in stat)
     return int(values["kernel"]) - int(values["pagetables"])
 
 
 def settled_kernel_memory(group):
-    """The same when it stays: Linux adds small changes up only every 2 s."""
+    """Returns the same once it is stable: Linux flushes small changes only every 2 s."""
     last, value = None, kernel_memory(group)
     while value != last:
         time.sleep(2.5)
@@ -241,7 +245,8 @@ def settled_kernel_memory(group):
 
 
 def charged_for_region(group, pages):
-    """What a region of as many entries adds to this process's cgroup: each is the same page, so none are neighbours."""
+    """Returns the bytes that a region of `pages` entries adds to this process's cgroup. All entries
+    are the same page, so that none can be merged."""
     with open(f"{group}/cgroup.procs", "w") as procs:
         procs.write(str(os.getpid()))
     context = Context(name=DEVICE)

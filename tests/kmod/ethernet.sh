@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs as root inside a guest with a card: what ethtool sets of the network interface, each with TCP
-# over it whose bytes are looked at. The peer runs `tcp_bytes.py serve`. One line a case: PASS name,
-# FAIL name: why.
+# Runs as root in a guest with a card: tests the network interface's settings by ethtool, each with
+# TCP traffic whose bytes are verified. The peer runs `tcp_bytes.py serve`. Prints a line for each
+# case: PASS name, FAIL name: why.
 #
 # usage: ethernet.sh PEER PORT VLAN-PEER PEER6      (VLAN-PEER: its address in VLAN 77; PEER6: its IPv6 address)
 set -u
@@ -17,7 +17,7 @@ dev=$(ls "$sys/net")
 bytes=2000000
 failed=0
 
-# check NAME COMMAND...
+# check NAME COMMAND...: case: COMMAND succeeds.
 check() {
     local name=$1 out rc=0
     shift
@@ -33,7 +33,7 @@ tcp() { python3 "$here/tcp_bytes.py" check "$1" "$port" "${2:-$bytes}" "${3:-1}"
 feature() { ethtool -k "$dev" | grep -qE "^\s*$1: $2" || { ethtool -k "$dev" | grep "$1"; return 1; }; }
 counter() { ethtool -S "$dev" | sed -nE "s/^ *$1: //p"; }
 sent() { cat "/sys/class/net/$dev/statistics/tx_$1"; }
-refused() { # COMMAND...: ends with an error and says a word
+refused() { # COMMAND...: succeeds if COMMAND fails with a message
     local out
     ! out=$("$@" 2>&1) || { echo "accepted: $*"; return 1; }
     [ -n "$out" ]
@@ -45,7 +45,7 @@ offloads_are_on() {
         feature "$name" on || return 1
     done
 }
-# The card makes more frames than the stack gave it, and both count the same.
+# segments: the card makes more frames than the stack gave it (TSO), and both counters agree.
 segments() {
     local packets bytes_sent was_packets was_bytes n
     was_packets=$(counter eth_tx_packets) was_bytes=$(counter eth_tx_bytes)
@@ -58,13 +58,13 @@ segments() {
     packets=$(($(sent packets) - packets)) bytes_sent=$(($(sent bytes) - bytes_sent))
     was_packets=$(($(counter eth_tx_packets) - was_packets)) was_bytes=$(($(counter eth_tx_bytes) - was_bytes))
     [ $packets -gt 600 ] || { echo "$packets frames"; return 1; }
-    # A frame or two may be between the looks.
+    # A few frames may pass between the two readings.
     [ $((packets - was_packets)) -le 3 ] && [ $((was_packets - packets)) -le 3 ] ||
         { echo "the interface counts $packets, the card $was_packets"; return 1; }
     [ "$(counter eth_tx_errors)" = 0 ]
 }
 all_csum_ok() { ethtool -S "$dev" | awk '/rx[0-9]+_csum_ok:/ { n += $2 } END { print n }'; }
-checked() { # by the card: frame for frame, and not when it shall not
+checked() { # the card verifies checksums of all frames, and of none when that is off
     local frames ok
     frames=$(counter eth_rx_packets) ok=$(all_csum_ok)
     tcp "$peer" || return 1
@@ -107,7 +107,7 @@ channels() {
         refused ethtool -L "$dev" rx 1 || return 1
     ethtool -L "$dev" combined "$most" && many_flows && [ "$(ls -d /sys/class/net/"$dev"/queues/rx-* | wc -l)" = "$most" ]
 }
-# All on one ring by the table.
+# spreading: the RSS table directs all frames to one ring.
 spreading() {
     local one other was_one was_other ring
     ethtool -x "$dev" | grep -q 'toeplitz: on' || { ethtool -x "$dev" | tail -n 5; return 1; }
@@ -119,14 +119,14 @@ spreading() {
         was_one=$(counter rx${ring}_packets) was_other=$(counter rx$((1 - ring))_packets)
         many_flows || return 1
         one=$(($(counter rx${ring}_packets) - was_one)) other=$(($(counter rx$((1 - ring))_packets) - was_other))
-        # ARP goes to the first.
+        # ARP frames go to the first ring.
         [ $one -gt 200 ] && [ $other -lt 20 ] || { echo "ring $ring: $one frames, the other: $other"; return 1; }
     done
     refused ethtool -X "$dev" hfunc xor && refused ethtool -X "$dev" equal 9 && refused ethtool -L "$dev" combined 1 &&
         ethtool -X "$dev" default
 }
 a_key() { local n; for n in $(seq 40); do printf '%s%02x' "${sep:-}" "$n"; sep=:; done; }
-# What a user has set is there after a reset of the card.
+# after_a_reset: the user's settings survive a reset of the card.
 after_a_reset() {
     local key before
     key=$(a_key)
@@ -150,9 +150,11 @@ under_traffic() {
 }
 
 ip link set "$dev" mtu 1500
-# Events wait: with a long time there are fewer interrupts for the same frames.
+# interrupts: prints the number of interrupts. With a long coalescing time there are fewer for as
+# many frames.
 interrupts() { awk -v name="dingo-comp.*@$pci" '$0 ~ name { for (i = 2; $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts; }
-# A ping each 2 ms, whether the last is answered or not.
+# of_pings: prints the interrupts caused by 500 pings, one each 2 ms, whether the last was answered
+# or not.
 of_pings() { local was; was=$(interrupts); ping -q -i 0.002 -c 500 "$peer" >/dev/null || return 1; echo $(($(interrupts) - was)); }
 coalescing() {
     local few many

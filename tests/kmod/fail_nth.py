@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fails the first, second, ... allocation of a driver's work: nothing may break, and all works afterwards. Each one that a
-function of the driver asks for fails, by itself or through a few others; of those deeper in the kernel, which are
-thousands, evenly spread ones, as many as fit in SECONDS a case. Runs as root in a guest whose kernel has fault injection
-(scripts/kernel-lab.sh).
+"""Fails the first, second, ... allocation of a driver's operation: nothing may break, and
+everything must work afterwards. Fails each allocation that a function of the driver makes, directly
+or through a few calls; of the thousands deeper in the kernel, evenly spread ones, as many as fit in
+SECONDS per case. Runs as root in a guest whose kernel has fault injection (scripts/kernel-lab.sh).
 
 usage: fail_nth.py PCI-NAME SECONDS [CASE...]
 
-CASE: contexts, queues, regions, probe; default all.
+CASE: contexts, queues, regions, probe; default: all.
 
-Prints PASS name, or FAIL name: why, a line a case.
+Prints a line for each case: PASS name, or FAIL name: why.
 """
 import contextlib
 import os
@@ -32,7 +32,7 @@ NTH = "/proc/thread-self/fail-nth"
 NEVER = 1 << 30
 KINDS = ("failslab", "fail_page_alloc", "fail_usercopy")
 MODULES = ("dingo", "dingo_ib")
-OWN_DEPTH = 8  # frames between an allocation and the driver's function whose own it is
+OWN_DEPTH = 8  # most stack frames from an allocation up to the driver's function to which it is attributed
 
 
 def put(path, text):
@@ -49,7 +49,7 @@ def setting(name, value):
 
 
 def text_of(module):
-    """First and last address of a module's functions."""
+    """Returns the first and last address of a module's functions."""
     found = re.compile(rf"^([0-9a-f]+) [tT] \S+\t\[{module}\]$", re.MULTILINE)
     with open("/proc/kallsyms", encoding="ascii") as symbols:
         addresses = [int(a, 16) for a in found.findall(symbols.read())]
@@ -58,7 +58,7 @@ def text_of(module):
 
 @contextlib.contextmanager
 def only_own(module):
-    """Meanwhile other allocations than a module's own do not count."""
+    """Within this context, only allocations of the module count."""
     first, last = text_of(module)
     setting("stacktrace-depth", str(OWN_DEPTH))
     setting("require-start", hex(first))
@@ -71,7 +71,8 @@ def only_own(module):
 
 
 def fault_left(file):
-    """What is left of a fault to come, which does not come any more. Asking for it may take it: it came too late for the work."""
+    """Returns how many allocations were left until the fault (0: it happened), and cancels it. The
+    read itself may trigger the fault; then it came too late for the work, and 1 is returned."""
     try:
         left = int(os.pread(file, 16, 0).strip(b"\0\n"))
     except OSError:
@@ -85,7 +86,8 @@ def fault_left(file):
 
 
 def fail(work, undo, nth):
-    """Fails the nth allocation of work(), which returns whether it succeeded. Returns how many it lacked to the nth."""
+    """Fails the nth allocation of work(), which returns whether it succeeded. Returns 0 if the
+    fault happened, else the number of allocations that were left until the nth."""
     file = os.open(NTH, os.O_RDWR)
     try:
         os.pwrite(file, str(nth).encode(), 0)
@@ -105,7 +107,8 @@ def nothing():
 
 
 def sweep(work, undo=nothing):
-    """Fails allocations of work(), which returns whether it succeeded. Returns how many, and of how many."""
+    """Fails allocations of work(), which returns whether it succeeded. Returns how many of the
+    modules' own, how many of all others, and the total number of allocations."""
     failed = 0
     for module in MODULES:
         with only_own(module):

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tries to send with an address that may belong to somebody else: asks the driver for it, then writes
- * its index into a work request behind the driver's back.
+ * Tries to send from an address that may belong to another network namespace: asks the driver for it,
+ * then writes its GID index into a work request itself.
  *
  * usage: foreign_gid DEVICE OWN-INDEX FOREIGN-INDEX
  *
- * Prints a line for each way, with what came of it.
+ * Prints a line with the result of each way.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -84,7 +84,7 @@ static struct ibv_qp *ud_qp(struct card *c)
 	return qp;
 }
 
-/* From the GID of this index to itself. */
+/* An address vector from the GID of this index to itself. */
 static struct ibv_ah_attr address(const struct card *c, int index)
 {
 	struct ibv_ah_attr attr = {
@@ -97,7 +97,7 @@ static struct ibv_ah_attr address(const struct card *c, int index)
 	return attr;
 }
 
-/* The next completion's status. */
+/* Waits for the next completion; returns its status as text. */
 static const char *completed(struct card *c)
 {
 	time_t end = time(NULL) + SECONDS;
@@ -111,7 +111,7 @@ static const char *completed(struct card *c)
 	return ibv_wc_status_str(wc.status);
 }
 
-/* A datagram to itself; what came of it. A receive is posted for it. */
+/* Posts a receive and sends a datagram to itself; returns the result as text. */
 static const char *send_to_itself(struct card *c, struct ibv_qp *qp, struct ibv_ah *ah)
 {
 	struct ibv_sge sge = { (uintptr_t)c->memory, BYTES, c->mr->lkey };
@@ -141,7 +141,7 @@ static void try_datagrams(struct card *c, int own, int foreign)
 	other = ibv_create_ah(c->pd, &of_foreign);
 	printf("address handle: %s\n", other ? "made" : strerror(errno));
 
-	/* The provider keeps the address vector behind libibverbs' part. */
+	/* The provider keeps the address vector after libibverbs' struct. */
 	av = (struct dingo_wqe_ud *)(ah + 1);
 	if (av->sgid_index != htole16(own) || memcmp(av->dgid, &attr.grh.dgid, sizeof(av->dgid))) {
 		fprintf(stderr, "the provider's address handle is another one\n");

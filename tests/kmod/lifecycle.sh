@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs as root inside a guest with a card: the driver's life cycle, each step ended by a ping over
-# the card. One line a case: PASS name, FAIL name: why. Reset, reload and recovery run with an RDMA
+# Runs as root in a guest with a card: tests the driver's life cycle; each step ends with a ping
+# over the card. Prints a line for each case: PASS name, FAIL name: why. Reset, reload and recovery
+# run with an RDMA
 # device open. The kernel must run with iomem=relaxed: break_card.py writes the card's registers.
 #
 # usage: lifecycle.sh PEER CONTRACT      (CONTRACT: the header dingo_hw.h)
@@ -15,7 +16,7 @@ failed=0
 
 netdev() { ls "$sys/net" 2>/dev/null; }
 
-# works: the interface carries frames and there is an RDMA device; gives both a while to appear.
+# works: waits for the interface and the RDMA device; succeeds if the interface carries frames.
 works() {
     local n
     for n in $(seq 120); do
@@ -28,7 +29,7 @@ works() {
     return 1
 }
 
-# check NAME COMMAND...: the command succeeds, and afterwards everything works.
+# check NAME COMMAND...: case: COMMAND succeeds, and afterwards everything works.
 check() {
     local name=$1 out rc=0
     shift
@@ -44,10 +45,10 @@ check() {
     fi
 }
 
-# opened COMMAND...: run it while a process waits for events of the RDMA device.
+# opened COMMAND...: runs COMMAND while a process waits for events of the RDMA device.
 opened() {
     local pid n rc=0
-    udevadm settle # which renames the device
+    udevadm settle # udev renames the device
     ibv_asyncwatch -d "$(ls "$sys/infiniband")" >/tmp/lifecycle.events 2>&1 &
     pid=$!
     for n in $(seq 100); do
@@ -69,13 +70,14 @@ opened() {
 sysfs_reset() { echo 1 >"$sys/reset"; }
 reload() { devlink dev reload "pci/$pci" >/dev/null; }
 recoveries() { dmesg | grep -c "$pci: recovered"; }
-# recovers REGEX COMMAND...: the driver notices what COMMAND did, and brings the card back;
-# REGEX: what its reporter then has as the last failure (the event of the card may come before the next look at it).
+# recovers REGEX COMMAND...: succeeds if the driver notices what COMMAND broke and recovers the
+# card. REGEX matches the last failure of its health reporter (the card's event may come before the
+# periodic check).
 recovers() {
     local failure=$1 before n
     shift
     before=$(recoveries)
-    sleep 2 # a failure soon after a recovery is left to the administrator
+    sleep 2 # the driver does not recover from a failure soon after a recovery
     "$@" || return 1
     for n in $(seq 120); do
         [ "$(recoveries)" = "$before" ] || break
@@ -87,14 +89,14 @@ recovers() {
 }
 lose_bars() { recovers 'does not answer|was restarted' setpci -s "$pci" COMMAND=0; }
 break_card() { python3 "$here/break_card.py" "$sys/resource0" "$contract" "$1"; }
-# A command that waits for an answer ends with an error, in the contract's ADMIN_TIMEOUT_MS and some.
+# no_answer: a command without an answer fails after the contract's ADMIN_TIMEOUT_MS.
 no_answer() {
     local rc=0
     break_card silent || return 1
     timeout 50 rdma statistic show >/dev/null 2>&1 || rc=$?
     [ $rc != 0 ] && [ $rc != 124 ] || { echo "a command without an answer ended with status $rc"; return 1; }
 }
-# The machine sleeps for 3 s as far as the kernel's own test goes: the card is without power, but wakes up as it was.
+# sleep_and_wake: suspends for 3 s, as far as the kernel's pm_test goes: the card's state survives.
 sleep_and_wake() {
     local before rc=0
     before=$(dmesg | grep -c "$pci: failed")
@@ -102,12 +104,13 @@ sleep_and_wake() {
     echo platform >/sys/power/pm_test && echo freeze >/sys/power/state || rc=1
     echo none >/sys/power/pm_test
     works || rc=1
-    sleep 2 # the driver looks at the card each second
+    sleep 2 # the driver checks the card each second
     [ "$(dmesg | grep -c "$pci: failed")" = "$before" ] || { dmesg | grep "$pci: failed" | tail -n 1; rc=1; }
     return $rc
 }
-# A program that writes an image of the machine has /dev/snapshot open for long, and nothing is frozen: a card that fails
-# recovers, also when the machine slept meanwhile, and afterwards.
+# beside_an_image: while a program keeps /dev/snapshot open to write a hibernation image, nothing is
+# frozen: a failed card must recover, also if the machine slept meanwhile, and after the program has
+# closed it.
 beside_an_image() {
     local rc=0 reason='fatal error|could not access the admin queue'
     exec 9</dev/snapshot || return 1
@@ -134,7 +137,8 @@ mtu_changes() {
     ip link set "$(netdev)" mtu "$was"
     return $rc
 }
-# More addresses than the card's table holds: the card must take all of them nevertheless.
+# many_addresses: with more addresses than its table holds, the card must still receive for all of
+# them.
 many_addresses() {
     local n rc=0
     for n in $(seq 80); do
@@ -147,7 +151,7 @@ many_addresses() {
     return $rc
 }
 
-# The RDMA module alone.
+# The RDMA module is unloaded and loaded alone.
 loaded() { lsmod | grep -q "^$1 "; }
 aux() { find /sys/bus/auxiliary/devices -name 'dingo.rdma.*' | wc -l; }
 rdma_reloads() {
@@ -174,7 +178,7 @@ right_order() {
     rmmod dingo && [ "$(aux)" = 0 ] || { echo "the auxiliary device is there without dingo"; return 1; }
     modprobe dingo && udevadm settle && loaded dingo_ib || { echo "dingo_ib was not loaded for the card"; return 1; }
 }
-# Unloads the users of ib_core first, in as many rounds as it takes, then ib_core itself.
+# unload_rdma: unloads the users of ib_core, in as many rounds as needed, then ib_core.
 unload_rdma() {
     local users
     while users=$(lsmod | awk '$1 == "ib_core" { gsub(",", " ", $4); print $4 }') && [ -n "$users" ]; do
@@ -211,7 +215,7 @@ ethernet_only() {
     return $rc
 }
 
-# Without RDMA by the administrator's wish, also after a reset; and back.
+# RDMA is disabled by devlink, also after a reset, and enabled again.
 param() { devlink dev param set "pci/$pci" name enable_rdma value "$1" cmode driverinit; }
 rdma_by_parameter() {
     param false && reload && reaches_peer 'without RDMA' && [ "$(aux)" = 0 ] && [ ! -e "$sys/infiniband" ] ||
@@ -219,7 +223,7 @@ rdma_by_parameter() {
     sysfs_reset && reaches_peer 'without RDMA, after a reset' && [ "$(aux)" = 0 ] || { echo 'a reset brought it back'; return 1; }
     param true && reload && udevadm settle && [ "$(aux)" = 1 ]
 }
-# What devlink knows of the rings, and its making them anew under traffic.
+# devlink's tx reporter: diagnoses the rings and recreates them under traffic.
 tx_reporter() {
     local rc=0 n
     ping -q -i 0.05 -c 100 "$peer" >/tmp/lifecycle.ping 2>&1 &
@@ -232,7 +236,7 @@ tx_reporter() {
     [ "$(sed -nE 's/.* ([0-9]+) received.*/\1/p' /tmp/lifecycle.ping)" -gt 80 ] || { tail -n 2 /tmp/lifecycle.ping; rc=1; }
     return $rc
 }
-# Each admin command and each change of state is an event.
+# traces: each admin command and each change of state is a trace event.
 traces() {
     local t=/sys/kernel/tracing
     mountpoint -q $t || mount -t tracefs nodev $t || return 1

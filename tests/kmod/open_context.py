@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a process sees whose RDMA device goes while it has it open. Runs as root in a guest with a card.
+"""Tests what a process sees when its open RDMA device is removed. Runs as root in a guest with a
+card.
 
 usage: open_context.py DEVICE COMMAND...
 
-Opens the device, runs the command, which takes the device away, and uses what it has open. Status 0 when everything ended as it
-should: an event DEVICE_FATAL, EIO for a new object, an error of the poll, and what is open can be closed.
+Opens the device, runs COMMAND, which removes the device, and uses the open context. Exit status 0
+if there is an event DEVICE_FATAL, EIO for a new object and an error of the poll, and all objects
+can be closed.
 """
 import errno
 import os

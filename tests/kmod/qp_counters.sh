@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs as root inside a guest with a card: counters that QPs are bound to. The peer runs an endless
-# `ib_write_bw -D` server in a loop. One line a case: PASS name, FAIL name: why.
+# Runs as root in a guest with a card: tests counters to which QPs are bound. The peer runs a server
+# `ib_write_bw -D` in a loop. Prints a line for each case: PASS name, FAIL name: why.
 #
 # usage: qp_counters.sh PEER
 set -u
@@ -10,7 +10,7 @@ device=$(ls /sys/class/infiniband)
 link=$device/1
 failed=0
 
-check() { # NAME COMMAND...
+check() { # NAME COMMAND...: case: COMMAND succeeds
     local name=$1 out rc=0
     shift
     out=$("$@" 2>&1) || rc=$?
@@ -24,7 +24,7 @@ check() { # NAME COMMAND...
 port() { cat "/sys/class/infiniband/$device/ports/1/hw_counters/rdma_tx_bytes"; }
 shown() { rdma statistic qp show link "$link" | tr -s "\n " " "; }
 bytes() { sed -nE 's/.*rdma_tx_bytes ([0-9]+).*/\1/p' <<<"$1"; }
-# write SECONDS: in the background; what it has sent is in /tmp/qp_counters.out.
+# write SECONDS: runs ib_write_bw in the background; its output is in /tmp/qp_counters.out.
 write() {
     local n
     for n in $(seq 50); do
@@ -48,13 +48,13 @@ by_type() {
     sleep 1
     second=$(bytes "$(shown)")
     [ "${second:-0}" -gt "$first" ] || { echo "$first, then $second"; return 1; }
-    # The port has what the counter has, too, once.
+    # The port's counters include the bound counter's traffic, and count it once.
     after=$(port)
     [ $((after - before)) -ge "$second" ] || { echo "the port has $((after - before)) of $second"; return 1; }
     wait
     after=$(($(port) - before))
     payload=$(awk '$1 == 65536 { print $2 * 65536 }' /tmp/qp_counters.out)
-    # A run by time counts part of what it sends.
+    # With -D, ib_write_bw reports only part of what it sends.
     [ -n "$payload" ] && [ $after -gt $((payload / 2)) ] && [ $after -lt $((payload * 4)) ] ||
         { echo "the port counted $after, sent were ${payload:-none}"; return 1; }
     before=$(port)
@@ -79,7 +79,7 @@ by_number() {
     wait
     [ "$(port)" -ge "$before" ]
 }
-with_dead_card() { # a reset takes QPs and counters along
+with_dead_card() { # a reset destroys QPs and counters
     rdma statistic qp set link "$link" auto type on || return 1
     write 3
     [ "$(bytes "$(shown)")" -gt 65536 ] || { echo 'nothing was bound'; return 1; }

@@ -1,23 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the suite sweeps does inside a guest; root. The last line of each says how often it did it, and the largest time.
+# The guest's side of the suite sweeps; runs as root. The last line of each command's output is its
+# result: how often it did its work, and the longest time.
 #
-# usage: sweep.sh traffic PEER|-             perftest over the card until /run/sweep-end is there: server with -, else its client
-#        sweep.sh churn DEVICE GID           three perftest servers or clients (PEER set) and a program with many objects
-#        sweep.sh resets COUNT PEER          function-level resets, each while traffic flows and a process has a context
-#        sweep.sh works PEER SECONDS         the card carries frames and has an RDMA device: how long that took
-#        sweep.sh kills COUNT                kill -9 of those programs at random moments
-#        sweep.sh attempt GID                probe, open, every object once, interface down and up: each may fail, in time
-#        sweep.sh again-bound PEER           the driver is bound anew, and works
-#        sweep.sh at-once remove|reset       while something else waits for the card: how long that took
-#        sweep.sh offer-disk|withdraw-disk   NVMe over Fabrics with a shared receive queue, at 10.77.0.1
-#        sweep.sh use-disk|leave-disk        the other side, which reads until /run/sweep-end
-#        sweep.sh nvme-resets COUNT PEER     function-level resets of a card over which an NVMe disk is offered
-#        sweep.sh dmabuf-resets COUNT GID PEER  and of one with a region of a buffer that moves
-#        sweep.sh moving                     messages come or go
-#        sweep.sh stop                       traffic and churn end; who began them takes /run/sweep-end away
-#        sweep.sh left                       objects of the RDMA device that are not the kernel's own
-# DINGO_SECONDS: what COUNT says begins no more once that time is over; what was done until then counts.
+# usage: sweep.sh COMMAND ...
+#   traffic PEER|-             perftest until /run/sweep-end exists: server with -, else client
+#   churn GID [PEER]           three perftest servers, or clients with PEER, and verbs_churn
+#   resets COUNT PEER          function-level resets under traffic, with an open RDMA context
+#   works PEER SECONDS         waits until PEER answers and the RDMA device exists
+#   kills COUNT                kill -9 of the programs of traffic and churn at random moments
+#   attempt GID                probe, open, every object once, interface down and up; each step may
+#                              fail, but must not hang
+#   again-bound PEER           rebinds the driver, which must work
+#   at-once remove|reset       removes or resets the card; prints the time that took
+#   offer-disk|withdraw-disk   NVMe over Fabrics with a shared receive queue, at 10.77.0.1
+#   use-disk|leave-disk        the other side, which reads the disk until /run/sweep-end exists
+#   nvme-resets COUNT PEER     function-level resets of a card over which an NVMe disk is offered
+#   dmabuf-resets COUNT GID PEER  the same for a card with a region of a DMA buffer that moves
+#   moving                     waits until the card sends or receives
+#   stop                       ends traffic and churn; the caller removes /run/sweep-end
+#   left                       waits until no process has RDMA objects
+# DINGO_SECONDS: commands with COUNT start no new round after so many seconds, even if COUNT is not
+# reached.
 set -u
 end=/run/sweep-end
 here=$(dirname "$(realpath "$0")")
@@ -26,15 +30,16 @@ patience=${DINGO_PATIENCE:-60}
 pci() { grep -lx 0xd160 /sys/bus/pci/devices/*/device | sed -n '1s,/device$,,; 1s,.*/,,p'; }
 device() { ls "/sys/bus/pci/devices/$(pci)/infiniband" 2>/dev/null; }
 milliseconds() { echo "${EPOCHREALTIME/./}" | cut -c1-13; }
-# Words that the card has sent and received.
+# moved: prints the 4-byte words that the card has sent and received.
 moved() { cat /sys/class/infiniband/*/ports/1/counters/port_{xmit,rcv}_data 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'; }
 
-# begins N COUNT: whether there is time for one more, the Nth; says so, for who looks in or ends this.
+# begins N COUNT: succeeds if there is time for round N of COUNT; prints the progress.
 begins() {
     [ "$1" -le "$2" ] && { [ -z "${DINGO_SECONDS:-}" ] || [ $SECONDS -lt "$DINGO_SECONDS" ]; } && echo "# $(($1 - 1)) of $2 done"
 }
 
-# works PEER SECONDS
+# works PEER SECONDS: waits until PEER answers and the RDMA device exists; prints the time that
+# took.
 works() {
     local begin now
     begin=$(milliseconds)
@@ -47,7 +52,7 @@ works() {
     echo "works after $((now - begin)) ms"
 }
 
-# moving: messages come or go.
+# moving: waits until the card sends or receives at least 64 KiB in 0.2 s.
 moving() {
     local before n
     for ((n = 0; n < patience * 5; n++)); do
@@ -58,10 +63,10 @@ moving() {
     return 1
 }
 
-# again COMMAND...: over and over, until the end; a run that hangs is ended.
+# again COMMAND...: repeats COMMAND until $end exists; kills runs that hang.
 again() {
     while [ ! -e $end ]; do
-        nice -n 19 timeout -s KILL 40 "$@" >>/run/sweep.out 2>&1 # what polls leaves the processor to who disturbs it
+        nice -n 19 timeout -s KILL 40 "$@" >>/run/sweep.out 2>&1 # nice: polling must not starve the disturbing commands
         sleep 0.1
     done
 }
@@ -73,7 +78,7 @@ traffic() {
     again ib_write_bw -D 12 -u 12 $peer
 }
 
-# churn DEVICE-GID-INDEX [PEER]
+# churn GID-INDEX [PEER]
 # shellcheck disable=SC2086
 churn() {
     local port=18520 tool
@@ -95,7 +100,7 @@ resets() {
         begin=$SECONDS
         until [ -s /run/sweep.events ]; do
             [ $((SECONDS - begin)) -lt "$patience" ] || { echo "no RDMA device before reset $n"; return 1; }
-            udevadm settle # which renames the device
+            udevadm settle # udev renames the device
             stdbuf -oL ibv_asyncwatch -d "$(device)" >/run/sweep.events 2>/dev/null &
             pid=$!
             until [ -s /run/sweep.events ] || [ ! -e /proc/$pid ]; do sleep 0.1; done
@@ -117,7 +122,7 @@ resets() {
     [ $n -gt 0 ] && [ $under = $n ] && [ $fatal = $n ]
 }
 
-# stop: what runs ends, and nothing begins.
+# stop: kills the programs, and keeps again() from starting new ones.
 stop() {
     touch $end
     pkill -KILL "$programs"
@@ -128,7 +133,7 @@ driver=/sys/bus/pci/drivers/dingo
 unbound() { [ ! -e "$driver/$1" ] || echo "$1" >$driver/unbind; }
 bound() { [ -e "$driver/$1" ] || echo "$1" >$driver/bind; }
 
-# attempt GID-INDEX
+# attempt GID-INDEX: see usage.
 attempt() {
     local card probe=done rc=0 n name
     card=$(pci)
@@ -205,7 +210,7 @@ leave-disk() {
     [ ! -e /sys/class/nvme/nvme0 ] && rmmod nvme-rdma
 }
 
-# The disk is used by the peer all the time, and comes back to it.
+# nvme-resets: the peer uses the disk all the time, and must reconnect after each reset.
 nvme-resets() {
     local count=$1 peer=$2 n begin took slowest=0 out
     for ((n = 1; ; n++)); do
@@ -217,7 +222,7 @@ nvme-resets() {
         out=$(works "$peer" "$patience") || { echo "reset $n: $out"; return 1; }
         took=$(($(milliseconds) - begin))
         [ $took -le $slowest ] || slowest=$took
-        # nvmet_rdma gives up its listener with the device, whichever device it is.
+        # nvmet_rdma drops its listener when any device is removed: offer the port again.
         rm $nvmet/ports/1/subsystems/dingo && ln -s $nvmet/subsystems/dingo $nvmet/ports/1/subsystems/ ||
             { echo "reset $n: the port is not offered again"; return 1; }
     done
@@ -270,7 +275,8 @@ kills() {
     [ $n -gt 0 ]
 }
 
-# What remains may need a moment: the kernel takes a killed process's objects down when it ends.
+# left: waits until no process has objects, as the kernel destroys a killed process's objects with a
+# delay.
 left() {
     local n what
     for ((n = 0; n < patience * 2; n++)); do

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends bytes by TCP and looks at every one that comes back.
+"""Sends bytes by TCP and verifies every byte that comes back.
 
 usage: tcp_bytes.py serve PORT
        tcp_bytes.py check HOST PORT BYTES [CONNECTIONS]
-serve sends back what each connection sends, IPv4 and IPv6. check: exit status 1 and a line when a
-byte is wrong or missing.
+serve echoes what each connection sends, IPv4 and IPv6. check prints a line, and exits with status
+1, if a byte is wrong or missing.
 """
 
 import random

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs as root inside a guest with a card whose admin queue falls silent while all else of it works: a process and the network
-# interface wait for commands, and the device is removed, reset, reloaded or put to sleep. All of them must end soon, not when
-# the commands' own time (30 s) is over, and the card works afterwards. One line a case, and before it how long it took.
-# The kernel must run with iomem=relaxed: break_card.py writes the card's registers.
+# Runs as root in a guest with a card whose admin queue stops answering, while all else of the card
+# works: while a process and the network interface wait for commands, the device is removed, reset,
+# reloaded or put to sleep. All of them must end soon, not after the commands' timeout (30 s), and
+# the card must work afterwards. Prints a line for each case, and before it the time it took. The
+# kernel must run with iomem=relaxed: break_card.py writes the card's registers.
 #
-# usage: unanswered.sh PEER CONTRACT [SLOW]   (CONTRACT: the header dingo_hw.h; SLOW: what the limits are multiplied by)
+# usage: unanswered.sh PEER CONTRACT [SLOW]   (CONTRACT: dingo_hw.h; SLOW: factor of time limits)
 set -u
 peer=${1:?usage: unanswered.sh PEER CONTRACT [SLOW]}
 contract=${2:?usage: unanswered.sh PEER CONTRACT [SLOW]}
@@ -33,7 +34,7 @@ works() {
     return 1
 }
 
-# waits PID: it does, in the kernel, within ten seconds.
+# waits PID: succeeds once the process sleeps uninterruptibly (state D); fails after ten seconds.
 waits() {
     local n
     for n in $(seq 100); do
@@ -43,7 +44,7 @@ waits() {
     return 1
 }
 
-# ends PID: it does within five seconds.
+# ends PID: succeeds once the process has exited; fails after five seconds.
 ends() {
     local n
     for n in $(seq $((50 * slow))); do
@@ -53,14 +54,14 @@ ends() {
     return 1
 }
 
-# within NAME MILLISECONDS COMMAND...: the command takes no longer, while others wait for a card that answers none of theirs; they
-# end, too, and afterwards all works.
+# within NAME MILLISECONDS COMMAND...: case: COMMAND takes at most that time while a process and the
+# network interface wait for a silent card; both end, too, and afterwards everything works.
 within() {
     local name=$1 most=$2 begin took rc=0 verbs net out why=''
     shift 2
-    udevadm settle # which renames the device
+    udevadm settle # udev renames the device
     works || { echo "FAIL $name: it does not work before: $(dmesg | tail -n 1)"; failed=1; return; }
-    sleep 1 # a probe that has made its device may go on for a moment: who removes it waits for that
+    sleep 1 # a probe may still run after it has made its device, and removal would wait for it
     card silent
     ibv_rc_pingpong -g 1 -d "$(device)" >/run/unanswered.verbs 2>&1 &
     verbs=$!
@@ -81,17 +82,18 @@ within() {
     if [ -z "$why" ]; then echo "PASS $name"; else echo "FAIL $name: $why"; failed=1; fi
 }
 
-# again: the card is bound, with RDMA, and works.
+# again: binds the driver if necessary; succeeds if the card works, with RDMA.
 again() {
     [ -e "$sys" ] || echo 1 >/sys/bus/pci/rescan
     modprobe -a dingo dingo_ib
     [ -e "$driver/$pci" ] || echo "$pci" >$driver/bind
-    works && ip link set "$(netdev)" mtu 9000 && sleep 1.1 # a failure soon after a recovery is left to the administrator
+    works && ip link set "$(netdev)" mtu 9000 && sleep 1.1 # the driver does not recover from a failure soon after a recovery
 }
 
 remove() { echo 1 >"$sys/remove"; }
 unbind() { echo "$pci" >$driver/unbind; }
-# The next driver may let the card master the bus: the card must have forgotten what it was given.
+# unbind_forgets: the next driver may enable bus mastering, so unbinding must reset the card, which
+# then has no addresses of the old driver.
 unbind_forgets() {
     local before
     before=$(card resets)
@@ -101,13 +103,15 @@ unbind_forgets() {
 rmmod_all() { rmmod dingo_ib dingo; }
 function_reset() { echo 1 >"$sys/reset"; }
 reload() { devlink dev reload "pci/$pci" >/dev/null; }
-# devlink's lock is held by who waits for rtnl, which is held by who waits for the card.
+# Here devlink's lock is held by a task that waits for rtnl, which is held by one that waits for the
+# card.
 reload_beside_diagnosis() {
     devlink health diagnose "pci/$pci" reporter tx >/dev/null 2>&1 &
     sleep 0.5
     reload
 }
-# As far as processes are frozen: those that wait in the kernel cannot be. (lifecycle.sh goes on to the devices.)
+# sleeps: suspends up to the freezing of processes, which must not fail on those that wait in the
+# kernel. (lifecycle.sh also suspends the devices.)
 sleeps() {
     local rc=0
     echo 0 >/sys/module/suspend/parameters/pm_test_delay
@@ -118,14 +122,14 @@ sleeps() {
 
 within 'removal while commands wait' $removal remove
 within 'unbinding while commands wait' $removal unbind
-within 'a card that did not answer is reset before it is given away' $((removal + 3000)) unbind_forgets # two programs more
+within 'a card that did not answer is reset before it is given away' $((removal + 3000)) unbind_forgets # starts two more programs
 within 'rmmod of both modules while commands wait' $removal rmmod_all
 within 'rmmod of dingo_ib while commands wait' $removal rmmod dingo_ib
 within 'function-level reset while commands wait' $reset function_reset
 within 'devlink reload while commands wait' $reset reload
 within 'devlink reload while devlink waits for the interface' $((reset + 5000)) reload_beside_diagnosis
 if [ -e /sys/power/pm_test ]; then
-    within 'the machine falls asleep while commands wait' $removal sleeps # the interface's own watchdog needs five seconds
+    within 'the machine falls asleep while commands wait' $removal sleeps # less than the interface's watchdog (5 s)
 else
     echo 'SKIP the machine falls asleep while commands wait: this kernel cannot'
 fi

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Makes many objects of each kind, moves data between its queue pairs, and takes everything down
- * again, without end: something to kill at any moment. With "once" it goes through this one time,
- * says of each call that failed how, and ends with status 0 if none failed without an errno: so that
- * a card may refuse or lose any command below it.
+ * Makes many objects of each kind, moves data between its queue pairs, and destroys everything, in
+ * an endless loop: a victim to kill at any moment. With "once" it does this one time, prints how
+ * each failed call failed, and exits with status 0 unless a call failed without an errno: the card
+ * may refuse or lose any command meanwhile.
  *
  * usage: verbs_churn DEVICE GID-INDEX [once]
  */
@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define QPS 16 /* connected two by two */
+#define QPS 16 /* connected in pairs */
 #define CQS 4
 #define MRS 64
 #define MWS 8
@@ -44,7 +44,7 @@ struct objects {
 static bool once;
 static int failures, wordless;
 
-/* Whether it was done. error: 0, or an errno, or -1 where errno says it. */
+/* Returns true if the call succeeded. error: its result: 0, an errno, or -1 with errno set. */
 static bool done(const char *what, int error)
 {
 	if (!error)
@@ -148,7 +148,7 @@ static void make_queues(struct objects *o)
 			connect_qp(o, o->qp[n], o->qp[n ^ 1]->qp_num);
 }
 
-/* A datagram queue in a multicast group. */
+/* Makes a UD queue pair in a multicast group. */
 static void make_ud(struct objects *o)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0x11111111 };
@@ -199,7 +199,7 @@ static void make(struct objects *o)
 	make_memory(o);
 }
 
-/* One WRITE on each queue pair that has what it needs. */
+/* Posts one WRITE on each queue pair that is complete. */
 static void move_data(struct objects *o)
 {
 	unsigned int n, posted[CQS] = {};

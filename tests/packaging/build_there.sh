@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced by cases that build in a root.
 
-# build_there RELEASE COMPILER: all that is installed, without a warning; then the native suite's core with what was built.
+# build_there RELEASE COMPILER: builds all programs in a root, which must not give warnings; then
+# runs the suite native core with them.
 build_there() {
     local name=$1-$2 rc=0
     build_in_root "$1" "$2" programs "${native_core_targets[@]}" >"$logs/$name.build" 2>&1 || rc=$?
@@ -10,7 +11,9 @@ build_there() {
         return
     fi
     pass "$name builds"
-    # ccache repeats warnings of an object that it has: -Werror does not. rdma-core's own files are not ours.
+    # Looks for warnings in the log: ccache repeats those of cached objects, but does not fail with
+    # -Werror.
+# rdma-core's files are not checked.
     local warnings
     warnings=$(grep 'warning: ' "$logs/$name.build" | grep -vE '(^|/)rdma-core/(ccan|libibverbs|librdmacm|util)/' || true)
     if [ -n "$warnings" ]; then

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What a user does with the packages, in a root that has nothing else: installs, uses, as an ordinary user too, upgrades,
-# removes, purges. Started by cases/packages.sh with LOGS and RELEASE; all but apt's downloads is without a network.
+# Tests the packages in a clean root, as a user would: installs and uses them (also as an ordinary
+# user), upgrades, removes, purges. Started by cases/packages.sh with LOGS and RELEASE. Only apt
+# uses the network.
 set -uo pipefail
 packages=(dingo libdingo1 libdingo-dev rdma-bench libqp-exchange0 libqp-exchange-dev python3-qpx qpxd)
 tuple=$(dpkg --print-architecture | sed 's/amd64/x86_64-linux-gnu/; s/arm64/aarch64-linux-gnu/')
 apt_get() { apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
 offline() { unshare --net bash -c 'ip link set lo up; exec "$@"' bash "$@"; }
-# check NAME COMMAND [REGEX]: it succeeds and prints such a line.
+# check NAME COMMAND [REGEX]: case: COMMAND succeeds and prints a line like REGEX.
 check() {
     local out rc=0
     out=$(timeout 300 bash -c "$2" 2>&1 </dev/null) || rc=$?
@@ -21,7 +22,7 @@ check() {
     fi
 }
 export -f apt_get offline
-# A pair of commands on cards of the calling user: SERVER CLIENT PORT.
+# pair_of SERVER CLIENT PORT: runs a pair of commands on cards of the calling user.
 pair_of() {
     dingo card start a && dingo card start b || return
     dingo run --card a -- $1 >/tmp/server.$$ 2>&1 &
@@ -33,9 +34,10 @@ pair_of() {
     return $rc
 }
 export -f pair_of
-# What compose.yaml lets a container run.
+# command_of SERVICE: prints the command of that service in compose.yaml.
 command_of() { sed -n "/^  $1:/,/^  [a-z]*:\$/s/^    command: //p" scripts/packaging/container/compose.yaml; }
-# Its two commands, as an ordinary user, in two network namespaces with a wire between them.
+# two_containers: runs compose.yaml's two commands, as an ordinary user, in two connected network
+# namespaces.
 two_containers() {
     local a b rc=0
     unshare --net sleep 300 & a=$!
@@ -86,7 +88,8 @@ check 'qpxd: a user, a unit that systemd takes, a directory for keys that only i
     'id qpxd && stat -c "%U:%G %a" /etc/qpxd && { ! command -v systemd-analyze || systemd-analyze verify --man=no /lib/systemd/system/qpxd.service; }' 'root:qpxd 750'
 check 'qpxd serves as its user' "offline bash -c 'setpriv --reuid=qpxd --regid=qpxd --clear-groups qpxd --listen 18600 & p=\$!; for _ in \$(seq 50); do qpxd --status qpxd://127.0.0.1:18600 && ok=1 && break; sleep 0.1; done; kill \$p; [ -n \"\$ok\" ]'" 'jobs'
 
-# DKMS. Debian 12's own kernel is older than what the modules are for: that is said, and is no failure of the installation.
+# DKMS. Debian 12's kernel is too old for the modules: the installation reports that, but must not
+# fail.
 kernel() { apt-get -qq -o Dpkg::Use-Pty=0 install -y --no-install-recommends linux-headers-amd64 >/dev/null 2>&1; basename "$(ls -d /usr/src/linux-headers-*-amd64 | tail -n 1)" | sed 's/^linux-headers-//'; }
 export -f kernel
 check 'dingo-dkms is installed beside headers of a kernel' 'kernel && apt_get install -y --no-install-recommends dingo-dkms'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Sourced by cases that look at an installation.
+# Checks of an installation. Sourced by cases.
 
-# foreign_rpaths PATH...: each ELF file there or below whose RPATH has an element that is not $ORIGIN and a way from there: an
-# empty one is the current directory, an absolute one somebody else's.
+# foreign_rpaths PATH...: prints each ELF file at or below PATH whose RPATH has an element that is
+# not relative to $ORIGIN: an empty element means the current directory, an absolute one may belong
+# to another user.
 foreign_rpaths() {
     local file path
     find "$@" -type f | while read -r file; do
@@ -11,7 +12,7 @@ foreign_rpaths() {
     done
 }
 
-# unexplained DIRECTORY: programs in bin/ there without a man page.
+# unexplained DIRECTORY: prints the programs in DIRECTORY/bin without a man page.
 unexplained() {
     local file
     for file in "$1"/bin/*; do

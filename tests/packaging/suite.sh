@@ -19,7 +19,7 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/roots.sh
 . tests/e2e/native/lib.sh
 for name in "$@"; do
-    # What the others build, they build in roots.
+    # The other cases build in roots.
     targets=() packages=(dpkg-dev)
     case $name in install | rdma-core) targets=(programs verbs_promises) packages=("${build_packages[@]}" "${native_packages[@]}") ;; esac
     begin_suite "$name" "$name" "${packages[@]}" -- "${targets[@]}"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the packet scripts that have one case for each value of something. usage: generate.py DIRECTORY"""
+"""Writes the packet scripts that have one case for each value of a parameter. usage: generate.py
+DIRECTORY"""
 import os
 import sys
 
@@ -19,7 +20,7 @@ OPCODES = SENDS + WRITES + OTHERS + RESPONSES
 
 
 class Script:
-    """One file: a prologue and cases."""
+    """A script file: a prologue and cases."""
 
     def __init__(self, directory, name, about, prologue):
         self.path = os.path.join(directory, name + ".pkt")
@@ -36,7 +37,7 @@ class Script:
 
 
 def place(opcode):
-    """'first', 'middle', 'last' or 'only'."""
+    """Returns the opcode's position in a message: 'first', 'middle', 'last' or 'only'."""
     for word in ("FIRST", "MIDDLE", "LAST"):
         if f"_{word}" in opcode:
             return word.lower()
@@ -48,7 +49,8 @@ def kind(opcode):
 
 
 def request(opcode, psn, message_bytes, remaining):
-    """The frame line of one packet of a message; `remaining` = bytes from this packet on."""
+    """Returns the frame line of one packet of a message; `remaining`: the message's bytes from this
+    packet on."""
     words = [f"< {opcode} qpn=0x11 psn={psn}"]
     if "IMM" in opcode:
         words.append("imm=0x55")
@@ -99,7 +101,7 @@ def opcode_pairs(directory):
 
 
 def opcode_pair(first, second):
-    # A message of `first` that `second` could end, or go on with.
+    # The length of a message that begins with `first` and that `second` could end or continue.
     total = 1024 + (8 if place(second) == "last" else 4096)
     state, psn, dead, lines = None, 100, False, []
     for opcode in (first, second):
@@ -311,11 +313,13 @@ def timeouts(directory):
 
 
 def icrc_bits(directory):
-    """Each single-bit flip behind the Ethernet header is dropped, except in masked fields."""
+    """Each frame with one flipped bit after the Ethernet header is dropped, except in masked
+    fields."""
     script = Script(directory, "icrc_every_bit", "every single-bit flip of a frame.", [
         "mr 1 va=0x10000 len=4096 access=lrwa", "qp 0x11 rc mtu=1024 rq_psn=100 sq_psn=200 dest=0x22"])
-    # 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 16 RETH, 8 payload, 4 ICRC. Left out: what the ICRC masks (TOS, TTL, IP and
-    # UDP checksum, BTH byte 4) and what makes the frame another one (version, lengths, fragments, protocol, ports).
+    # Bytes: 14 Ethernet, 20 IPv4, 8 UDP, 12 BTH, 16 RETH, 8 payload, 4 ICRC. Left out: fields that
+    # the ICRC masks (TOS, TTL, IP and UDP checksum, BTH byte 4), and fields that make it no RoCE
+    # frame (version, lengths, fragments, protocol, ports).
     masked = {15, 22, 24, 25, 40, 41, 46} | {14, 16, 17, 20, 21, 23} | {36, 37, 38, 39}
     lines = []
     count = 0
@@ -326,7 +330,8 @@ def icrc_bits(directory):
             lines.append(f"<[flip={offset}:{1 << bit:#x} fixip] RC_RDMA_WRITE_ONLY qpn=0x11 psn=100 va=mr1 rkey=mr1 "
                          "len=8 payload=pattern:8 ackreq")
             count += 1
-    # Three flips make an opcode that does not exist, four another transport version: dropped for that.
+    # Seven flips are dropped for other reasons: three give an unknown opcode, four another
+    # transport version.
     script.case("each_flip_is_dropped_and_counted", *lines, "no frame", f"counter rx_icrc_encapsulated {count - 7}",
                 "counter rx_drop_opcode 3", "counter rx_drop_malformed 4", "mem mr1+0 zero:64", "state 0x11 RTS")
     script.write()

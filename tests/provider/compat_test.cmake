@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What rdma_core_compat.cmake finds in an rdma-core before and after its changes. cmake -DPROVIDER=folder -DDIR=scratch -P this
+# Tests what rdma_core_compat.cmake finds in an rdma-core before and after each change of the
+# interface.
+# usage: cmake -DPROVIDER=folder -DDIR=scratch -P compat_test.cmake
 include(${PROVIDER}/rdma_core_compat.cmake)
 
 function(expect number fds buffer link want)

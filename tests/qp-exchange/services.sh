@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Services that the cases start: each on a port of its own on the loopback interface, ended by pid.
-# Sourced by the cases; tests/e2e/native/lib.sh comes before.
+# Starts services for the cases: each on its own port on the loopback interface, stopped by pid.
+# Sourced by the cases after tests/e2e/native/lib.sh.
 
 services=()
 bin=$PWD/build/bin
@@ -17,7 +17,8 @@ stop_services() {
 }
 cleanups+=(stop_services)
 
-# start_qpxd NAME [OPTION...]: sets $qpxd_pid, $qpxd_port and $qpxd_log. Prefix: ${in:-}, words before the command.
+# start_qpxd NAME [OPTION...]: starts qpxd; sets $qpxd_pid, $qpxd_port and $qpxd_log. $in: prefix of
+# the command.
 start_qpxd() {
     local _ name=$1
     shift
@@ -36,7 +37,7 @@ start_qpxd() {
     return 1
 }
 
-# metric PORT NAME: one number of the metrics that a qpxd serves.
+# metric PORT NAME: prints one of a qpxd's metrics.
 metric() {
     python3 -c '
 import sys, urllib.request
@@ -44,7 +45,7 @@ text = urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/metrics", timeout
 print("".join(line.split(" ")[1] for line in text.splitlines() if line.split(" ")[0] == "qpxd_" + sys.argv[2]))' "$1" "$2"
 }
 
-# until_true COMMAND...: tries it for at most a minute.
+# until_true COMMAND...: repeats COMMAND until it succeeds, for at most a minute.
 until_true() {
     local _
     for _ in $(seq 600); do
@@ -55,12 +56,13 @@ until_true() {
 }
 metric_is() { [ "$(metric "$1" "$2")" = "$3" ]; }
 
-# free_port: a TCP port that was free a moment ago.
+# free_port: prints a TCP port that is currently free.
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# verdict NAME STATUS OUT REGEX COUNT: PASS when the status is 0 and COUNT lines of OUT are like REGEX.
+# verdict NAME STATUS OUT REGEX COUNT: case: passes if STATUS is 0 and COUNT lines of OUT match
+# REGEX.
 verdict() {
     local lines
     lines=$(grep -cE "$4" "$3" || true)
@@ -73,14 +75,15 @@ verdict() {
     fi
 }
 
-# truth NAME WHY COMMAND...: PASS when the command is true.
+# truth NAME WHY COMMAND...: case: passes if COMMAND succeeds; WHY is the message of its failure.
 truth() {
     local name=$1 reason=$2
     shift 2
     if "$@"; then pass "$name"; else fail "$name" "$reason"; fi
 }
 
-# all_of NAME COUNT COMMAND: a shell command with N for its number, 0 to COUNT-1, all at the same time; sets $all_rc, $all_out.
+# all_of NAME COUNT COMMAND: runs a shell command COUNT times in parallel, N replaced by 0 to
+# COUNT-1; sets $all_rc and $all_out.
 all_of() {
     local i pids=()
     all_rc=0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The code in a tutorial stands in the example that is compiled and run. usage: tutorial_test.py PAGE EXAMPLE"""
+"""Checks that a tutorial's code is in the example that is compiled and run. usage: tutorial_test.py
+PAGE EXAMPLE"""
 import re
 import sys
 

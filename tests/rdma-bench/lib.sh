@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the suites of rdma-bench share: sourced behind begin_suite, with $bench (the program) and $port (not perftest's: somebody
-# may measure on this machine).
-# bench_pair NAME REGEX ARGUMENTS...: server and client with these arguments, one string each (the client's, when it has others).
+# Functions for the suites of rdma-bench. Sourced after begin_suite, with $bench (the program) and
+# $port (not perftest's, which may be in use on this machine).
+# bench_pair NAME REGEX ARGUMENTS [CLIENT'S]: case: server and client with ARGUMENTS, or the client
+# with its own; each is one string.
 bench_pair() {
     pair "$1" "$bench $3 -F -p $port" "$bench ${4:-$3} -F -p $port A" "$2" $port
 }
-# bench_clients NAME COUNT STATUS REGEX ARGUMENTS [SERVER'S]: a server for COUNT clients on two cards; all end with STATUS, and the server
-# prints a line like REGEX.
+# bench_clients NAME COUNT STATUS REGEX ARGUMENTS [SERVER'S]: case: a server with COUNT clients on
+# two cards; all exit with STATUS, and the server prints a line like REGEX.
 bench_clients() {
     local name=$1 count=$2 status=$3 regex=$4 rc_a=0 rc=0 worst=0 pid pids=() n card where
     where=$logs/$(slug "$name")

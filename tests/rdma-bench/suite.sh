@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh
 . scripts/lib/build.sh
 . tests/e2e/native/lib.sh
-# By the cards; native-direct runs rdma-bench without them.
+# Through the cards; the suite native-direct runs rdma-bench on the direct road.
 export DINGO_DIRECT=0
 begin_suite bench bench "${build_packages[@]}" "${native_packages[@]}" procps python3 -- "${native_targets[@]}" rdma-bench coyote8
 bench=$PWD/build/bin/rdma-bench

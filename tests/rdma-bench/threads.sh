@@ -22,7 +22,7 @@ bench=$PWD/build/tsan/bin/rdma-bench
 export TSAN_OPTIONS=suppressions=$PWD/tests/rdma-bench/tsan_suppressions.txt
 port=18616
 . tests/rdma-bench/lib.sh
-# run_of OPTIONS [REGEX]: a pair with these, and the client's row.
+# run_of OPTIONS [REGEX]: case: a pair with OPTIONS; the client prints a row, or a line like REGEX.
 run_of() { bench_pair "rdma-bench $1" "${2:-^ [0-9]+ +[0-9]+ +[0-9.]+}" "$1"; }
 run_of 'send-bw -q 4 --threads 2 -b -D 1' 'BW average'
 run_of 'send-bw -q 8 --threads 4 -e -n 300'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What scripts print for a new user: missing packages, other distributions, a full disk, a build directory of another
-# user.
-# Programs of the machine that would install or tell are replaced by ones that answer as this test wants.
+# Tests the scripts' messages to a new user: missing packages, other distributions, a full disk,
+# another user's build directory. Programs that install packages or describe the machine are
+# replaced by fakes.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -12,13 +12,14 @@ failed=0
 path=$PATH
 export DINGO_CACHE=$work/cache
 
-# fake PROGRAM TEXT: a shell script of that name on the machine. Never through a link to the real one.
+# fake PROGRAM TEXT: makes a shell script of that name on the machine. Replaces a link instead of
+# writing through it.
 fake() {
     rm -f "$machine/$1"
     printf '#!/bin/sh\n%s\n' "$2" >"$machine/$1"
     chmod 755 "$machine/$1"
 }
-# machine NAME PROGRAM=TEXT...: $machine is a PATH with bash's and coreutils' programs, and with fakes.
+# machine NAME PROGRAM=TEXT...: sets $machine to a PATH with bash, coreutils and fakes.
 machine() {
     local tool
     machine=$work/$1
@@ -29,7 +30,8 @@ machine() {
     done
     for tool in "$@"; do fake "${tool%%=*}" "${tool#*=}"; done
 }
-# says NAME STATUS REGEX COMMAND...: on that machine the command ends so and says so, within a minute.
+# says NAME STATUS REGEX COMMAND...: case: on that machine, COMMAND exits with STATUS within a
+# minute and prints a line like REGEX.
 says() {
     local name=$1 status=$2 text=$3 out rc=0
     shift 3
@@ -58,7 +60,7 @@ says 'Arch: its own names' 125 'pacman -S gcc cmake .*nlohmann-json' scripts/dep
 says 'Arch: what its repositories lack' 125 'and from the AUR: isa-l' scripts/deps.sh build
 says 'there the user says what is installed' 0 'all packages are there' env DINGO_PACKAGES=installed scripts/deps.sh build
 
-# disk FREE: what df says, in MiB.
+# disk FREE: makes df report FREE MiB.
 disk() { fake df "echo 'Filesystem 1048576-blocks Used Available Capacity Mounted on'; echo '/dev/x 9000 100 $1 50% /'"; }
 machine full "apt-get=$never" 'dpkg-query=exit 1' 'id=echo 0'
 disk 3
@@ -68,7 +70,7 @@ machine wants 'dpkg-query=exit 1' 'id=echo 0' \
 disk 4000
 says 'apt-get tells how much it wants' 125 'needs 4500 MiB at /var/[a-z/]+, where 4000 MiB are free' scripts/deps.sh build
 
-# A tree in which root has built, and an ordinary user.
+# An ordinary user in a tree in which root has built.
 if [ "$(id -u)" = 0 ]; then
     machine=$path
     tree=$work/tree

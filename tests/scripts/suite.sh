@@ -23,7 +23,7 @@ fail() {
     echo "FAIL scripts:$1: $2"
     failed=$((failed + 1))
 }
-# check NAME EXPECTED GOT
+# check NAME EXPECTED GOT: case: GOT equals EXPECTED.
 check() { if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "expected '$2', got '$3'"; fi; }
 
 [ $# -gt 0 ] || set -- tests/scripts/cases/*.sh

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks that every behaviour of plan.toml has the tests that it names: a FAIL line for each that has not, a SKIP line
-for each that names none, and one PASS line when all the others have: that a test exists is no test passed.
+"""Checks that the tests named by plan.toml exist: prints a FAIL line for each behaviour with a
+missing test, a SKIP line for each without tests, and one PASS line if all the others have their
+tests.
 
-A behaviour passes when each of its tests exists; that they pass is the other suites' business. docs/testplan.md must be the
-table that this program makes of the plan; --write makes it anew."""
+Whether the tests pass is for other suites. docs/testplan.md must be the table that this program
+makes of the plan; --write rewrites it."""
 import argparse
 import fnmatch
 import json
@@ -35,7 +36,7 @@ def read_plan():
 
 
 def ctest_names(build):
-    """Names of all tests of a configured and built tree."""
+    """Returns the names of all tests of a configured and built tree."""
     if not os.path.exists(os.path.join(build, "CTestTestfile.cmake")):
         sys.exit(f"FAIL testplan:build: {build} is not a build tree; build the release preset first")
     output = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True, text=True)
@@ -43,7 +44,7 @@ def ctest_names(build):
 
 
 def exists(reference, names):
-    """Whether a test of the plan is there."""
+    """Returns True if a test of the plan exists."""
     if "::" not in reference:
         return any(fnmatch.fnmatchcase(name, reference) for name in names)
     path, text = reference.split("::", 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Every promised behaviour has a test: check.py says what its lines mean. ctest knows the names of built programs only,
-# so they are built first, with the options of tests/unit.sh.
+# Checks that every promised behaviour has a test (check.py explains the lines). ctest knows only
+# the tests of built programs, so these are built first, with the options of tests/unit.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/lib/common.sh

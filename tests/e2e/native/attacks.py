@@ -4,8 +4,8 @@
 
 A neighbour (verbs_load neighbour) sends 64 KiB WRITEs and makes requests. The same attack runs in
 turns of --window milliseconds against the neighbour's card and against another card of the machine,
-so that the processor time that the attackers take does not count as loss. A case fails if in each of
-four tries the median WRITE rate is below 0.9 of that during the attack on the other card, or the
+so that the processor time that the attackers take does not count as loss. A case fails if in each
+of four tries the median WRITE rate is below 0.9 of that during the attack on the other card, or the
 median request takes more than three times as long. Attackers that make the card work get their
 share of it: against them the bounds are 0.35 (half, less noise) and ten times.
 
@@ -103,7 +103,8 @@ class Neighbour:
             raise RuntimeError("the neighbour did not come up")
 
     def measure(self, window):
-        """Returns the WRITE rate in Gb/s and the median time of a request in us, over `window` ms."""
+        """Returns the WRITE rate in Gb/s and the median time of a request in us, over `window`
+        ms."""
         self.process.stdin.write(f"{window}\n")
         self.process.stdin.flush()
         words = self.process.stdout.readline().split()
@@ -117,7 +118,8 @@ class Neighbour:
 
 
 def compare(cards, neighbour, words, turns, window):
-    """Returns the ratios of rate and latency: attack on the neighbour's card to attack on the other."""
+    """Returns the ratios of rate and latency: attack on the neighbour's card to attack on the
+    other."""
     attackers = {card: cards.start(words, card, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL) for card in ("other", "victim")}
     found = {card: [] for card in attackers}

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients of one card start, attack, are stopped, continued and killed, in an order given by a seed.
+"""Clients of one card start, attack, are stopped, continued and killed, in an order given by a
+seed.
 
 Meanwhile a neighbour's WRITEs and requests must not fail. Afterwards the card must have as many
-descriptors and mappings as before, hardly more memory and no objects, and must serve honest clients.
+descriptors and mappings as before, hardly more memory and no objects, and must serve honest
+clients.
 
 usage: tests/e2e/native/clients.py [--seed N] [--seeds COUNT] [--seconds 10] [--clients 12]
            [--build DIR] [--cards DIR]
@@ -63,8 +65,9 @@ class Card:
                 "rss_kb": int(status["VmRSS"].split()[0])}
 
     def settled(self, clients, before=None):
-        """Waits until the card has at most `clients` clients and has closed and unmapped what the others left.
-        Returns its usage, which may still exceed `before`; None if clients are left."""
+        """Waits until the card has at most `clients` clients and has closed and unmapped what the
+        others left. Returns its usage, which may still exceed `before`; None if clients are
+        left."""
         usage = None
         for _ in range(200):
             stats = self.stats()

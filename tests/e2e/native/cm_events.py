@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests that an rdma_cm channel is readable only while it has an event, when identifiers are destroyed or
-migrated to another channel while their event arrives. Usage: cm_events.py ADDRESS, one of the card's."""
+"""Tests that an rdma_cm channel is readable only while it has an event, when identifiers are
+destroyed or migrated to another channel while their event arrives. Usage: cm_events.py ADDRESS, one
+of the card's."""
 
 import ctypes
 import select

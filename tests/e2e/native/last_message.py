@@ -3,8 +3,9 @@
 """Tests that messages posted just before rdma_disconnect() arrive.
 
 usage: last_message.py ROUNDS server|client ADDRESS
-Each round is a connection with one long message or many short ones. The memory is anonymous and shared,
-or every second time private; with DINGO_SHARE=0 the card has to fetch private memory's bytes."""
+Each round is a connection with one long message or many short ones. The memory is anonymous and
+shared, or every second time private; with DINGO_SHARE=0 the card has to fetch private memory's
+bytes."""
 
 import ctypes
 import mmap
@@ -22,7 +23,8 @@ MANY = 64
 
 
 def messages(n):
-    """Returns count and size of round n's messages; together they fit into the window of unacknowledged bytes."""
+    """Returns count and size of round n's messages; together they fit into the window of
+    unacknowledged bytes."""
     return (MANY, 64) if n % 4 > 1 else (1, 512 << 10)
 
 

@@ -4,8 +4,8 @@
 
 usage: migrate.py DINGO SOURCE-CARD DESTINATION-CARD DESTINATION-ADDRESS DIRECTORY PIN-ALL(on|off) QEMU...
 
-The machine runs no guest program: its memory holds a pattern, which must arrive byte for byte. Prints
-"migrated N bytes"; otherwise the reason, and exit status 1.
+The machine runs no guest program: its memory holds a pattern, which must arrive byte for byte.
+Prints "migrated N bytes"; otherwise the reason, and exit status 1.
 """
 
 import json

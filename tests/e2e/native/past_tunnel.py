@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends RoCE v2 frames with the addresses of a tunnel's ends outside the tunnel. Their ICRC is wrong, so
-that a card that receives them counts them.
+"""Sends RoCE v2 frames with the addresses of a tunnel's ends outside the tunnel. Their ICRC is
+wrong, so that a card that receives them counts them.
 usage: past_tunnel.py INTERFACE MAC SOURCE DESTINATION"""
 
 import socket

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A small program for a developer's sanitizer run: opens the first device, registers memory, closes. */
+/* A developer's program for sanitizer runs: opens the first device, registers memory, closes. */
 #include <infiniband/verbs.h>
 #include <stdio.h>
 #include <stdlib.h>

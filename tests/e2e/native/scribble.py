@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes garbage into the memory that two programs on the direct road share: the pages of their QPs.
+"""Writes garbage into the memory that two programs on the direct road share: the pages of their
+QPs.
 
 usage: scribble.py PID PID SECONDS [SEED]"""
 import os

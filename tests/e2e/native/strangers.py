@@ -106,7 +106,8 @@ def garbage(directory, rng):
 
 
 def peer_of(path, number):
-    """Connects to a card as a peer of the shm network. Returns the socket, or None if that failed."""
+    """Connects to a card as a peer of the shm network. Returns the socket, or None if that
+    failed."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     memory = os.memfd_create("peer", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

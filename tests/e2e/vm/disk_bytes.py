@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""disk_bytes.py LOG FIRST LAST: sums the bytes that QEMU's NVMe disk moved, from its trace pci_nvme_map_addr.
+"""disk_bytes.py LOG FIRST LAST: sums the bytes that QEMU's NVMe disk moved, from its trace
+pci_nvme_map_addr.
 
 Prints the bytes to and from bus addresses FIRST..LAST, and those to and from other addresses.
 """

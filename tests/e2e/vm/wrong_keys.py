@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends datagrams with a wrong key to another host's queue pair 1 from a UDP socket. Imports forge.py.
+"""Sends datagrams with a wrong key to another host's queue pair 1 from a UDP socket. Imports
+forge.py.
 usage: wrong_keys.py VICTIM OWN_ADDRESS pkey|qkey COUNT"""
 
 import struct

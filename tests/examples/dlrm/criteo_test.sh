@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dingo-criteo on files: there and back, bad lines, wrong usage.
+# Tests dingo-criteo on files: conversion there and back, bad lines, wrong usage.
 # usage: criteo_test.sh BUILD/bin/dingo-criteo
 set -uo pipefail
 criteo=$1
@@ -9,7 +9,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 
-# check NAME STATUS REGEX COMMAND: status, and a line like REGEX in what it prints.
+# check NAME STATUS REGEX COMMAND: checks the exit status, and that a line of the output matches
+# REGEX.
 check() {
     local rc=0
     bash -c "$4" >out 2>&1 || rc=$?

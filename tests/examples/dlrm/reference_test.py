@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The preprocessing in Python, and in numpy where it is, against that of dingo-criteo, bit for bit.
+"""Compares the preprocessing in Python, and in numpy if installed, with dingo-criteo's, bit for
+bit.
 
 usage: reference_test.py BUILD/bin/dingo-criteo"""
 import array

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory that the program registers with NCCL, and that NCCL allocates for it; many operations on their way at once; objects and subgroups.
+"""Tests memory that the program registers with NCCL or that NCCL allocates for it, many outstanding
+operations, objects, and subgroups.
 
 usage: torchrun --nproc-per-node N tests/gpu/programs/buffers.py
 """
@@ -56,7 +57,8 @@ def main():
     dist.all_gather_object(objects, {"rank": rank, "text": "x" * (1000 * rank + 1)})
     if [o["rank"] for o in objects] != list(range(ranks)):
         sys.exit("all_gather_object: wrong")
-    # Groups come and go: each has communicators, and so queue pairs and regions, of its own.
+    # Groups are made and destroyed; each has its own communicators, and so its own queue pairs and
+    # regions.
     for turn in range(4):
         group = dist.new_group(list(range(ranks)))
         tensor = numbers(rank + turn, 777)

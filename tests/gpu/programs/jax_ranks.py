@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""JAX in several processes, which NCCL connects: sums, gathers and permutations of arrays that lie on all GPUs.
+"""JAX in several processes over NCCL: sums, gathers and permutations of arrays that span all GPUs.
 
 usage: RANK=r WORLD_SIZE=n tests/gpu/programs/jax_ranks.py PORT
 """

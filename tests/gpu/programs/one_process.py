@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""One process with all GPUs: NCCL's communicators of one thread each, by CuPy. Results are checked."""
+"""One process with all GPUs: NCCL communicators in a thread each, by CuPy. Results are checked."""
 import sys
 import threading
 
@@ -24,7 +24,7 @@ def rank(number):
                 expected = count * (cupy.arange(size, dtype=cupy.float32) % 8191) + count * (count - 1) // 2
                 if not bool((result == expected).all()):
                     errors.append(f"rank {number}: {size} floats are wrong")
-    except Exception as error:  # pylint: disable=broad-except  # said by the main thread
+    except Exception as error:  # pylint: disable=broad-except  # reported by the main thread
         errors.append(f"rank {number}: {error}")
 
 

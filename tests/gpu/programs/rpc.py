@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""PyTorch's RPC over TensorPipe with its ibverbs transport. (Its cuda_gdr channel wants the old nv_peer_mem module.)
+"""PyTorch's RPC over TensorPipe's ibverbs transport. (Its cuda_gdr channel needs the old
+nv_peer_mem module.)
 
 usage: RANK=r tests/gpu/programs/rpc.py PORT
 """

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors of PyTorch's expandable segments, which are many allocations, as memory regions of the first RDMA device.
+"""Registers tensors in PyTorch's expandable segments, which consist of many allocations, as memory
+regions of the first RDMA device.
 
 usage: dingo run -- python3 tests/gpu/programs/segments.py
 """

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Trainer of Hugging Face's transformers, a language model of random parameters on random text: the loss falls, both ranks agree.
+"""Trains a randomly initialised language model on random text with Hugging Face's Trainer: the loss
+must fall, and both ranks must agree.
 
 usage: torchrun --nproc-per-node N tests/gpu/programs/trainer.py FOLDER
 """

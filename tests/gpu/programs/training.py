@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trains one small transformer in several ways of PyTorch and compares the parameters with those of one process that has the whole batch.
+"""Trains a small transformer by one of PyTorch's parallel methods, and compares the parameters with
+those of a single process that trains on the whole batch.
 
 usage: torchrun --nproc-per-node N tests/gpu/programs/training.py ddp | fsdp | pipeline
 """
@@ -49,7 +50,8 @@ def compare(parameters, expected):
 
 
 def pipeline(rank, ranks):
-    """Two stages: activations forward and gradients back, by isend and irecv of four pieces at once."""
+    """Trains in two stages: sends activations forward and gradients back by isend and irecv, four
+    pieces at once."""
     net = model()
     stage = nn.Sequential(net[0], net[1].layers[0]) if rank == 0 else nn.Sequential(net[1].layers[1], net[2])
     optimizer = torch.optim.SGD(stage.parameters(), lr=0.05)

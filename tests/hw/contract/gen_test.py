@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generator stops on a contract that contradicts itself, and names the place.
+"""Tests that the generator rejects a contract that contradicts itself, and names the place.
 
 usage: gen_test.py HW_CONTRACT_DIR
 """
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-# what is broken: (text in dingo.toml, replacement, word that the error must name)
+# description: (text in dingo.toml, replacement, word that the error must contain)
 MUTATIONS = {
     "field overlaps": ('[4, "u32", "index", "free-running', '[3, "u32", "index", "free-running', "doorbell.index"),
     "size is wrong": ('name = "doorbell"\nsize = 8', 'name = "doorbell"\nsize = 12', "doorbell"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares the contract's constants, sizes and offsets as a C compiler and as Verilator see them.
+"""Compares the contract's constants, sizes and offsets between a C compiler and Verilator.
 
 usage: layout_test.py CONTRACT_DUMP_C GENERATED_DIR WORK_DIR; exit 77 = skipped (no verilator)
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode every frame of a capture with scapy and print what it sees, one line per frame.
+"""Decodes every frame of a capture with scapy and prints the fields, one line per frame.
 
 Usage: scapy_check.py CAPTURE
 Line: opcode migreq solicited pad pkey fecn becn dqpn ackreq psn icrc
@@ -21,7 +21,8 @@ except ImportError:
 
 
 def icrc_ipv6(frame):
-    """ICRC over IPv6, which scapy 2.5 lacks: its header layers with the masked fields set."""
+    """Computes the ICRC over IPv6, which scapy 2.5 lacks, from its header layers with the masked
+    fields set."""
     ip = IPv6(bytes(frame[IPv6]))
     ip.tc, ip.fl, ip.hlim = 0xFF, 0xFFFFF, 0xFF
     udp = ip[UDP]
@@ -34,7 +35,7 @@ def icrc_ipv6(frame):
 
 
 def icrc_ipv4(frame):
-    """ICRC as scapy computes it when it builds the packet anew."""
+    """Returns the ICRC that scapy computes when it rebuilds the packet."""
     del frame[BTH].icrc
     return bytes(frame[IP])[-4:]
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Build the exporter module for a guest kernel, and the program that uses it.
+# Builds the exporter module for a guest's kernel, and the program that uses it.
 set -euo pipefail
 usage() {
     cat <<'EOF'

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test module: exports DMA buffers of ordinary pages that move to other
- * pages when an ioctl says so. Moving follows the rules of dynamic buffers:
- * under the reservation lock tell the importers, then move, unless one of them
- * has pinned the buffer. The old pages are filled with a pattern, so that an
- * importer that still uses them is noticed.
+ * A test module: exports DMA buffers of ordinary pages, which an ioctl moves
+ * to other pages. Moving follows the rules of dynamic buffers: under the
+ * reservation lock notify the importers, then move, unless an importer has
+ * pinned the buffer. The old pages are filled with a pattern, so that an
+ * importer that still uses them is detected.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -20,14 +20,14 @@
 #include "dmabuf_exporter.h"
 
 #define EXPORTER_MAX_BYTES SZ_256M
-#define EXPORTER_STALE 0xdb /* fills pages that the buffer left */
+#define EXPORTER_STALE 0xdb /* fills the old pages after a move */
 
 struct exporter_buf {
 	size_t num_pages;
 	struct page **pages; /* under the reservation lock */
 	u64 moves;
 	u64 mapped;
-	u64 pinned; /* calls of pin() that are not undone */
+	u64 pinned; /* calls of pin() without unpin() */
 };
 
 static const struct dma_buf_ops exporter_ops;
@@ -79,13 +79,13 @@ static void exporter_unpin(struct dma_buf_attachment *attach)
 	buf->pinned--;
 }
 
-/* Pins that importers asked for: those of the core's own do not count here. */
+/* Pins that importers requested, without the core's own. */
 static u64 exporter_wanted_pins(const struct exporter_buf *buf)
 {
 	return buf->pinned - (DINGO_DMA_BUF_MAPPING_PINS ? buf->mapped : 0);
 }
 
-/* Each mapping holds its pages until it is given back. */
+/* Each mapping holds references to its pages until it is unmapped. */
 static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 				     enum dma_data_direction direction)
 {
@@ -227,7 +227,7 @@ static void exporter_move_locked(struct dma_buf *dmabuf, struct page **pages)
 	struct page **old = buf->pages;
 	size_t n;
 
-	/* CPUs fault again, and wait for the lock; devices are told. */
+	/* CPUs fault again and wait for the lock; importers are notified. */
 	unmap_mapping_range(dmabuf->file->f_mapping, 0, 0, 1);
 	dingo_dma_buf_moved(dmabuf);
 	dma_resv_wait_timeout(dmabuf->resv, DMA_RESV_USAGE_BOOKKEEP, false,

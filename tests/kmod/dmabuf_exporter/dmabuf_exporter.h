@@ -16,13 +16,13 @@ struct dmabuf_exporter_create {
 };
 
 /*
- * Moves the buffer behind @fd to other pages; its contents move along. EBUSY
- * when an importer has pinned it.
+ * Moves the buffer of @fd to other pages, with its contents. Fails with EBUSY
+ * if an importer has pinned it.
  */
 struct dmabuf_exporter_move {
 	__s32 fd;
 	__u32 reserved; /* 0 */
-	__u64 moves; /* result: how often it moved since its creation */
+	__u64 moves; /* result: number of moves since its creation */
 	__u64 mapped; /* result: importers that have it mapped now */
 };
 

@@ -3,8 +3,9 @@
  * Checks memory regions of DMA buffers byte by byte, through a pair of RC QPs
  * of one device: writes, reads, bounds, the offset in the buffer, the close of
  * the descriptor, and (exporter only) moves while traffic runs. With
- * "pinned" (a card without PAUSE_MR) the region keeps its buffer in place; with
- * "refused" (a card that refuses PAUSE_MR) a move costs the region, or the card.
+ * "pinned" (a card without PAUSE_MR) the region pins its buffer; with
+ * "refused" (a card that refuses PAUSE_MR) a move invalidates the region, or
+ * makes the card fail.
  *
  * usage: dmabuf_move DEVICE GID-INDEX exporter|udmabuf|heap MOVES|pinned|refused
  */
@@ -115,7 +116,7 @@ static uint64_t move_buffer(struct fixture *f)
 	return move.moves;
 }
 
-/* The exporter cannot move the buffer: an importer has pinned it. */
+/* Checks that the exporter cannot move the buffer: an importer has pinned it. */
 static void require_pinned(int fd)
 {
 	struct dmabuf_exporter_move move = { .fd = fd };
@@ -239,7 +240,7 @@ static enum ibv_wc_status wait_for_one(struct fixture *f)
 
 	do {
 		n = ibv_poll_cq(f->cq, 1, &wc);
-		if (n < 0) /* the card is gone */
+		if (n < 0) /* the card is dead */
 			return IBV_WC_FATAL_ERR;
 	} while (!n);
 	return wc.status;
@@ -281,7 +282,7 @@ static void fill(uint8_t *bytes, size_t length, uint64_t seed)
 	}
 }
 
-/* WRITE a pattern, look at it through the CPU, READ it back. */
+/* WRITEs a pattern, checks it through the CPU's mapping, READs it back. */
 static void check_round(struct fixture *f, uint64_t seed)
 {
 	static uint8_t expected[LENGTH];
@@ -348,7 +349,7 @@ static void check_pinned(struct fixture *f)
 	puts("a pinned region keeps its buffer in place");
 }
 
-/* What is left of a pin when its region has gone: nothing. */
+/* Checks that the buffer can move again after its region was destroyed. */
 static void check_unpinned(struct fixture *f, int fd)
 {
 	struct dmabuf_exporter_move move = { .fd = fd };
@@ -360,7 +361,7 @@ static void check_unpinned(struct fixture *f, int fd)
 	puts("without the region the buffer moves again");
 }
 
-/* The card that would not pause the region does not touch the buffer again. */
+/* Checks that a card that refused to pause the region does not use the buffer again. */
 static void check_refused(struct fixture *f)
 {
 	static uint8_t before[LENGTH];
@@ -405,7 +406,7 @@ int main(int argc, char **argv)
 		kept = dup(f.fd);
 		REQUIRE(kept >= 0);
 	}
-	close(f.fd); /* the region holds the buffer */
+	close(f.fd); /* the region holds a reference to the buffer */
 	check_round(&f, 3);
 	puts("the region outlives its descriptor");
 	REQUIRE(transfer(&f, IBV_WR_RDMA_WRITE, LENGTH - 8, 16) ==

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test module: a card that names what is not meant. A case runs on the first
- * device of driver dingo when its name is written to the parameter "run"; the
- * write fails when the case does, and the kernel log says why. Two processors
- * are needed.
+ * A test module: a card whose completions and events name wrong objects. A case
+ * runs on the first device of driver dingo when its name is written to the
+ * parameter "run"; the write fails if the case does, and the kernel log says
+ * why. Needs two processors.
  *
  * qp: a completion names the QP of another queue, and that QP is destroyed
- *   while the driver looks at it.
- * event: an event queue has the event of a CQ that another one serves, and the
- *   event of a QP. The card knows nothing of them: reset it afterwards.
+ *   while the driver uses it.
+ * event: an event queue has an event of a CQ that another queue serves, and an
+ *   event of a QP. The card has not written them: reset it afterwards.
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -18,8 +18,8 @@
 
 #include "dingo_ib.h"
 
-#define LOOK_MS 2000 /* how long the driver's look at a QP is drawn out */
-#define LATE_S 10 /* until the driver has taken events without interrupt */
+#define LOOK_MS 2000 /* the driver's lookup of a QP is delayed for so long */
+#define LATE_S 10 /* within which the driver polls events without interrupt */
 
 static DEFINE_MUTEX(lock);
 static struct ib_device *device;
@@ -81,7 +81,7 @@ err:
 
 /* ---------------------------------------------------------------------- qp */
 
-static struct task_struct *looker; /* NULL: nobody looks any more */
+static struct task_struct *looker; /* whose next lookup is delayed; NULL: none */
 static bool looking, gone, gone_meanwhile;
 
 static int look_begins(struct kretprobe_instance *instance, struct pt_regs *regs)
@@ -93,7 +93,7 @@ static int look_begins(struct kretprobe_instance *instance, struct pt_regs *regs
 }
 NOKPROBE_SYMBOL(look_begins);
 
-/* The driver has the QP's address, and has not used it yet. */
+/* Here the driver has looked up the QP's address, but not used it yet. */
 static int look_ends(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	int ms;
@@ -126,7 +126,7 @@ static int destroyer(void *data)
 	return 0;
 }
 
-/* One's queue has an entry that names the other's QP. */
+/* Writes a completion into @one's CQ that names the other queue's QP. */
 static void name_foreign_qp(struct queue *one, u32 qpn)
 {
 	struct dingo_cq *cq = to_dcq(one->cq);
@@ -148,8 +148,8 @@ static int look_at(struct queue *one, struct queue *two)
 	thread = kthread_create(destroyer, two, "foreign");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
-	/* Commands are answered there, while this processor takes nothing; an
-	 * interrupt moves when it comes the next time.
+	/* Processor 0 takes the admin queue's interrupts, as this one blocks;
+	 * a new affinity applies from the next interrupt on.
 	 */
 	kthread_bind(thread, 0);
 	irq_set_affinity(pci_irq_vector(to_ddev(device)->pdev, 0), cpumask_of(0));
@@ -218,7 +218,7 @@ static int run_event(void)
 	err = queue_begin(&q);
 	if (err)
 		return err;
-	/* The second first: what the driver takes is whole. */
+	/* The second event first, so that the driver sees both. */
 	forge(eq, began + 1, DINGO_EV_QP_FATAL, q.qp->qp_num);
 	forge(eq, began, DINGO_EV_COMPLETION, to_dcq(q.cq)->core.cqn);
 	for (n = 0; n < LATE_S * 10 && READ_ONCE(eq->consumer) - began < 2; n++)

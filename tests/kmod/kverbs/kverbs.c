@@ -2,18 +2,18 @@
 /*
  * A test module: a kernel user of verbs, on the first device of driver dingo.
  * A case runs when its name is written to the parameter "run"; the write fails
- * when the case does, and the kernel log says why.
+ * if the case does, and the kernel log says why.
  *
- * srq-tags: a QP is destroyed with receives of its SRQ unpolled: the SRQ has
- *   as much room as before.
- * queues, no-queues: make, and drop, QUEUES QPs with a CQ each.
- * watch: make a QP on an SRQ. When the device goes, "drained" says whether it
- *   could be drained.
- * segments: DMA segments of any length are the device's.
- * lies: completions that a card cannot have meant are nobody's, or of no more
- *   bytes than were posted.
- * inline: data in requests that fetch data are refused; a request of many
- *   blocks is completed by its first one alone.
+ * srq-tags: a QP is destroyed while completions of its SRQ are unpolled;
+ *   afterwards the SRQ has as much room as before.
+ * queues, no-queues: makes, and destroys, QUEUES QPs with a CQ each.
+ * watch: makes a QP on an SRQ. When the device is removed, "drained" tells
+ *   whether the QP could be drained.
+ * segments: the device allows DMA segments of any length.
+ * lies: absurd completions are ignored, or have no more bytes than were
+ *   posted.
+ * inline: inline data in requests that fetch data are refused; a request of
+ *   many blocks is completed by the index of its first one.
  * moderation: two completions make one event, after the CQ's period.
  */
 #include <linux/completion.h>
@@ -37,7 +37,7 @@ static int drained = -1;
 module_param(drained, int, 0444);
 MODULE_PARM_DESC(drained, "1: the watched QP was drained when its device went; 0: it was not");
 
-/* A QP with a CQ of its own, and the SRQ that it takes receives from. */
+/* A QP with its own CQ, and the SRQ from which it takes receives. */
 struct queue {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
@@ -57,7 +57,7 @@ static void queue_event(struct ib_event *event, void *context)
 		complete(&q->last_wqe);
 }
 
-/* Destroys the QP and all that is its own. */
+/* Destroys the QP and its CQ. */
 static void queue_free(struct queue *q)
 {
 	if (!q)
@@ -193,7 +193,7 @@ static struct ib_srq *new_srq(struct ib_pd *pd)
 	return ib_create_srq(pd, &init);
 }
 
-/* How many receives there was room for. */
+/* Posts receives until the SRQ is full; returns their number. */
 static int fill_srq(struct ib_srq *srq, u64 addr)
 {
 	struct ib_sge sge = {
@@ -362,7 +362,7 @@ static int watch(void)
 	return err;
 }
 
-/* What ib_drain_qp() does, but for its patience of a minute. */
+/* Like ib_drain_qp(), but with a shorter timeout. */
 static bool drain(struct queue *q)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -371,13 +371,13 @@ static bool drain(struct queue *q)
 	       wait_for_completion_timeout(&q->last_wqe, 10 * HZ);
 }
 
-/* Entries of a scatter list may be as long as a page list's can be. */
+/* Entries of a scatter list may be as long as those of a page list. */
 static int long_segments(void)
 {
 	return ib_dma_max_seg_size(device) == UINT_MAX ? 0 : -ERANGE;
 }
 
-/* A completion as the card would write it next; how many ib_poll_cq() makes of it. */
+/* Writes a completion as the card would; returns ib_poll_cq()'s result. */
 static int lie_as(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index, u8 status,
 		  u32 bytes, struct ib_wc *wc)
 {
@@ -401,7 +401,7 @@ static int lie(struct ib_cq *ibcq, u32 qpn, u32 op, u32 index)
 	return lie_as(ibcq, qpn, op, index, 0, 0, &wc);
 }
 
-/* More bytes than there is room for, then a status that there is not, then the truth. */
+/* Completions with too many bytes, with an invalid status, and a right one. */
 static bool lies_of_results(struct queue *q)
 {
 	struct ib_sge sge = { .length = BYTES };
@@ -485,7 +485,7 @@ static int run_inline(void)
 	if (!q || !data)
 		goto out;
 	read = post_inline(q->qp, IB_WR_RDMA_READ, data, DINGO_MAX_INLINE);
-	/* As much as fits: more would be another's memory. */
+	/* As much as fits into the WQE: more would overwrite other memory. */
 	atomic = post_inline(q->qp, IB_WR_ATOMIC_FETCH_AND_ADD, data,
 			     DINGO_MAX_INLINE - 16);
 	err = post_inline(q->qp, IB_WR_RDMA_WRITE, data, DINGO_MAX_INLINE);
@@ -503,7 +503,7 @@ out:
 
 #define MODERATION_US 60000
 
-/* Events of a CQ of ib_create_cq(). */
+/* The completion events of a CQ. */
 struct events {
 	struct completion first;
 	atomic_t count;
@@ -520,7 +520,7 @@ static void moderated(struct ib_cq *cq, void *context)
 	complete(&events->first);
 }
 
-/* Two receives that are flushed, on an armed CQ. */
+/* Flushes two receives on an armed CQ. */
 static int flush(struct ib_pd *pd, struct ib_cq *cq)
 {
 	struct ib_qp_init_attr init = {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A test module: the card of a device of driver dingo reports an event at the
- * last moment, when ib_core has unregistered the device and waits for no event
- * any more. "late" then says whether the event was handled before the device's
- * memory was given back: 1, or 0 when it was not; -1: no device has gone yet. The
- * module is also a user of the device that lingers when it goes.
+ * last moment, after ib_core has unregistered the device. "late" is 1 if the
+ * event was handled before the device's memory was freed, 0 if not, and -1
+ * before a device was removed. The module is also an ib_client that delays the
+ * removal ("linger").
  */
 #include <linux/delay.h>
 #include <linux/kprobes.h>
@@ -52,7 +52,7 @@ static struct kretprobe unregister_probe = {
 	.handler = unregistered,
 };
 
-/* The driver gives the memory back. */
+/* The driver is about to free the device's memory. */
 static int before_dealloc(struct kprobe *probe, struct pt_regs *regs)
 {
 	if (going) {
@@ -80,7 +80,7 @@ static int add_one(struct ib_device *ibdev)
 	return 0;
 }
 
-/* The handler stays: it is what the event is for. */
+/* Leaves the event handler registered, as the late event is for it. */
 static void remove_one(struct ib_device *ibdev, void *data)
 {
 	msleep(linger);

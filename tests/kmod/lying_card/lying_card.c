@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A test module: answers of a card that it cannot have meant, put in the place
- * of those that it gave. The parameter "lie" says which from now on:
+ * A test module: replaces answers of a card by absurd ones. The parameter "lie"
+ * selects them:
  *
- * none: the card's own.
- * large: limits far beyond what the contract has.
- * small: limits of a card that has nothing.
- * few: the card's own, but hardly a CQ, and none of what it can do without.
+ * none: the card's own answers.
+ * large: limits far beyond the contract's.
+ * small: limits of 0.
+ * few: the card's own, but few CQs and no optional objects.
  * short: the card's own, but Ethernet rings of two entries.
- * state: a state that no queue pair has.
+ * state: an invalid queue pair state.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -63,7 +63,7 @@ static void lie_of_state(struct dingo_qp_info *info)
 		info->state = 200;
 }
 
-/* Where the answer goes: the last argument. */
+/* Remembers the last argument: the buffer for the answer. */
 static int entered(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	bool of_qp = !strcmp(get_kretprobe(instance)->kp.symbol_name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The commands of ib_user_verbs.h: by write(), and by the ioctl INVOKE_WRITE.
+ * Fuzzes the commands of ib_user_verbs.h, by write() and by the ioctl INVOKE_WRITE.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,16 +15,16 @@ struct command {
 	const char *name;
 	uint32_t number; /* IB_USER_VERBS_CMD_* */
 	bool extended;
-	bool answers; /* its core begins with the address of the response, if not extended */
+	bool answers; /* unless extended, the core begins with the response's address */
 	uint16_t core; /* bytes */
 	uint16_t response;
 	fill_fn fill;
 	enum request request;
 	enum answer answer;
 	uint8_t creates; /* object */
-	uint8_t handle_at; /* in the response */
+	uint8_t handle_at; /* offset in the response */
 	uint8_t destroys;
-	uint8_t destroyed_at; /* in the core */
+	uint8_t destroyed_at; /* offset in the core */
 };
 
 #define CORE(type, name) struct type *name = core
@@ -85,7 +85,7 @@ static void rereg_mr(struct fuzzer *f, struct context *c, void *core)
 	r->access_flags = access_flags(f);
 }
 
-/* A core of nothing but a handle. */
+/* A command whose core is only a handle. */
 #define ONLY_HANDLE(name, object)					\
 static void name(struct fuzzer *f, struct context *c, void *core)	\
 {									\
@@ -97,7 +97,7 @@ ONLY_HANDLE(dealloc_mw, UVERBS_OBJECT_MW)
 ONLY_HANDLE(destroy_ah, UVERBS_OBJECT_AH)
 ONLY_HANDLE(close_xrcd, UVERBS_OBJECT_XRCD)
 
-/* A core of the address of the response, a handle and a word. */
+/* A command whose core is the response's address, a handle and a word. */
 #define RESPONSE_AND_HANDLE(name, object)				\
 static void name(struct fuzzer *f, struct context *c, void *core)	\
 {									\
@@ -198,7 +198,7 @@ static void create_qp(struct fuzzer *f, struct context *c, void *core)
 	q->qp_type = qp_type(f);
 }
 
-/* The structures differ by the address of the response alone, up to comp_mask. */
+/* Up to comp_mask, the structures differ only by the response's address. */
 static void ex_create_qp(struct fuzzer *f, struct context *c, void *core)
 {
 	struct ib_uverbs_create_qp q = {};
@@ -359,7 +359,7 @@ static void create_flow(struct fuzzer *f, struct context *c, void *core)
 }
 
 #define RESPONSE(type) sizeof(struct type)
-/* name, fill, core, response: with the address of the response */
+/* name, fill, core, response; the core has the response's address */
 #define ASKS(n, fn, in, out) .name = #n, .number = IB_USER_VERBS_CMD_##n, .answers = true, \
 	.core = sizeof(struct in), .response = RESPONSE(out), .fill = fn,		\
 	.creates = NO_OBJECT, .destroys = NO_OBJECT
@@ -449,10 +449,10 @@ const char *command_name(unsigned int n)
 	return commands[n].name;
 }
 
-/* A command as it will be sent. */
+/* The parts of a command to send. */
 struct parts {
 	const struct command *command;
-	uint8_t *core; /* core and driver data, one after the other */
+	uint8_t *core; /* followed by the driver data */
 	size_t core_bytes;
 	size_t driver_bytes;
 	uint8_t *response;
@@ -476,7 +476,7 @@ static void build(struct fuzzer *f, struct context *c, struct parts *p)
 		*(uint64_t *)p->core = (uintptr_t)p->response;
 }
 
-/* Changes of what the core and the driver data say; the address of the response is left alone. */
+/* Changes some of the core and driver data, but not the response's address. */
 static void bend(struct fuzzer *f, struct parts *p)
 {
 	size_t first = p->command->answers && !p->command->extended ? 8 : 0;
@@ -571,7 +571,7 @@ static bool by_write(struct fuzzer *f, int fd, struct parts *p, bool bent)
 	return counted(f, d - commands, write(fd, text, bytes)) >= 0;
 }
 
-/* The same in an ioctl. */
+/* Sends the command by the ioctl INVOKE_WRITE. */
 static bool by_ioctl(struct fuzzer *f, int fd, struct parts *p, bool bent)
 {
 	const struct command *d = p->command;
@@ -588,7 +588,7 @@ static bool by_ioctl(struct fuzzer *f, int fd, struct parts *p, bool bent)
 	};
 	unsigned int n;
 
-	if (p->driver_bytes <= 8) /* short data are in the attribute itself */
+	if (p->driver_bytes <= 8) /* short data are inline in the attribute */
 		memcpy(&attrs[3].data, p->core + p->core_bytes, p->driver_bytes);
 	if (p->core_bytes <= 8)
 		memcpy(&attrs[0].data, p->core, p->core_bytes);
@@ -609,7 +609,7 @@ static bool by_ioctl(struct fuzzer *f, int fd, struct parts *p, bool bent)
 	return counted(f, NUM_COMMANDS + (d - commands), ioctl(fd, RDMA_VERBS_IOCTL, hdr)) >= 0;
 }
 
-/* Creations come more often than what takes away. */
+/* Sends a random command; creations are more frequent than destructions. */
 void fuzz_write(struct fuzzer *f, struct context *c)
 {
 	struct parts p = {};
@@ -656,7 +656,7 @@ void populate(struct fuzzer *f, struct context *c, int fd)
 	}
 }
 
-/* GET_CONTEXT in one of its ways; now and then a bad one. */
+/* Gets a context in one of the possible ways, sometimes with bad arguments. */
 bool open_context(struct fuzzer *f, struct context *c, int fd)
 {
 	struct parts p = { .command = &commands[0] };

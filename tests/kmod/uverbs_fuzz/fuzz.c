@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Asks /dev/infiniband/uverbs* for everything that there is to ask for, right and wrong, with the
- * driver data of dingo.ko: commands by write(), ioctls, mmap of what the driver offers, event
- * descriptors. Several threads share contexts that are closed under them; processes are killed in
- * the middle. It prints how often each method succeeded and failed. Whether the kernel took it well
- * is in its log.
+ * Fuzzes all methods of /dev/infiniband/uverbs* with right and wrong arguments, and with the driver
+ * data of dingo_ib.ko: commands by write(), ioctls, mmap of the driver's offsets, event
+ * descriptors. Several threads share contexts that other threads close; processes are killed at any
+ * moment. Prints how often each method succeeded and failed. The kernel's log tells whether the
+ * kernel survived it.
  *
  * usage: uverbs_fuzz [-s SEED] [-t SECONDS] [-n CALLS] [-j THREADS] [-u UID] DEVICE
  *
- * Exit status 0; 1 when a process could not be ended or a method that matters never succeeded.
+ * Exit status 1 if a process could not be killed or an important method never succeeded, else 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,11 +33,11 @@
 #define PAGE 4096UL
 #define GUARD (64 * PAGE)
 #define EMPTY 0xffffffffU
-#define FIRST_FD 3 /* those before are not ours to close */
-#define END_SECONDS 100 /* for a killed process: longer than an admin command may take */
+#define FIRST_FD 3 /* lower descriptors must stay open */
+#define END_SECONDS 100 /* for a killed process to exit: longer than an admin command may take */
 
 static unsigned int threads = 4;
-static uint64_t calls; /* of each process; 0: until it is killed */
+static uint64_t calls; /* most calls of each process; 0: until it is killed */
 
 uint64_t draw(struct fuzzer *f)
 {
@@ -257,7 +257,7 @@ static void new_context(struct fuzzer *f, struct context *c)
 
 	if (counted(f, FIRST_OTHER + DO_OPEN, fd) < 0)
 		return;
-	if (one_in(f, 20)) { /* no context of the driver's behind it */
+	if (one_in(f, 20)) { /* a file without a driver's context */
 		close_context(f, c, fd);
 		return;
 	}
@@ -394,7 +394,7 @@ static void stray(struct fuzzer *f, int fd)
 		*(uint32_t *)text = below(f, 64) | (one_in(f, 2) ? IB_USER_VERBS_CMD_FLAG_EXTENDED : 0);
 		n = 4 * below(f, 128);
 		((uint16_t *)text)[2] = n / 4;
-		text[1] = odd_pointer(f); /* the address of the response */
+		text[1] = odd_pointer(f); /* the response's address */
 		if (*(uint32_t *)text & IB_USER_VERBS_CMD_FLAG_EXTENDED)
 			((uint16_t *)text)[2] = n / 8 > 3 ? n / 8 - 3 : 0;
 		counted(f, FIRST_OTHER + DO_STRAY, write(fd, text, n));
@@ -462,13 +462,13 @@ static void set_up(struct fuzzer *f, struct context *contexts, struct stats *sta
 	if (memory == MAP_FAILED || f->constant == MAP_FAILED ||
 	    mprotect(memory + SCRATCH, GUARD, PROT_NONE))
 		_exit(3);
-	/* An ordinary user may have none. */
+	/* An ordinary user may not be allowed to make one. */
 	f->buffer = ftruncate(buffer.memfd, SCRATCH) || fcntl(buffer.memfd, F_ADD_SEALS, F_SEAL_SHRINK) ?
 			    -1 : ioctl(maker, UDMABUF_CREATE, &buffer);
 	close(maker);
 }
 
-/* What one process does until it is killed, or has made its calls. */
+/* Main function of a fuzzing process; ends when it has made its calls. */
 static void run(struct stats *stats, const char *device, uint64_t seed, unsigned int user)
 {
 	static struct context contexts[CONTEXTS];
@@ -512,7 +512,7 @@ static void say_where(pid_t child)
 		perror(command);
 }
 
-/* Whether it ended by itself or by SIGKILL before the deadline; its status. */
+/* Waits until the child exits, killed or not, or the deadline; returns true with its status if it did. */
 static bool ended(pid_t child, double deadline, int *status)
 {
 	while (waitpid(child, status, WNOHANG) == 0) {
@@ -556,7 +556,7 @@ static void report(struct stats *stats, uint64_t *ok, uint64_t *failed)
 	}
 }
 
-/* What must have succeeded, or the fuzzer did not reach the driver. */
+/* Checks the methods that must have succeeded; else the fuzzer did not reach the driver. */
 static int check_reach(struct stats *stats)
 {
 	static const char *const wanted[] = { "GET_CONTEXT", "ALLOC_PD", "CREATE_CQ", "CREATE_QP",

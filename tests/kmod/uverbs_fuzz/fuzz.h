@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the parts of uverbs_fuzz share. */
+/* Declarations that the parts of uverbs_fuzz share. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -23,13 +23,13 @@
 #define MAX_METHODS 160
 #define MAX_ERRNO 140
 
-/* Objects of one type that were created, the last POOL. All threads use all. */
+/* The last POOL objects of one type that were created. All threads use them. */
 struct pool {
 	_Atomic uint32_t made;
 	_Atomic uint32_t handle[POOL];
 };
 
-/* An open descriptor of the device. Threads open, use and close it as they like. */
+/* An open descriptor of the device. Any thread opens, uses and closes it at any time. */
 struct context {
 	_Atomic int fd;
 	struct pool pool[NUM_OBJECTS];
@@ -45,18 +45,18 @@ struct stats {
 	_Atomic uint32_t error[MAX_METHODS][MAX_ERRNO];
 };
 
-/* One thread. */
+/* State of one fuzzing thread. */
 struct fuzzer {
 	uint64_t random;
 	struct context *contexts;
 	struct stats *stats;
-	uint8_t *scratch; /* SCRATCH bytes, then a page that nobody may touch */
-	size_t used; /* of it, by the call that is being made */
+	uint8_t *scratch; /* SCRATCH bytes, then an inaccessible page */
+	size_t used; /* bytes of scratch used by the current call */
 	const char *device;
-	const uint8_t *constant; /* a page that cannot be written */
-	bool with_srq; /* the queue pair that is being described */
+	const uint8_t *constant; /* a read-only page */
+	bool with_srq; /* the current queue pair has an SRQ */
 	int buffer; /* a DMA buffer, or -1 */
-	void *card; /* something of the card's that is mapped, or NULL */
+	void *card; /* a mapping of the device, or NULL */
 	size_t card_bytes;
 };
 
@@ -76,7 +76,7 @@ uint32_t odd_number(struct fuzzer *f);
 uint64_t odd_pointer(struct fuzzer *f);
 uint32_t small_number(struct fuzzer *f);
 uint32_t access_flags(struct fuzzer *f);
-/* Room in the scratch memory, zeroed. */
+/* Allocates zeroed scratch memory for the current call. */
 void *room(struct fuzzer *f, size_t bytes);
 
 uint32_t pick(struct fuzzer *f, struct context *c, unsigned int object);
@@ -86,23 +86,23 @@ void remember_map(struct context *c, uint64_t offset, uint64_t bytes);
 void remember_ring(struct context *c, const struct dingo_ring_map *ring);
 struct context *some_context(struct fuzzer *f);
 
-/* Counts under the name with that number; the answer is rc, -1 with errno is a failure. */
+/* Counts success or failure (rc -1, with errno) of a method; returns rc. */
 long counted(struct fuzzer *f, unsigned int method, long rc);
 
 void fuzz_write(struct fuzzer *f, struct context *c);
 void fuzz_ioctl(struct fuzzer *f, struct context *c);
 bool open_context(struct fuzzer *f, struct context *c, int fd);
-/* Some objects of each kind, so that there is something to begin with. */
+/* Makes some objects of each kind to begin with. */
 void populate(struct fuzzer *f, struct context *c, int fd);
 
-/* Driver data of requests and what is in answers; both tables use them. */
+/* Kinds of driver data in requests and responses; both tables use them. */
 enum answer { NO_ANSWER, ANSWER_CONTEXT, ANSWER_CQ, ANSWER_RESIZE, ANSWER_QP, ANSWER_SRQ, ANSWER_DM };
 size_t answer_bytes(enum answer kind);
 void take_answer(struct context *c, enum answer kind, const void *bytes);
 enum request { NO_REQUEST, REQUEST_CONTEXT, REQUEST_CQ, REQUEST_QP, REQUEST_COMPUTE, REQUEST_SRQ };
 size_t fill_request(struct fuzzer *f, enum request kind, void *bytes);
 
-/* Numbers of methods: commands by write(), the same within an ioctl, ioctls, the rest. */
+/* Method numbers: commands by write(), the same commands by ioctl, ioctls, the rest. */
 unsigned int num_commands(void);
 unsigned int num_ioctls(void);
 const char *command_name(unsigned int n);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The methods of the uverbs ioctl and their attributes, the driver's own among them.
+ * Fuzzes the methods of the uverbs ioctl and their attributes, including the driver's.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum kind {
 	DRIVER_OUT,
 };
 
-/* What an IN attribute holds. */
+/* Contents of an IN attribute. */
 enum content { ZERO, SMALL, ONE, TYPE, ACCESS, BYTES, CAP, ANY, BUFFER };
 
 struct attribute {
@@ -165,7 +165,7 @@ const char *ioctl_name(unsigned int n)
 	return methods[n].name;
 }
 
-/* All zero would be a new DEVICE, and nothing makes one. */
+/* All zero marks the end: it would mean a new DEVICE, which no method makes. */
 static bool is_end(const struct attribute *a)
 {
 	return !a->id && !a->kind && !a->what;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Unit tests of what computes on bytes, built for arm64 and run under qemu-user: another memory model, another char.
+# Unit tests of code that depends on the architecture (memory model, unsigned char), built for arm64
+# and run under qemu-user.
 root=$(debian_root trixie arm64) || exit 125
 targets=(contract_dump_c test_packet model_test test_transport)
 rc=0

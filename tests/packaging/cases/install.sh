@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `cmake --install`: all or nothing, for any prefix, without a trace of the build tree, and away again.
+# `cmake --install` installs all or nothing, for any prefix, without references to the build tree;
+# `uninstall` removes everything.
 . tests/packaging/lib.sh
 tuple=$(gcc -print-multiarch)
 manifests() { rm -f build/install_manifest*.txt; }
-# Not what a person has installed from this tree: `uninstall` takes what the manifests name.
+# Set aside manifests of a user's installations from this tree, as `uninstall` removes all files
+# that they name.
 manifests
 
 plain 'a tree that is not built installs nothing, and the message says what to build' \
@@ -34,7 +36,7 @@ home=$logs/home
 plain 'component native, to a directory of one user' "cmake --install build --component native --prefix $home && ! [ -e $home/bin/rdma-bench ]" 'libibverbs reads /etc/libibverbs.d'
 plain 'all of it' "cmake --install build --prefix $home" 'bin/rdma-bench'
 plain 'nothing that is installed has an RPATH of the build tree or of the current directory' "[ -z '$(foreign_rpaths "$home")' ] || { echo '$(foreign_rpaths "$home")'; false; }"
-# Test programs in the build tree are not installed, so they are left out.
+# Compare only programs that are installed, not test programs.
 mapfile -t same < <(cd "$home/bin" && printf 'build/bin/%s\n' *)
 strange=$(foreign_rpaths "${same[@]}" build/lib)
 plain 'nor have the same programs in the build tree' "[ -z '$strange' ] || { echo '$strange'; false; }"

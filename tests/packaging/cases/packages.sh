@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian packages, built, looked at by lintian, and used in clean roots of Debian 12 and 13.
+# Builds Debian packages, checks them with lintian, and uses them in clean roots of Debian 12 and
+# 13.
 . scripts/lib/rdma_core.sh
 . scripts/lib/package.sh
-newer() { # RELEASE: the same packages once more with the next revision, in NEWER/RELEASE
+newer() { # RELEASE: repacks the packages with the next revision, in NEWER/RELEASE
     local file dir
     mkdir -p "$logs/newer/$1"
     for file in "$logs/packages/$1"/*.deb; do
         dir=$logs/newer/$1/tree
         dpkg-deb -R "$file" "$dir"
-        # Each package of the source and what it says of the others.
+        # Its own version, and its dependencies on the other packages of the source.
         sed -i -E "s/-1~deb([0-9]+)u1/-2~deb\1u1/g" "$dir/DEBIAN/control"
         dpkg-deb --root-owner-group -Zgzip -b "$dir" "$logs/newer/$1/$(basename "${file/-1~deb/-2~deb}")" >/dev/null
         rm -rf "$dir"
@@ -16,7 +17,7 @@ newer() { # RELEASE: the same packages once more with the next revision, in NEWE
     (cd "$logs/newer/$1" && dpkg-scanpackages --multiversion . >Packages 2>/dev/null)
 }
 for release in ${DINGO_RELEASES:-bookworm trixie}; do
-    # DINGO_PACKAGES: a directory of packages that are built already, as scripts/packages.sh leaves them.
+    # DINGO_PACKAGES: a directory with built packages, from scripts/packages.sh.
     if [ -n "${DINGO_PACKAGES:-}" ]; then mkdir -p "$logs/packages" && cp -r "$DINGO_PACKAGES/$release" "$logs/packages/"
     else limit=3000 plain "$release: packages are built, and lintian finds nothing" "scripts/packages.sh --release $release --out $logs/packages"
     fi

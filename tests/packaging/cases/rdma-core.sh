@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The provider built inside another rdma-core than scripts/rdma-core.sh has, and loaded by that one's libibverbs: its own tools, then
-# the man pages' promises. DINGO_RDMA_CORE names the unpacked source, git's head for example.
+# Builds the provider in another rdma-core than that of scripts/rdma-core.sh, and runs that
+# rdma-core's tools and the man pages' promises with its libibverbs. DINGO_RDMA_CORE is its unpacked
+# source, for example git's head.
 source=${DINGO_RDMA_CORE:-}
 [ -n "$source" ] || { skip 'another rdma-core' 'DINGO_RDMA_CORE does not name an unpacked source'; return; }
 [ -r "$source/libibverbs/driver.h" ] || { fail 'another rdma-core' "DINGO_RDMA_CORE: $source has no libibverbs/driver.h"; return; }
@@ -19,7 +20,7 @@ fi
 pass 'the provider builds'
 warnings=$(grep 'warning: ' "$logs/build-other.log" | grep 'providers/dingo/' || true)
 if [ -z "$warnings" ]; then pass 'no warning'; else fail 'no warning' "$(head -n 2 <<<"$warnings" | tr '\n' ' ')"; fi
-# The command takes the card and the provider that lie beside it.
+# `dingo` uses the card program and the provider beside it.
 mkdir -p "$there/bin"
 cp build/bin/{dingo,dingo-card} "$there/bin/"
 cp -P build/lib/libdingo-preload.so "$there/lib/"

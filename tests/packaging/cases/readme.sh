@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# README.md's quick start, pasted line by line into clean roots of Debian 12 and 13: packages as root, all else as a user.
+# Runs README.md's quick start line by line in clean roots of Debian 12 and 13: installs packages as
+# root, does everything else as an ordinary user.
 for release in ${DINGO_RELEASES:-bookworm trixie}; do
     root=$(debian_root "$release" clean)
     root_binds=("$logs") root_environment=(LOGS="$logs" RELEASE="$release")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Compiles the kernel of the tests for AMD's GPUs, by Clang and the headers of libamdhip64-dev: wavefronts of 64 and of 32 lanes.
-# Nothing runs it. Status 77: no Clang that can, or no headers.
+# Compiles the tests' kernel for AMD GPUs with wavefronts of 64 and of 32 lanes, by Clang and the
+# headers of libamdhip64-dev. Does not run it. Exit status 77: no suitable Clang, or no headers.
 set -eu
 case ${1:-} in -h | --help | '') echo "usage: compile_hip.sh CONTRACT_HEADERS"; exit 0 ;; esac
 here=$(dirname "$0")

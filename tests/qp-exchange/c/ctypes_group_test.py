@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A group from Python without a binding: usage: ctypes_group_test.py LIBQPX.SO URL (tcp://, rank 0 serves)"""
+"""Tests a group from Python by ctypes. usage: ctypes_group_test.py LIBQPX.SO URL (tcp://, rank 0
+serves)"""
 import ctypes as c
 import sys
 import threading

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""libqp-exchange.so from Python without a binding: usage: ctypes_test.py LIBRARY"""
+"""Tests libqp-exchange.so from Python by ctypes. usage: ctypes_test.py LIBRARY"""
 import ctypes as c
 import sys
 import threading

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two queue pairs of two hosts by the module qpx: usage: pair.py [HOST]. Without HOST it listens. Says which addresses the
-two agreed on; needs a device: tests/qp-exchange/cases/vlans.sh."""
+"""Connects two queue pairs of two hosts by the module qpx. usage: pair.py [HOST]. Without HOST it
+listens. Prints the addresses on which the two agreed. Needs a device:
+tests/qp-exchange/cases/vlans.sh runs it."""
 import ctypes as c
 import ipaddress
 import sys

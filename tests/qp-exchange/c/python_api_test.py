@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The module qpx, what event loops, stores and failures need: usage: as python_test.py"""
+"""Tests the module qpx: functions for event loops, stores, failures. usage: as python_test.py"""
 import os
 import select
 import signal
@@ -109,7 +109,7 @@ def peers():
 
 
 def closed():
-    """What is closed says so, and does not take the process with it."""
+    """Closed objects raise an error, and do not crash the process."""
     listener = qpx.listen("tcp://127.0.0.1:0")
     listener.close()
     listener.close()
@@ -131,7 +131,7 @@ def launched():
 
 
 def interrupted(call, *arguments):
-    """Ctrl-C while `call` waits: ends it soon, as other calls of Python."""
+    """Ctrl-C while `call` waits interrupts it soon, as with other calls of Python."""
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python module qpx: usage: python_test.py URL (tcp://, rank 0 serves), with QPX_LIBRARY and PYTHONPATH set."""
+"""Tests the Python module qpx. usage: python_test.py URL (tcp://, rank 0 serves), with QPX_LIBRARY
+and PYTHONPATH set."""
 import sys
 import threading
 

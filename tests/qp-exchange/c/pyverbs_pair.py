@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two queue pairs of pyverbs, which gives no pointers: usage: pyverbs_pair.py [HOST]. Without HOST it listens; the other writes
-into its memory. Needs a device: tests/qp-exchange/cases/peers.sh."""
+"""Connects two queue pairs of pyverbs, which gives no pointers to them. usage: pyverbs_pair.py
+[HOST]. Without HOST it listens; the other side writes into its memory. Needs a device:
+tests/qp-exchange/cases/peers.sh runs it."""
 import ipaddress
 import sys
 
@@ -28,7 +29,8 @@ else:
     with qpx.listen("tcp://:18600", timeout=20) as listener:
         peer = listener.accept(20)
 
-# What pyverbs' user must do: tell of the number, then change the states with what the two sides agreed on.
+# The steps for pyverbs: describe the QP by its number, then change its states with the agreed
+# attributes.
 local, index = qpx.describe_number(name, qp.qp_num, connection=peer)
 local.regions = [qpx.Region(mr.buf, 4096, mr.rkey, "inbox")]
 remote, = peer.exchange([local])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Real queue pairs on kernel-less cards: each rank writes to each other one and checks every byte.
+# Real queue pairs on kernel-less cards: each rank writes to every other rank and checks every byte.
 . tests/qp-exchange/services.sh
 start_card rank0
 start_card rank1

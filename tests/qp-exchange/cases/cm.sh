@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# cm:// between kernel-less cards, whose connection manager is the card's.
+# cm:// between kernel-less cards, by the cards' own rdma_cm.
 . tests/qp-exchange/services.sh
 start_card alpha --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --ip 10.77.0.2/24 --ip fd77::2/64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Twenty seconds of new inputs for all that reads a peer's bytes; the kept corpora themselves are unit tests.
+# Fuzzes all parsers of a peer's bytes for twenty seconds; the stored corpora run as unit tests.
 for target in wire service; do
     name="fuzz: $target takes whatever comes" out=$logs/fuzz-$target.out rc=0
     timeout 600 tests/qp-exchange/fuzz/run.sh $target 20 200000 >"$out" 2>&1 || rc=$?

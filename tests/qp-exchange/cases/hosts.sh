@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts: network namespaces with a wire between them, a card in each; qp-exchange over their TCP, RDMA over the wire.
+# Two hosts: connected network namespaces with a card each; qp-exchange over TCP, RDMA over the
+# wire.
 east=qpx-e-$$ west=qpx-w-$$
 for ns in $east $west; do ip netns add $ns; cleanups+=("ip netns del $ns"); done
 ip link add v0 netns $east mtu 9000 type veth peer name v0 netns $west mtu 9000
@@ -16,7 +17,7 @@ in_ns $east start_card qpx-east --wire roce --ip 10.79.0.1/24 --ip fd79::1/64
 in_ns $west start_card qpx-west --wire roce --ip 10.79.0.2/24 --ip fd79::2/64
 hello=$PWD/build/bin/write_hello
 
-# hosts NAME ADDRESS: the server in the east, the client in the west.
+# hosts NAME ADDRESS: case with the server in $east and the client in $west.
 hosts() {
     local out rc_a=0 rc_b=0 pid
     out=$logs/$(slug "$1")
@@ -35,7 +36,7 @@ hosts 'two hosts over IPv6' fd79::1
 hosts 'two hosts over a link-local address with its interface' \
     "$(ip -n $east -6 -o addr show dev v0 scope link | awk '{sub("/.*", "", $4); print $4}')%v0"
 for round in 1 2 3; do hosts "the server restarts at once on its port ($round)" 10.79.0.1; done
-# A wire that is cut: the client's connect() must end.
+# The wire is cut: the client's connect() must fail in time.
 ip -n $east link set v0 down
 out=$logs/cut.out rc=0
 ip netns exec $west timeout 30 "$dingo" run --card qpx-west -- "$hello" 10.79.0.1 >"$out" 2>&1 || rc=$?

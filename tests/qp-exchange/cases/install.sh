@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What `cmake --install` leaves is enough to build and run the tutorial elsewhere.
+# The files that `cmake --install` installs suffice to build and run the tutorial elsewhere.
 prefix=$logs/prefix
 plain 'install: cmake --install --component qpx' "cmake --install build --component qpx --prefix $prefix" 'libqp-exchange.so.0'
 plain 'install: the library names itself libqp-exchange.so.0' "readelf -d $prefix/lib/$(gcc -print-multiarch)/libqp-exchange.so" 'SONAME.*\[libqp-exchange.so.0\]'

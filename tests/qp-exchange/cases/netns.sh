@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts as network namespaces: qpxd in one, members in both, a wire that dies.
+# Two hosts as network namespaces: qpxd in one, members in both, a wire that fails.
 . tests/qp-exchange/services.sh
 ns_a=qpx-a-$$ ns_b=qpx-b-$$
 for ns in $ns_a $ns_b; do ip netns add $ns; cleanups+=("ip netns del $ns"); done
@@ -25,7 +25,7 @@ if start_qpxd netns --listen 18516 --keepalive 1; then
         for pid in "${pids[@]}"; do wait "$pid" || rc=$?; done
         verdict "two hosts, $name" "$rc" "$out" 'with 3 peers, 0 wrong' 4
     done
-    # The wire of host b dies: no FIN, no RST; the kernel's probes find out.
+    # The wire of host b fails, without FIN or RST; TCP keep-alives detect it.
     (member $ns_a 10.79.0.1 dead 0 3) >"$logs/netns-dead-0.out" 2>&1 &
     first=$!
     (member $ns_b 10.79.0.1 dead 1 3) >"$logs/netns-dead-1.out" 2>&1 &
@@ -41,10 +41,10 @@ if start_qpxd netns --listen 18516 --keepalive 1; then
 else
     fail 'qpxd starts in a network namespace' "$(why "$qpxd_log")"
 fi
-# One host may have all addresses of its /64: they are counted as one.
+# A host may own all addresses of its /64, so limits count these as one host.
 ip -n $ns_b link set v0 up
 ip -n $ns_a addr add fd7a::1/64 dev v0 nodad
-# Those of IPv6 went when the wire did.
+# The kernel removed the IPv6 addresses when the link went down.
 for address in fd79::2 fd79::3 fd7a::2; do ip -n $ns_b addr replace $address/64 dev v0 nodad; done
 if start_qpxd netns-limit --listen 18517 --max-clients-per-address 1; then
     plain 'qpxd counts the clients of an IPv6 /64 together' "ip netns exec $ns_b python3 - <<'END'

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two processes on kernel-less cards: what the tutorial shows, and every QP type between two queue pairs of one card.
+# Two processes on kernel-less cards: the tutorial's programs, and every QP type between two queue
+# pairs of one card.
 start_card alpha --ip 10.77.0.1/24 --ip fd77::1/64
 start_card beta --ip 10.77.0.2/24 --ip fd77::2/64
 hello=$PWD/build/bin/write_hello
 
-# peers NAME SERVER CLIENT REGEX: as pair() does, on the tutorial's port.
+# peers NAME SERVER CLIENT REGEX: like pair(), with the tutorial's port.
 peers() { pair "$1" "$2" "$3" "$4" 18600; }
 peers 'tutorial: RC WRITE between two cards' "$hello" "$hello A" "written to .*not encrypted.*hello from the client"
 if grep -q "from .* hello from the client's memory" "$logs/$(slug 'tutorial: RC WRITE between two cards').A"; then
@@ -30,7 +31,7 @@ plain 'tutorial: an unknown host is named' "$dingo run --card alpha -- $hello no
 plain 'tutorial: a wrong device is said to be one' "$dingo run --card alpha -- $hello 127.0.0.1 mlx9_9" 'no such RDMA device' 1
 plain 'tutorial: without a server it says so after its timeout' "$dingo run --card alpha -- $hello 127.0.0.1" 'nobody listens on this port' 1
 
-# A second server on the port is told, and the first is not disturbed.
+# A second server on the port fails, and does not disturb the first.
 on alpha "$hello" >"$logs/first.out" 2>&1 &
 first=$!
 wait_listen 18600 $first || true
@@ -38,7 +39,7 @@ plain 'tutorial: a second server is told that the port is taken' "$dingo run --c
 plain 'tutorial: the first server serves on' "$dingo run --card beta -- $hello 127.0.0.1" 'written to'
 wait $first || true
 
-# device NAME CARD: GoogleTest's cases with a device, one line each.
+# device NAME CARD: runs the GoogleTest cases that need a device, and reports each.
 device() {
     local out line
     out=$logs/$(slug "$1").out

@@ -9,7 +9,7 @@ plain 'qpxd: a key file that is absent' "$bin/qpxd --security psk:/nonexistent" 
 plain 'qpxd: rules without security' "$bin/qpxd --listen 0 --authorize /dev/null" 'needs --security' 2
 plain 'qpxd --status: nobody there' "$bin/qpxd --status qpxd://127.0.0.1:1" 'nobody listens' 4
 
-# What a silent connection to qpxd receives before it is closed.
+# silent_client: prints what a silent connection to qpxd receives before it is closed.
 silent_client() {
     python3 -c '
 import socket, sys
@@ -28,7 +28,7 @@ if start_qpxd plain --listen "127.0.0.1:$(free_port)" --metrics "127.0.0.1:$metr
     plain 'qpxd --status is JSON' "$bin/qpxd --status qpxd://127.0.0.1:$qpxd_port | python3 -c 'import json,sys; s = json.load(sys.stdin); print(\"jobs\", s[\"jobs\"], \"counters\", len(s[\"counters\"]))'" 'jobs \[\] counters [0-9]+'
     truth 'qpxd metrics count connections' "$(metric "$metrics" connections_total)" [ "$(metric "$metrics" connections_total)" -ge 1 ]
 
-    # A restart with members connected: the server's side closes first, its port is in TIME_WAIT.
+    # A restart with connected members: the server closes first, so its port is in TIME_WAIT.
     timeout 60 "$bin/qpx-rank" "qpxd://127.0.0.1:$qpxd_port/restart" --rank 0 --size 2 --no-device >"$logs/restart.out" 2>&1 &
     waiting=$!
     until_true metric_is "$metrics" members 1 || true
@@ -58,17 +58,17 @@ else
 fi
 stop_services
 
-# Its certificate is renewed while it runs.
+# qpxd's certificate is renewed while it runs.
 tls=$logs/tls
 mkdir -p "$tls"
-# issue NAME [OPTION...]: NAME.pem and NAME.key, signed by itself or by what the options say.
+# issue NAME [OPTION...]: makes NAME.pem and NAME.key, self-signed or signed as the options say.
 issue() {
     local name=$1
     shift
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name" \
         -keyout "$tls/$name.key" -out "$tls/$name.pem" "$@" >>"$logs/openssl.log" 2>&1
 }
-# renew NAME: what qpxd's files are from now on; it looks at them five times a second.
+# renew NAME: replaces qpxd's certificate by NAME's; qpxd checks its files five times per second.
 renew() {
     cp "$tls/$1.pem" "$tls/fresh" && mv "$tls/fresh" "$tls/qpxd.pem"
     cp "$tls/$1.key" "$tls/fresh" && mv "$tls/fresh" "$tls/qpxd.key"
@@ -78,7 +78,8 @@ issue ca
 for name in first second member; do issue $name -CA "$tls/ca.pem" -CAkey "$tls/ca.key"; done
 renew first
 if start_qpxd renewal --listen "127.0.0.1:$(free_port)" --security "tls:$tls/qpxd.pem,$tls/qpxd.key,$tls/ca.pem"; then
-    # member_of NAME: a job of one, at a server whose certificate has that name.
+    # member_of NAME: prints the command of a job of one member, which expects a server with that
+    # certificate name.
     member_of() { echo "$bin/qpx-rank --no-device --rank 0 --size 1 --security tls:$tls/member.pem,$tls/member.key,$tls/ca.pem,$1 qpxd://127.0.0.1:$qpxd_port/job"; }
     plain 'qpxd shows its certificate' "$(member_of first)" '0 wrong'
     renew second

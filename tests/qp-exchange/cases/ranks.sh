@@ -4,7 +4,7 @@
 metrics=$(free_port)
 if start_qpxd ranks --listen "127.0.0.1:$(free_port)" --metrics "127.0.0.1:$metrics"; then
     url=qpxd://127.0.0.1:$qpxd_port
-    # 1,024 ranks: 4 processes of 256 threads, a full mesh of endpoints.
+    # 1,024 ranks (4 processes with 256 threads each) in a full mesh of endpoints.
     limit=300
     all_of '1,024 ranks, a full mesh' 4 "$bin/qpx-rank $url/large --size 1024 --rank \$((256 * N)) --threads 256 --no-device --quiet --timeout 240"
     verdict '1,024 ranks, a full mesh' "$all_rc" "$all_out" '^256 ranks in this process, 0 failed' 4

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts on one wire, each in two VLANs of which they share one; they find each other over a third network, that has no
-# RDMA. No side can know alone which of its GIDs leads to the other.
+# Two hosts on one wire, each in two VLANs, of which one is common; they connect over a third
+# network, without RDMA. Neither side alone can know which of its GIDs reaches the other.
 east=qpx-ve-$$ west=qpx-vw-$$
 for ns in $east $west; do ip netns add $ns; cleanups+=("ip netns del $ns"); done
 ip link add v0 netns $east type veth peer name v0 netns $west
 for ns in $east $west; do ip -n $ns link set v0 up; ip -n $ns link set lo up; done
 ip -n $east addr add 192.168.79.1/24 dev v0
 ip -n $west addr add 192.168.79.2/24 dev v0
-# vlan ID: on both ends of the wire. A kernel without 802.1Q gets a wire of its own for each network.
+# vlan ID: makes the VLAN on both ends of the wire; on kernels without 802.1Q, a separate wire
+# instead.
 vlan() {
     if ip -n $east link add link v0 name "vlan$1" type vlan id "$1" 2>/dev/null; then
         ip -n $west link add link v0 name "vlan$1" type vlan id "$1"
@@ -29,7 +30,8 @@ ip -n $west addr add 10.81.10.2/24 dev vlan10
 in_ns() { as_user="ip netns exec $1"; shift; "$@"; as_user=''; }
 pair=$PWD/build/bin/qpx_c_pair
 
-# start EAST_ADDRESSES WEST_ADDRESSES: the cards' GIDs, in the order of their tables
+# start EAST_ADDRESSES WEST_ADDRESSES: starts cards with these addresses, in the order of their GID
+# tables.
 start() {
     local a b
     for a in $1; do set -- "$1" "$2" "${3:-} --ip $a"; done
@@ -41,7 +43,8 @@ stop() {
     in_ns $east "$dingo" card stop vlan-east >/dev/null
     in_ns $west "$dingo" card stop vlan-west >/dev/null
 }
-# meet NAME REGEX COMMAND [HOST]: one in the east that listens, one in the west; REGEX of what each says, status 0
+# meet NAME REGEX COMMAND [HOST]: case: COMMAND listens in $east and connects from $west; both exit
+# with status 0 and print a line like REGEX.
 meet() {
     local out rc_a=0 rc_b=0 pid
     out=$logs/$(slug "$1")
@@ -64,7 +67,8 @@ meet 'two networks on each side: both take the one that they share (C)' "$common
 meet 'the pair for who changes the states by verbs (C)' "$common" "$pair -r"
 meet 'two networks on each side (Python)' "$common" "python3 tests/qp-exchange/c/pair.py"
 meet 'two networks on each side (C++)' '^(from|written to) ' "$PWD/build/bin/write_hello"
-# What each side would choose alone is no pair: the cases above say something.
+# Checks that the GIDs that the sides would choose alone do not fit, or the cases above would prove
+# nothing.
 out=$logs/alone rc=0
 ip netns exec $east timeout 30 "$dingo" run --card vlan-east -- "$pair" -c >"$out.A" 2>&1 &
 pid=$!
@@ -80,7 +84,8 @@ stop
 start '10.81.10.1/24 fd81:20::1/64' '10.81.30.2/24 fd81:20::2/64'
 meet 'the network that both share is one of IPv6' 'between fd81:20::(1 and fd81:20::2|2 and fd81:20::1)$' "$pair"
 stop
-# Both networks in common: the one over which they are connected, whatever the order of the tables.
+# Both networks are common: they choose the one of their connection, whatever the order of the GID
+# tables.
 start '10.81.10.1/24 10.81.20.1/24' '10.81.20.2/24 10.81.10.2/24'
 for net in 10 20; do
     meet "both networks in common, connected over VLAN $net" "between 10.81.$net.(1 and 10.81.$net.2|2 and 10.81.$net.1)\$" "$pair -m" "10.81.$net.1"

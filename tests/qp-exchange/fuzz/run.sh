@@ -47,7 +47,7 @@ done
 $clang -fsanitize=fuzzer,address,undefined "${objects[@]}" -o "$out/${target}_fuzz" -lcrypto  # digests of the service
 if [ -n "$keep" ]; then
     "$out/${target}_fuzz" -merge=1 -use_counters=0 -max_len=300 "$corpus" "$out/$target"
-    # The same inputs give the same archive.
+    # Reproducible: the same inputs give the same archive.
     tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$corpus" -cf - . | gzip -n9 >"$archive"
     exit
 fi

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# A Slurm cluster of two nodes, a and b, in namespaces of its own: munged, slurmctld and two slurmd, a veth between them.
+# Starts a Slurm cluster of two nodes, a and b, in its own namespaces: munged, slurmctld and two
+# slurmd, connected by a veth pair.
 # usage: unshare --net --pid --mount --uts --fork --mount-proc --kill-child cluster.sh DIRECTORY
-# DIRECTORY/ready appears when both nodes take jobs; it all ends with unshare. Node b is DIRECTORY/b.pid's namespaces.
+# DIRECTORY/ready appears when both nodes accept jobs. Everything ends with unshare. DIRECTORY/b.pid
+# is a process in node b's namespaces.
 set -euo pipefail
 [ $$ = 1 ] || { echo 'not alone in a process namespace: see the usage' >&2; exit 2; }
 d=$1
-# munged refuses a socket that others could replace; the two nodes must not share what is each node's own.
+# munged refuses a socket that other users could replace; each node has its own run-time
+# directories.
 chmod 755 "$d"
 mkdir -p "$d"/{state,spool-a,spool-b,tmp-a,tmp-b}
 
@@ -18,7 +21,8 @@ for _ in $(seq 100); do [ ! -s "$d/b.pid" ] || break; sleep 0.05; done
 b=$(cat "$d/b.pid")
 on_b() { nsenter -t "$b" --net --uts -- "$@"; }
 ip link add v0 type veth peer name v0 netns "$b"
-# Slurm's names are resolved with AI_ADDRCONFIG: a host with the loopback interface only has no address.
+# Slurm resolves names with AI_ADDRCONFIG, which finds no address on a host with only the loopback
+# interface.
 ip addr add 10.79.1.1/24 dev v0
 on_b ip addr add 10.79.1.2/24 dev v0
 for link in lo v0; do
@@ -31,7 +35,7 @@ munged --foreground --socket="$d/munge.sock" --key-file="$d/munge.key" --log-fil
     --pid-file="$d/munged.pid" --seed-file="$d/munge.seed" --num-threads=2 >"$d/munged.out" 2>&1 &
 for _ in $(seq 100); do [ ! -S "$d/munge.sock" ] || break; sleep 0.1; done
 
-# config_overrides: ranks share processors. linuxproc and task/none: no cgroups are needed or touched.
+# config_overrides: ranks share processors. linuxproc and task/none: do not use cgroups.
 cat >"$d/slurm.conf" <<CONF
 ClusterName=dingo
 SlurmctldHost=a(10.79.1.1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# One server, several clients at the same time. Sourced by suite.sh.
+# One server with several clients at the same time. Sourced by suite.sh.
 out=$logs/clients
 mkdir -p "$out"
 bench_clients 'write-bw: three clients at a time' 3 0 'client 3: [0-9.]+ MiB/sec, [0-9.]+ Mpps, [0-9.]+ %' 'write-bw -D 2 -s 4096' "--json $out/a.json --html $out/a.html"
@@ -23,7 +23,7 @@ END" '^adds up$'
 page 'the page has the clients' '>Clients<.*client 3' "$out/a.html"
 plain 'report reads it back' "$bench report $out/a.json --html $out/again.html"
 page 'the page of report has them, too' '>Clients<.*client 3' "$out/again.html"
-# A client with different options ends the run of all, and each is told why.
+# A client with different options ends the run for all; each prints the reason.
 $as_user timeout -k 5 $limit "$dingo" run --card alpha -- "$bench" write-bw -D 5 -F -p $port --clients 2 >"$out/differ.A" 2>&1 &
 pid=$! rc=0 rc_1=0 rc_2=0
 wait_listen $port $pid || true
@@ -39,7 +39,7 @@ if [ "$rc $rc_2" = '2 2' ] && [ $rc_1 = 4 ] && grep -q 'client 2 .*-D: 5 s here,
 else
     fail 'a client with other options ends the run, and the others hear which' "status $rc $rc_1 $rc_2: $(why "$out/differ.A") | $(why "$out/differ.1")"
 fi
-# A client that goes while the server waits for the next.
+# A client exits while the server waits for the next one.
 $as_user timeout -k 5 $limit "$dingo" run --card alpha -- "$bench" write-bw -D 5 -F -p $port --clients 2 >"$out/gone.A" 2>&1 &
 pid=$! rc=0
 wait_listen $port $pid || true

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# -R and -z: the connection managers of two kernel-less cards connect the queue pairs, carry the programs' talk, or both.
+# -R and -z: rdma_cm of two kernel-less cards connects the queue pairs (-R), carries the programs'
+# exchange (-z), or both.
 row='^ *[0-9]+ +[0-9]+ +[0-9.]+'
 for options in 'write-bw -R --verify -n 200' 'read-bw -R --verify -n 200 -q 4' 'send-bw -R -T 96 -b --threads 2 -q 4 -n 200' \
     'write-lat -R -n 100' 'atomic-lat -R -n 100'; do
@@ -7,12 +8,12 @@ for options in 'write-bw -R --verify -n 200' 'read-bw -R --verify -n 200 -q 4' '
 done
 bench_pair 'write-bw -R --ipv6' 'fd77|253:119' 'write-bw -R -x 2 -n 200'
 
-# listeners: of the server's rdma_cm.
+# listeners: prints the number of listeners of the server's rdma_cm.
 listeners() {
     "$dingo_root/build/bin/dingo-card" ctl "$DINGO_RUN/alpha/control" stats |
         /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["rdma_cm"]["listeners"])'
 }
-# start_listener NAME OPTIONS: a server over rdma_cm; sets $pid and $out.
+# start_listener NAME OPTIONS: starts a server over rdma_cm; sets $pid and $out.
 start_listener() {
     local _
     out=$logs/$(slug "$1")
@@ -24,7 +25,7 @@ start_listener() {
         sleep 0.05
     done
 }
-# cm_pair NAME ADDRESS OPTIONS: no TCP between the two.
+# cm_pair NAME ADDRESS OPTIONS: case: a pair without TCP.
 cm_pair() {
     local rc_a=0 rc_b=0
     start_listener "$1" "$3"
@@ -40,7 +41,7 @@ cm_pair 'write-bw -z' 10.77.0.1 'write-bw -z --verify -n 200'
 cm_pair 'write-bw -R -z' 10.77.0.1 'write-bw -R -z --verify -n 200'
 cm_pair 'write-bw -R -z --ipv6' fd77::1 'write-bw -R -z --ipv6 --verify -n 200'
 
-# A server that waits over rdma_cm is idle and ends by Ctrl-C.
+# A server that waits over rdma_cm uses no processor time and is interrupted by Ctrl-C.
 start_listener 'Ctrl-C at a server with -z' 'write-bw -z'
 sleep 2
 server=$(pgrep -P $pid)

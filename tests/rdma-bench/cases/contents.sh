@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What programs that know nothing of us find in the files of a run, and what comparisons say. Sourced by suite.sh.
+# Checks a run's files with independent programs, and the output of comparisons. Sourced by
+# suite.sh.
 out=$logs/contents
 mkdir -p "$out"
 pair 'bandwidth run writes JSON, CSV, HTML and the JSON of perftest' "$bench write-bw -F -s 64,4k -q 1,2 -n 500" \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Coyote's example 8: its options and lines. Sourced by suite.sh.
+# Coyote's example 8: options and output. Sourced by suite.sh.
 for o in 0 1; do
     pair "coyote8 -o $o" "$coyote8 -o $o -X 65536 -r 3" "$coyote8 -i A -o $o -X 65536 -r 3" \
         '^Size: +65536; Average throughput: +[0-9.e+]+ MB/s; Average latency: +[0-9.]+ us$' 18488

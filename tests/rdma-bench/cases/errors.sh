@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What a new user meets: each answered with a sentence and an exit status. Sourced by suite.sh.
+# Typical errors of new users: each gives a message and an exit status. Sourced by suite.sh.
 
-# says NAME STATUS REGEX ARGUMENTS...: one rdma-bench alone.
+# says NAME STATUS REGEX ARGUMENTS...: case: a single rdma-bench exits with STATUS and prints a line
+# like REGEX.
 says() {
     local name=$1 status=$2 regex=$3 out rc=0
     shift 3
@@ -38,8 +39,8 @@ says 'no security of this name' 2 'foo' write-bw --security foo
 says 'a results file where none can be' 2 '/nope/x: create: No such file' write-bw --json /nope/x
 says 'too much inline data' 3 'ibv_create_qp.*errno 22' write-bw -I 60000
 
-# Both sides: statuses and a sentence on each.
-# differ NAME STATUS_A REGEX_A SERVER STATUS_B REGEX_B CLIENT
+# differ NAME STATUS_A REGEX_A SERVER STATUS_B REGEX_B CLIENT: case: both sides exit with these
+# statuses and print lines like these.
 differ() {
     local name=$1 base rc_a=0 rc_b=0 pid
     base=$logs/$(slug "$name")
@@ -59,7 +60,7 @@ differ() {
 differ 'different sizes: both sides say so' 2 '-s: 64 here, 128 at the peer' 'write-bw -s 64' 2 '-s: 128 here, 64 at the peer' 'write-bw -s 128'
 differ 'different QPs and direction' 2 '-q: 2 here, 1 at the peer; -b: given here' 'write-bw -q 2 -b' 2 '-q: 1 here' 'write-bw'
 differ 'different tests' 2 'test: write-bw here, send-lat at the peer' write-bw 2 'test: send-lat here' send-lat
-# A datagram that is lost holds a latency test up for ever.
+# A latency test with datagrams hangs after a lost one.
 start_card epsilon --wire shm:holes --faults drop=5%
 start_card zeta --wire shm:holes --faults drop=5%
 server_card=epsilon client_card=zeta
@@ -69,9 +70,10 @@ server_card=alpha client_card=beta
 differ 'a GID that there is not: lists the table' 4 'GID index 77' write-bw 2 'GID index 77 is not in use; the table has 0: fe80' 'write-bw -x 77'
 differ 'below a limit' 0 'BW average' 'write-bw -n 50' 6 'is below -w' 'write-bw -n 50 -w 100000000'
 
-# running SERVER_OPTIONS: server and client in the background, moving messages; sets $server and $client.
+# running OPTIONS: starts server and client in the background and waits until messages move; sets
+# $server and $client.
 running() {
-    rm -f "$logs"/running.[AB] # what the former run said would be taken for this one's words
+    rm -f "$logs"/running.[AB] # the last run's output must not be taken for this one's
     # shellcheck disable=SC2086  # the options are words
     "$dingo" run --card alpha -- "$bench" $1 -F -p $port >"$logs/running.A" 2>&1 &
     server=$!
@@ -85,7 +87,8 @@ running() {
         sleep 0.05
     done
 }
-# ended NAME PID STATUS FILE REGEX: it ends within 30 s, so, and says so.
+# ended NAME PID STATUS FILE REGEX: case: the process exits with STATUS within 30 s, and FILE has a
+# line like REGEX.
 ended() {
     local rc=0
     if ! until_gone "$2"; then
@@ -126,12 +129,12 @@ kill -INT $client 2>/dev/null || true
 ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
 ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
 
-# All processes stop for a while, as in a frozen virtual machine, and the client is the first to continue.
+# All processes are stopped for a while, as in a frozen virtual machine; the client continues first.
 card_pids="$(card_pid alpha) $(card_pid beta)"
 running 'send-bw -c UD -D 12 -f 0'
 # shellcheck disable=SC2086  # one or more of them
 kill -STOP $card_pids
-sleep 0.4 # the client takes what is complete
+sleep 0.4 # the client polls the present completions
 kill -STOP $client $server
 sleep 7
 kill -CONT $client
@@ -141,7 +144,7 @@ kill -CONT $server $card_pids
 ended 'a machine that stood still for longer than a standstill takes' $client 0 "$logs/running.B" ' 4096 +[0-9]+ +[0-9.]+ '
 ended 'that machine: the server' $server 0 "$logs/running.A" ' 4096 +[0-9]+ +[0-9.]+ '
 
-# Results that cannot be written: a full disk, a reader that leaves.
+# Results that cannot be written: a full disk, a closed pipe.
 "$dingo" run --card alpha -- "$bench" write-bw -n 50 -p $port >"$logs/full.A" 2>&1 &
 server=$!
 wait_listen $port $server || true
@@ -161,7 +164,7 @@ client=$!
 ended '| head ends a run without end: the server hears of it' $server 4 "$logs/head.A" 'standard output: Broken pipe'
 wait $client || true
 
-# A second server on the same port; a second client while the first is served.
+# A second server on the same port; a second client during a run.
 running 'write-bw -D 30'
 says 'a second client is told that nobody listens any more' 4 'nobody listens' write-bw -p $port 127.0.0.1
 kill -INT $client 2>/dev/null || true

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Memory that is not the host's. GPUs without a GPU: our drivers, and a library that registers what they export. Sourced
-# by suite.sh.
+# Other memory than the host's. GPUs are simulated by fake drivers and a library that registers the
+# memory that they export. Sourced by suite.sh.
 build_preset release fake_cuda fake_hip fake_hsa dmabuf_as_host >>"$logs/build.log" 2>&1 ||
     { fail 'fake GPU drivers' "did not build: $(tail -n 2 "$logs/build.log" | tr '\n' ' ')"; exit 1; }
 gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake-gpu/libdmabuf-as-host.so"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Repeats, their intervals, where a run was, and two commands in turn. Sourced by suite.sh.
+# Repeats and their confidence intervals, the description of a run's machine, and comparison of two
+# commands run in turn. Sourced by suite.sh.
 out=$logs/repeat
 mkdir -p "$out"
 bench_pair 'write-bw --repeat 6: the interval of the median' '6 repeats: median [0-9.]+ MiB/sec, in [0-9.]+ to [0-9.]+ with 96.9 %' \
@@ -13,7 +14,7 @@ plain 'the series has all of the run, and the report says where it ran' \
     "/usr/bin/python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); s = d[\"entries\"][0][\"series_seconds_and_messages\"]; print(len(s) >= 3, sum(n for _, n in s) > 0, d[\"local\"][\"pinned_cpus\"], d[\"local\"][\"clock\"] != \"\")' $out/series.json" '^True True 0 True'
 page 'the page shows it over time' 'Throughput over time.*pinned to 0' "$out/series.html"
 plain 'compare by intervals: a run is no worse than itself' "$bench compare $out/a.json $out/a.json" 'judged by intervals'
-# perftest and rdma-bench on the same cards, each command a pair of its own.
+# Compares perftest and rdma-bench on the same cards; each command runs a pair.
 cat >"$out/pair.sh" <<'END'
 # pair.sh DINGO PORT SERVER...: a server on alpha, a client on beta; prints what the client does.
 dingo=$1 port=$2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Files that a run leaves: they parse, and hold what the table holds. Sourced by suite.sh.
+# A run's files can be parsed, and contain the table's figures. Sourced by suite.sh.
 files=$logs/files
 mkdir -p "$files"
 bench_pair 'write-bw --json --csv --html --out_json_file' '^ 4096 ' 'write-bw -s 64,4096 -q 1,2 -n 200' \

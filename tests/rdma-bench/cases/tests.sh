@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# All tests with perftest's options: the client's row of the table is there. Sourced by suite.sh.
+# All tests with perftest's options: the client prints a row of the table. Sourced by suite.sh.
 row='^ [0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+'
 both() { bench_pair "$1" "${2:-$row}" "$1"; }
 
@@ -56,12 +56,12 @@ both 'write-lat --output=latency -n 100' '^[0-9]+\.[0-9]+$'
 both 'read-lat -H -n 20' '^20, [0-9.]+'
 both 'read-lat -U -C -n 20' 'cycles'
 
-# TLS between the two programs, and without it on one side.
+# TLS between the two programs, and on one side only.
 printf 'lab:%s\n' "$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')" >"$logs/psk"
 chmod 600 "$logs/psk"
 both "write-bw -n 100 --security psk:$logs/psk"
 
-# Each QP asks for the GID table, once and whole: asked index by index it was 512 requests a QP.
+# Each QP queries the GID table once as a whole; index by index, that would be 512 requests per QP.
 requests() { "$dingo" --json stats alpha | python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["host"]["requests"])'; }
 before=$(requests)
 both 'write-bw -q 64 -n 10'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# --verify: right data passes, wrong data does not. Sourced by suite.sh.
+# --verify: right data pass, wrong data fail. Sourced by suite.sh.
 for options in 'write-bw -s 1,64,5000,65536 -q 1,3' 'read-bw -s 1,64,65536 -q 2' 'send-bw -s 1,64,5000 -q 2' 'atomic-bw -q 2' \
     'atomic-bw -A CMP_AND_SWAP' 'send-bw -c UD -s 64,4000 -q 2' 'send-bw -c UC' 'write-bw -c UC' 'write-bw -D 1' 'write-bw -s 8M -t 4' \
     'write-bw -t 1' 'send-bw -r 4' 'write-lat -s 1,2,64,5000' 'send-lat -s 1,2,64,5000' 'read-lat -s 1,5000' atomic-lat 'atomic-lat -A CMP_AND_SWAP' \
@@ -13,11 +13,11 @@ for options in 'write-bw -s 1,64,5000,65536 -q 1,3' 'read-bw -s 1,64,65536 -q 2'
     count='-n 100'
     [[ $options != *-D* ]] || count=''
     lost=''
-    [[ $options != *'-c U'* ]] || lost='(, [0-9]+ lost)?' # a busy machine's cards drop what nobody waits for
+    [[ $options != *'-c U'* ]] || lost='(, [0-9]+ lost)?' # on a busy machine, messages may find no receive
     bench_pair "$options --verify: every byte right" "verified: [1-9][0-9]* messages, .* 0 wrong$lost\$" "$options --verify $count"
 done
 
-# A wire that loses, reorders and damages frames: RC delivers all of them right.
+# A wire that drops, reorders and corrupts frames: RC still delivers the right data.
 start_card gamma --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
 start_card delta --wire shm:bad --faults 'drop=1%,reorder=1%,corrupt=0.5%'
 server_card=gamma client_card=delta

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/lib/build.sh: build_preset configures when there is something new, and one builds at a time. Sourced by suite.sh.
+# scripts/lib/build.sh: build_preset configures only if something has changed, and admits one
+# builder at a time. Sourced by suite.sh.
 . scripts/lib/build.sh
 tree=$work/configured
 mkdir -p "$tree/build" "$work/build-bin"
 cp CMakePresets.json "$tree/"
-# What CMake and Ninja would do: the options are cached, and the build is slow.
+# A fake cmake: caches the options, and builds slowly.
 cat >"$work/build-bin/cmake" <<'CMAKE'
 #!/bin/bash
 dir=${DINGO_TREE:?}/build
@@ -21,7 +22,7 @@ touch "$dir/build.ninja"
 CMAKE
 chmod +x "$work/build-bin/cmake"
 : >"$tree/build/CMakeCache.txt"
-# builds [OPTIONS]: what build_preset does there.
+# builds [OPTIONS]: prints what build_preset does with the fake cmake.
 builds() (
     PATH=$work/build-bin:$PATH dingo_root=$tree DINGO_CMAKE_OPTIONS=${1:-} DINGO_WERROR=ON
     export DINGO_TREE=$tree

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `cached` keeps what a builder finished, and nothing else, however its caller asks. Sourced by suite.sh.
+# `cached` keeps only products that a builder finished, however it is called. Sourced by suite.sh.
 some_words=(two words)
 good_builder() {
     mkdir "$1"
     printf '%s %s %s\n' "${some_words[*]}" "$2" "$dingo_root" >"$1/product"
 }
-# What goes wrong in the middle, and is followed by commands that succeed.
+# A builder that fails in the middle, before commands that succeed.
 bad_builder() {
     mkdir "$1"
     cp "$work/nothing" "$1/product"
@@ -21,7 +21,8 @@ bad_variable_builder() {
     echo "$no_such_variable" >"$1/product"
     echo half >"$1/other"
 }
-# asks NAME BUILDER: as the scripts ask, behind `||`. Prints the status, how often it was built, and what is kept.
+# asks NAME BUILDER: calls `cached` before `||`, as scripts do. Prints the status, the number of
+# builds, and the kept files.
 asks() {
     local dir rc=0
     dir=$(cached "$1" v1 "$2" "$3") || rc=$?

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# `vm.sh card start` after the card's death: QEMU keeps a connection that is not answered. Sourced by suite.sh.
-# started CARD-LIVES PLUGGED: what is asked of the supervisor and of QEMU.
+# `vm.sh card start` after the card's death, when QEMU keeps a dead connection. Sourced by suite.sh.
+# started CARD-LIVES PLUGGED: prints the requests to the supervisor and to QEMU.
 started() (
     here=$PWD/scripts session=$work/session
     . scripts/lib/commands.sh

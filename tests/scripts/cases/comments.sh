@@ -2,7 +2,7 @@
 # tests/comments.py, which tests/style.sh runs: riddles are found, in comments only.
 sources=$work/comments
 mkdir -p "$sources"
-# found NAME TEXT: how many lines the check prints for a file with this text.
+# found NAME TEXT: prints the number of lines that the check prints for a file with this text.
 found() {
     printf '%b' "$2" >"$sources/$1"
     tests/comments.py "$sources/$1" | wc -l

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/docs.py, which tests/style.sh runs: documents that break a rule are found, good ones are not.
+# tests/docs.py, which tests/style.sh runs: finds documents that break a rule, and accepts good
+# ones.
 documents=$work/documents
 mkdir -p "$documents/tests" "$documents/docs/reference" "$documents/scripts"
 cp tests/docs.py "$documents/tests/"
 git init -q "$documents"
-# found CHECK TEXT: how many lines the check prints for docs/reference/page.md with this text.
+# found CHECK TEXT: prints the number of lines that CHECK prints for docs/reference/page.md with
+# this text.
 found() {
     printf '%b' "$2" >"$documents/docs/reference/page.md"
     "$documents/tests/docs.py" "$1" | grep -c page.md || true

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A card program that has the engine which is asked for, whatever the tree was configured with before. Sourced by suite.sh.
+# The card program gets the requested engine, whatever the tree was configured with before. Sourced
+# by suite.sh.
 . scripts/lib/kernel.sh
 . scripts/lib/dingo.sh
-# configured_with OPTIONS ENGINES...: how prepare_dingo calls cmake in a tree that was configured with OPTIONS.
+# configured_with OPTIONS ENGINES...: prints how prepare_dingo calls cmake in a tree configured with
+# OPTIONS.
 configured_with() (
     DINGO_BUILD=$work/tree
     rm -rf "$DINGO_BUILD"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/mutate.sh: the files of its parts exist, and what it knows as equivalent is a mutant of one of them.
+# scripts/mutate.sh: the files of its parts exist, and each known equivalent is a mutant of one of
+# them.
 check "mutants: lists of files and equivalents fit the tree" "" "$(scripts/mutate.sh --check 2>&1)"
 sources=$work/mutants
 mkdir -p "$sources/part/inner"
 printf 'int f(int a) {\n    return a < 2;\n}\n' | tee "$sources/part/a.c" >"$sources/part/inner/b.c"
-# fits LINE EQUIVALENT: what mutate_check.py says of a part that is listed so.
+# fits LINE EQUIVALENT: prints mutate_check.py's output for a part listed by LINE.
 fits() { (cd "$sources" && echo "${2:-}" >equivalents && echo "$1" | python3 "$dingo_root/scripts/lib/mutate_check.py" equivalents) || true; }
 check "mutants: a folder, and an equivalent in it" "" "$(fits 'p part' 'part/inner/b.c: return a <= 2; ## none')"
 check "mutants: a file that is not there" "p: no such file: part/c.c" "$(fits 'p part part/c.c')"
@@ -14,7 +15,7 @@ check "mutants: an equivalent of a file that is left out" "equivalent of a file 
     "$(fits 'p part -part/a.c' 'part/a.c: return a <= 2; ## none')"
 check "mutants: an equivalent that has become another line" "equivalent that no mutant makes: part/a.c: return a <= 3;" \
     "$(fits 'p part' 'part/a.c: return a <= 3; ## none')"
-# A run that was ended leaves a mutant in its copy, and what was built of it is newer than the source.
+# An interrupted run leaves a mutant in its copy, and objects of it that are newer than the source.
 mkdir -p "$sources/tree" "$sources/copy"
 git -C "$sources/tree" init -q
 echo 'int a = 1;' >"$sources/tree/a.c"
@@ -28,7 +29,8 @@ sleep 0.02
 copied
 check "mutants: a source that takes a mutant's place is newer than what was built" "int a = 1; newer" \
     "$(cat "$sources/copy/a.c") $([ "$sources/copy/a.c" -nt "$sources/tree/a.c" ] && echo newer)"
-# With --at-once one program has all mutants: the source's own while none is chosen, else what the chosen one alone would make.
+# With --at-once, one program has all mutants: it behaves like the source if none is chosen, else
+# like the chosen mutant.
 cat >"$sources/once.cpp" <<'SOURCE'
 #include <cstdio>
 int f(int a) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/lib/performance.py: what a benchmark printed becomes a table of docs/performance.md, or nothing changes.
+# scripts/lib/performance.py: a benchmark's output becomes a table of docs/performance.md, or
+# nothing changes.
 export DINGO_PERFORMANCE=$work/performance
 mkdir -p "$DINGO_PERFORMANCE"
 cat >"$DINGO_PERFORMANCE/part.json" <<'JSON'

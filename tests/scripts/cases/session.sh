@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/lib/session.sh: which of a session's processes still run; scripts/lib/qemu.sh: the clock that sessions share. Sourced by suite.sh.
-# lives COMMAND...: whether it does, by the file that says so, once that is written and WAITED is done.
+# scripts/lib/session.sh: detects which of a session's processes still run; scripts/lib/qemu.sh: the
+# measured clock that sessions share. Sourced by suite.sh.
+# lives COMMAND...: prints if COMMAND's process runs, by its pid file; with $waited, after its exit.
 lives() (
     . scripts/lib/session.sh
     "$@" &
@@ -11,7 +12,8 @@ lives() (
 )
 check 'session: a process that runs' yes "$(waited='' lives sleep 10)"
 check 'session: one that had ended before it was written down' no "$(waited=1 lives true)"
-# clocks: what sessions that begin together say of the clock, and how many files are left.
+# clocks: prints the clock that sessions measure when they start together, and the number of files
+# left.
 clocks() (
     . scripts/lib/qemu.sh
     mkdir -p "$DINGO_CACHE"

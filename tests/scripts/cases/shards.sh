@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/lab-shards.sh: shards side by side, their shares of the time, its report. The suite here is one of this file's. Sourced by suite.sh.
+# scripts/lab-shards.sh: parallel shards, their shares of the time, the report. Uses a fake suite.
+# Sourced by suite.sh.
 tree=$work/shards
 mkdir -p "$tree"/{scripts/lib,tests/e2e/vm,build/hw/contract/include,build/test-logs}
 cp scripts/lab-shards.sh "$tree/scripts/"
@@ -9,7 +10,7 @@ cat >"$tree/scripts/vm.sh" <<'EOS'
 #!/bin/bash
 echo "$*" >>"${0%/*}/built"
 EOS
-# suite_says COMMANDS: what the tree's suite does, with KERNEL, SUITE in $kernel, $suite.
+# suite_says COMMANDS: makes a fake suite that runs COMMANDS, with $kernel and $suite set.
 suite_says() {
     printf '#!/bin/bash\nkernel=$2 suite=$3 group=$DINGO_SWEEP_GROUPS\n%s\n' "$1" >"$tree/tests/e2e/vm/suite.sh"
     chmod +x "$tree/tests/e2e/vm/suite.sh" "$tree/scripts/vm.sh"
@@ -28,7 +29,7 @@ suite_says 'echo "PASS sweeps:$group: 7 of 20 $group, 7 of them under traffic; n
 check 'shards: counts of all are added' '7.2: 14 of 40 resets|7.2: 7 of 20 unplugs|3 passed, 0 failed, 0 skipped' \
     "$(shards 7.2/resets/10 7.2/resets/10 7.2/unplugs/10 | tail -n 3 | paste -sd '|')"
 
-# Each waits for the other: they end only side by side.
+# Each waits for the others: they end only if they run in parallel.
 meet='touch '$tree'/met-$DINGO_SHARD; for _ in $(seq 100); do [ "$(ls '$tree'/met-* | wc -l)" -lt 2 ] || { echo PASS they meet; exit; }; sleep 0.05; done; echo FAIL alone'
 suite_says "$meet"
 check 'shards: as many at a time as --jobs says' '2 passed, 0 failed, 0 skipped' "$(shards --jobs 2 7.2/resets 7.2/unplugs | tail -n 1)"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# scripts/lib/suites.sh: suites of several lanes run side by side, and are reported in their order. Sourced by suite.sh.
+# scripts/lib/suites.sh: suites of several lanes run in parallel, and are reported in order. Sourced
+# by suite.sh.
 mkdir -p "$work/suites"
-# program NAME COMMANDS: a suite's program.
+# program NAME COMMANDS: makes a suite's program.
 program() {
     printf '#!/bin/bash\n%s\n' "$2" >"$work/suites/$1"
     chmod +x "$work/suites/$1"
 }
-# runs DEADLINE SUITE...: what is printed without the times, then "passed failed skipped: failed suites".
+# runs DEADLINE SUITE...: prints run_suites' output without times, then "passed failed skipped:
+# failed suites".
 runs() (
     . scripts/lib/suites.sh
     run_suites "$work/suites" "$@" | sed -E 's/ \([0-9]+ s; [^)]*\)//'
@@ -16,7 +18,7 @@ counts() (
     run_suites "$work/suites" "$@" >/dev/null
     echo "$passed $failed $skipped: ${failures[*]}"
 )
-# Each waits for a word of the other: they end only side by side.
+# Each waits for the other: they end only if they run in parallel.
 meet='touch "$1"; for _ in $(seq 100); do [ ! -e "$2" ] || { echo "PASS they meet"; exit 0; }; sleep 0.05; done; echo "FAIL alone"'
 program meet "$meet"
 check 'lanes: suites of two lanes run side by side, reported in order' '== a: A| 1 passed, 0 failed, 0 skipped|== b: B| 1 passed, 0 failed, 0 skipped' \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tests/unit_report.py: what ctest's results become. Sourced by suite.sh.
+# tests/unit_report.py: the report of ctest's results. Sourced by suite.sh.
 mkdir -p "$work/report"
-# results FILE NAME STATUS OUTPUT ...: a JUnit file of these tests.
+# results FILE NAME STATUS OUTPUT ...: writes a JUnit file of these tests.
 results() {
     local file=$work/report/$1
     shift

@@ -8,7 +8,7 @@
 
 namespace verbs_check {
 
-/// What both sides tell each other over TCP, and each request and answer of the test. Both ends are
+/// A message over TCP: connection parameters, a request or an answer of the test. Both ends must be
 /// the same program on the same architecture.
 struct Message {
     std::uint32_t command = 0;
@@ -25,11 +25,11 @@ struct Endpoint {
     std::uint32_t mtu = 0;
     std::uint64_t iova = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t atomics = 0;  ///< 1: this side has them
+    std::uint64_t atomics = 0;  ///< 1: this side supports atomics
     ibv_gid gid{};
 };
 
-/// A TCP connection. Every call throws std::runtime_error on errors and when the peer is gone.
+/// A TCP connection. All calls throw std::runtime_error on errors and when the peer has closed it.
 class Channel {
   public:
     static Channel listen(std::uint16_t port);
@@ -78,7 +78,7 @@ class Device {
     const char* name() const { return ibv_get_device_name(context_->device); }
     bool has_atomics() const;
     Endpoint endpoint() const;
-    /// INIT, RTR, RTS.
+    /// Moves the QP through INIT and RTR to RTS.
     void connect(const Endpoint& remote);
     /// Waits for one completion; throws with status and vendor error unless it is a success.
     ibv_wc wait() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// verbs_check: WRITE, READ, SEND, WRITE with immediate and atomics (where both sides have
-// them) between two processes, every byte checked. Plain libibverbs, any RDMA device.
+// verbs_check: WRITE, READ, SEND, WRITE with immediate and atomics (if both sides have them)
+// between two processes, with every byte verified. Plain libibverbs, any RDMA device.
 #include <getopt.h>
 
 #include <cstdio>

@@ -17,7 +17,7 @@ namespace verbs_check {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Not a multiple of the page, and beyond the first one: both parts of the offset must be honoured.
+// Beyond the first page and no multiple of a page: tests both parts of the offset.
 constexpr std::size_t kDmabufOffset = 3 * kPage + 512;
 
 [[noreturn]] void fail(const std::string& step) {
@@ -82,7 +82,7 @@ Buffer::Buffer(ibv_pd* pd, const std::string& kind, std::size_t bytes, int acces
     }
     open_dmabuf(kind, bytes);
     data_ = map_ + kDmabufOffset;
-    // An iova with the page offset of the data, and otherwise an address that is not in use.
+    // An unused address with the page offset of the data.
     iova_ = 0x5'0000'0000ULL + kDmabufOffset % kPage;
     mr_ = ibv_reg_dmabuf_mr(pd, kDmabufOffset, bytes, iova_, fd_, access);
     if (mr_ == nullptr) {

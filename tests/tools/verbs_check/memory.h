@@ -14,22 +14,22 @@ namespace verbs_check {
 /// (/dev/dma_heap/system). The DMABuf kinds register from an offset inside the exporter's buffer.
 class Buffer {
   public:
-    /// Throws std::runtime_error with the step that failed and errno's text.
+    /// Throws std::runtime_error with the failed step and errno's text.
     Buffer(ibv_pd* pd, const std::string& kind, std::size_t bytes, int access);
     ~Buffer();
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
     std::span<std::uint8_t> bytes() const { return {data_, size_}; }
-    /// Address that work requests and peers use; not the CPU's for DMABuf kinds.
+    /// Address for work requests and peers; differs from the CPU's for DMABuf kinds.
     std::uint64_t iova() const { return iova_; }
     std::uint32_t lkey() const { return mr_->lkey; }
     std::uint32_t rkey() const { return mr_->rkey; }
 
-    /// CPU access to a DMABuf is bracketed (linux/dma-buf.h); nothing for host memory.
+    /// Begins CPU access to a DMABuf (DMA_BUF_IOCTL_SYNC); no effect on host memory.
     void begin_cpu() const;
     void end_cpu() const;
-    /// Closes our descriptor of the exporter's buffer: the registration must live on.
+    /// Closes this program's descriptor of the DMABuf; the registration must stay valid.
     void close_descriptor();
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Every transfer is checked byte by byte, with the bytes around it. The client drives; it asks the
-// server to prepare and to check its side over TCP.
+// Transfers, each verified byte by byte, with the bytes around it. The client drives: it asks the
+// server over TCP to prepare and to check its side.
 #include "operations.h"
 
 #include <cerrno>
@@ -142,7 +142,7 @@ class Client {
         device_.wait();
     }
 
-    // Two gather entries where the length allows, so that the seam between them is tested too.
+    // Two gather entries if the length allows, to test the boundary between them, too.
     void post(ibv_wr_opcode opcode, std::uint64_t offset, std::uint32_t length, std::uint32_t imm) {
         const std::uint32_t first = length / 3;
         ibv_sge sge[2] = {{buffer_.iova() + offset, first, buffer_.lkey()},
@@ -190,7 +190,7 @@ void answer(Channel& channel, Device& device, Buffer& buffer, Message& m) {
             break;
         case kPostReceive:
             set_guards(buffer, m.offset, m.length);
-            // Of WRITE with immediate the receive takes the immediate only.
+            // For WRITE with immediate, the receive gets only the immediate.
             post_receive(device, buffer, m.offset, m.value != 0 ? m.length : 0);
             break;
         case kWaitReceive: {

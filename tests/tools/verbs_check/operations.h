@@ -6,11 +6,11 @@
 
 namespace verbs_check {
 
-/// Serves one client until it says goodbye.
+/// Serves one client until it ends the test.
 void serve(Channel& channel, Device& device, Buffer& buffer);
 
-/// Runs all operations that both sides have `rounds` times over sizes up to the buffer; returns the
-/// number of checked transfers. Throws on the first wrong byte or failed operation.
+/// Runs all operations that both sides support, `rounds` times, with sizes up to the buffer's.
+/// Returns the number of verified transfers. Throws on the first wrong byte or failed operation.
 unsigned run_client(Channel& channel, Device& device, Buffer& buffer, const Endpoint& remote,
                     unsigned rounds, std::uint64_t seed);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ibv_alloc_parent_domain(3) with allocators of the application's own.
+// Tests ibv_alloc_parent_domain(3) with the application's allocators.
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace verbs_load {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 16;
-constexpr std::size_t kGuard = 64;  // bytes before and behind each piece
+constexpr std::size_t kGuard = 64;  // bytes before and after each piece
 constexpr int kGuardByte = 0xa5;
 
 void need(bool good, const char* what) {
@@ -25,7 +25,7 @@ void need(bool good, const char* what) {
         throw std::runtime_error(std::string(what) + " (errno " + std::to_string(errno) + ")");
 }
 
-/// What the application lends: every piece with guards around it.
+/// The memory that the allocators give out; each piece has guard bytes around it.
 struct Arena {
     enum class Mode { kOwn, kDefault, kFull };
     struct Piece {
@@ -35,7 +35,7 @@ struct Arena {
     };
     Mode mode = Mode::kOwn;
     std::map<void*, Piece> pieces;
-    std::map<std::uint64_t, unsigned> asked;  ///< times, by resource type
+    std::map<std::uint64_t, unsigned> asked;  ///< number of allocations by resource type
     unsigned wrong = 0;
 };
 

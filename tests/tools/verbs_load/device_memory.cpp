@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ibv_alloc_dm(3): what a CPU and the card write there, both read.
+// Tests ibv_alloc_dm(3): CPU and card read what the other has written.
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace verbs_load {
 namespace {
 
 constexpr std::size_t kBytes = 1 << 16;
-constexpr std::size_t kOffset = 4096 + 64;  // of the region in the memory
+constexpr std::size_t kOffset = 4096 + 64;  // of the region in the device memory
 constexpr unsigned kZeroBased = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE;
 constexpr unsigned kAll =
     kZeroBased | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -33,7 +33,7 @@ struct Place {
     std::uint32_t key;
 };
 
-/// One request from `local` to `remote` over two QPs of one card; its status.
+/// Executes single requests from `local` to `remote` over two QPs of one card.
 class Mover {
   public:
     explicit Mover(SelfLink& link) : link_(link) { renew(); }
@@ -123,7 +123,7 @@ void traffic(SelfLink& link, ibv_dm* dm, ibv_mr* region, std::uint8_t* host, std
     Mover mover(link);
     const auto here = reinterpret_cast<std::uintptr_t>(host);
     const std::size_t bytes = region->length;
-    // CPU to memory, card from there
+    // The CPU writes device memory, the card reads it.
     auto sent = pattern(bytes, 1);
     need(ibv_memcpy_to_dm(dm, kOffset, sent.data(), bytes) == 0, "ibv_memcpy_to_dm");
     need(mover.move(IBV_WR_RDMA_WRITE, {0, region->lkey}, {here, key},
@@ -135,7 +135,7 @@ void traffic(SelfLink& link, ibv_dm* dm, ibv_mr* region, std::uint8_t* host, std
                     static_cast<std::uint32_t>(bytes)) == IBV_WC_SUCCESS &&
              std::memcmp(host, sent.data(), bytes) == 0,
          "READ from device memory");
-    // card into it, CPU from there
+    // The card writes device memory, the CPU reads it.
     sent = pattern(bytes, 2);
     std::memcpy(host, sent.data(), bytes);
     need(mover.move(IBV_WR_RDMA_WRITE, {here + 8, key}, {8, region->rkey},

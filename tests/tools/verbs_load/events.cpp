@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A completion channel of a program that arms more often than it reads: QEMU's migration over RDMA
-// asks for an event before each wait, often finds the completion by polling, and reads the events
-// that this leaves much later.
+// Tests the completion channel of a program that arms more often than it reads events: QEMU's
+// migration over RDMA arms before each wait, often finds the completion by polling, and reads the
+// left-over events much later.
 #include <infiniband/verbs.h>
 #include <poll.h>
 
@@ -89,8 +89,8 @@ void events_test() {
             while (!channel.poll_once()) {
             }
         }
-        // Now some events wait. Each is read, and one more asked for, as if it were news; then the
-        // completion of one more work request must not go unnoticed.
+        // Some events are queued now. Read each and arm again, as if it were a new one; then the
+        // completion of one more work request must give an event.
         channel.arm();
         channel.post();
         while (!channel.poll_once()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Clients that take what they can get, until they are killed: for tests of what their neighbours
+// Clients that take as much as they can get, until they are killed, to test what their neighbours
 // lose.
 #include <infiniband/verbs.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ void* map(std::size_t bytes) {
     return at;
 }
 
-/// Address handles of a neighbour that is not there: each request waits for seconds.
+/// Makes address handles for absent hosts; each request waits seconds for address resolution.
 [[noreturn]] void wait_for_ever(const SelfLink& link, unsigned thread) {
     for (unsigned n = 0;; ++n) {
         ibv_ah_attr attr{};
@@ -41,7 +41,7 @@ void* map(std::size_t bytes) {
         attr.grh.sgid_index = static_cast<std::uint8_t>(link.gid_index());
         attr.grh.hop_limit = 64;
         if (ibv_create_ah(link.pd(), &attr) == nullptr && errno != ETIMEDOUT)
-            std::this_thread::sleep_for(std::chrono::milliseconds(10));  // it has its share
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the quota is used up
     }
 }
 
@@ -62,7 +62,7 @@ void take_regions() {
     for (;;) {
         auto* const at = static_cast<std::uint8_t*>(map(kBytes));
         std::vector<ibv_mr*> regions;
-        for (std::size_t n = 0; n < kBytes / kPage / 2; ++n) {  // each a mapping of the card
+        for (std::size_t n = 0; n < kBytes / kPage / 2; ++n) {  // each needs a mapping in the card
             ibv_mr* const mr = ibv_reg_mr(link.pd(), at + 2 * n * kPage, kPage, 0);
             if (mr == nullptr)
                 break;

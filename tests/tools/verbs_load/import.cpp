@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// ibv_import_device(3) and its relatives: the importer was forked before the device was opened, so
-// all that it has is the descriptor, which comes by SCM_RIGHTS, and two handles.
+// Tests ibv_import_device(3), ibv_import_pd(3) and ibv_import_mr(3). The importer is forked before
+// the device is opened, so it has only the descriptor, received by SCM_RIGHTS, and two handles.
 #include "modes.h"
 
 #include <sys/mman.h>
@@ -112,7 +112,7 @@ void owner(int to, std::uint8_t* buffer, pid_t child) {
     int status = 0;
     ::waitpid(child, &status, 0);
     need(status == 0, "the importer is content");
-    // the importer closed its copies only
+    // The importer has closed only its own copies.
     link.check(0, 9);
     SelfLink({link.context(), link.pd(), mr, buffer}, 1, kBytes).check(0, 3);
     need(ibv_dereg_mr(mr) == 0, "ibv_dereg_mr");

@@ -170,7 +170,7 @@ void hold(const std::string& phase) {
     ::pause();
 }
 
-/// The card is killed meanwhile.
+/// Waits for events and polls, while the test kills the card.
 void watch() {
     SelfLink link("", 1, 8192);
     std::puts("holding");

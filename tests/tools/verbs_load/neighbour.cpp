@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What one client gets while others do what they like: for scripts that compare windows of time.
+// Measures the service that one client gets beside others, in windows of time that scripts compare.
 #include <infiniband/verbs.h>
 
 #include <algorithm>
@@ -24,16 +24,16 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kWrite = 65536;
 constexpr unsigned kQps = 4;
-/// WRITEs of a queue pair, so that the card always has some.
+/// WRITEs in flight on each queue pair, so that the card always has some.
 constexpr unsigned kInFlight = 4;
-/// Between two requests, so that they do not take the processor of the WRITEs.
+/// Pause between requests, so that they leave the processor to the WRITEs.
 constexpr std::chrono::milliseconds kPause{1};
 
 double microseconds(Clock::duration took) {
     return std::chrono::duration<double, std::micro>(took).count();
 }
 
-/// WRITEs that arrived in the window.
+/// Keeps WRITEs in flight until `end`; returns the number completed by then.
 std::uint64_t writes(SelfLink& link, unsigned in_flight, Clock::time_point end) {
     unsigned open = 0;
     for (; open < in_flight * link.qps(); ++open)
@@ -50,7 +50,7 @@ std::uint64_t writes(SelfLink& link, unsigned in_flight, Clock::time_point end) 
     return done;
 }
 
-/// The time that each request took. One is for the card's admin queue.
+/// Makes requests for the card's admin queue until `stop`; returns the time of each.
 std::vector<double> requests(const SelfLink& link, const std::atomic<bool>& stop) {
     std::vector<double> took;
     while (!stop) {

@@ -10,18 +10,17 @@
 
 namespace verbs_load {
 
-/// A process's device with a memory region and queue pairs in RTS, each connected to itself through
-/// the card: data that it writes crosses the whole card and comes back to another part of the
-/// buffer.
+/// An open device with a memory region and queue pairs in RTS, each connected to itself: the data
+/// that it writes pass through the whole card and arrive in another part of the buffer.
 class SelfLink {
   public:
-    /// How far to go: the process may stop anywhere, for others to kill it there.
+    /// The last step to make: tests kill the process in each phase.
     enum class Phase { kContext, kPd, kMr, kCq, kQp, kRts };
     static Phase phase_of(const std::string& name);
 
     /// Throws std::runtime_error. `device` "" = the first.
     SelfLink(const std::string& device, unsigned qps, std::size_t bytes, Phase last = Phase::kRts);
-    /// Queues only: domain, region and buffer are the caller's, and stay.
+    /// For a link that makes only queues: the caller keeps domain, region and buffer.
     struct Borrowed {
         ibv_context* context;
         ibv_pd* pd;
@@ -38,12 +37,12 @@ class SelfLink {
     void check(unsigned n, std::uint8_t seed);
     /// Posts a WRITE and does not wait.
     void post(unsigned n);
-    /// Posts and polls for ever; returns when a completion fails or polling does.
+    /// Posts and polls endlessly; returns when a completion or the polling fails.
     int stream();
 
-    /// Posts a WRITE on each QP and waits for all.
+    /// Posts a WRITE on each QP and waits for all completions.
     void round();
-    /// For a completion; returns the number of its QP. Throws when it is an error.
+    /// Waits for a completion and returns the number of its QP. Throws if it is an error.
     unsigned wait();
 
     [[nodiscard]] ibv_context* context() const { return context_; }
@@ -52,9 +51,9 @@ class SelfLink {
     [[nodiscard]] const ibv_gid& gid() const { return gid_; }
     [[nodiscard]] int gid_index() const { return gid_index_; }
     ibv_qp* create_qp();
-    /// Null: errno tells why.
+    /// Returns null, with errno set, on failure.
     [[nodiscard]] ibv_qp* make_qp() const;
-    /// With itself.
+    /// Connects the QP to itself.
     void connect(ibv_qp* qp) const { connect(qp, qp->qp_num); }
     void connect(ibv_qp* qp, std::uint32_t peer) const;
     [[nodiscard]] unsigned qps() const { return static_cast<unsigned>(qps_.size()); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A CQ that never runs empty: one QP posts before each poll, for a single completion, and another
-// one's request, which only a card can carry out, is to be seen all the same.
+// Tests a CQ that never runs empty: one QP posts before each poll for a single completion, and the
+// completion of another QP's request, which only the card can execute, must appear nevertheless.
 #include <infiniband/verbs.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ void shared_cq_test() {
     SelfLink link("", 1, 8192);
     ibv_qp* const other = link.create_qp();
     link.connect(other);
-    // The first requests find the peer.
+    // The first requests establish the direct road.
     for (unsigned i = 0; i < 100; ++i) {
         link.post(0);
         link.wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK and ibv_query_rt_values_ex(3).
+// Tests IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK and ibv_query_rt_values_ex(3).
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -17,8 +17,8 @@ namespace verbs_load {
 namespace {
 
 constexpr unsigned kRounds = 200;
-// A completion has the time of the card's round, which begins before the work of it; a loaded
-// machine may stop the card there.
+// ns. A completion has the time at which the card's round began; on a loaded machine the card may
+// be preempted between that and the work.
 constexpr std::int64_t kSlack = 2'000'000'000;
 
 void need(bool good, const char* what) {

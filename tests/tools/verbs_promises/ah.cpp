@@ -58,7 +58,7 @@ void add_create(Promises& all) {
     });
 }
 
-/// A datagram has come to side 1: its completion and GRH.
+/// A datagram that side 1 has received: its completion and GRH.
 struct Arrived {
     Arrived() : pair(b, IBV_QPT_UD) {
         CHECK_RETURNS(0, pair.receive(1, 1, 40 + 64));
@@ -183,7 +183,7 @@ void add_mcast(Promises& all) {
         CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 5 && (wc.wc_flags & IBV_WC_GRH) != 0);
         ibv_grh grh{};
         std::memcpy(&grh, pair.memory(1).data(), sizeof grh);
-        // The card shows the last 20 bytes of an IPv4 header.
+        // For IPv4, the last 20 bytes of the GRH are the IPv4 header.
         const auto* seen = reinterpret_cast<const std::uint8_t*>(&grh);
         CHECK(std::memcmp(seen + (ipv4 ? 36 : 24), gid.raw + (ipv4 ? 12 : 0), ipv4 ? 4 : 16) == 0);
         CHECK_RETURNS(0, ibv_detach_mcast(pair.qp(1), &gid, 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Asynchronous events, and what the device does not have.
+// Asynchronous events, and features that the device lacks.
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A device with what most promises need, and owners of its objects.
+// An open device with the objects that most promises need, and owning pointers to objects.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -33,7 +33,7 @@ using Channel = std::unique_ptr<ibv_comp_channel, Destroyer<&ibv_destroy_comp_ch
 
 Context open_device();
 
-/// What must not be NULL; Lacking when the device says EOPNOTSUPP.
+/// Checks that the pointer is not NULL; throws Lacking if errno is EOPNOTSUPP.
 template <class T>
 T* made(T* object, const char* what) {
     if (object == nullptr) {
@@ -46,13 +46,13 @@ T* made(T* object, const char* what) {
     return object;
 }
 
-/// What must be 0; Lacking when the device says EOPNOTSUPP.
+/// Checks that `error` is 0; throws Lacking if it is EOPNOTSUPP.
 void done(int error, const char* what);
 
 constexpr int kAllAccess =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
-/// Zeroed memory, registered.
+/// Registered memory, initially zero.
 class Region {
   public:
     Region(ibv_pd* pd, std::size_t bytes, int access = kAllAccess);
@@ -64,7 +64,7 @@ class Region {
 
   private:
     std::vector<std::uint8_t> memory_;
-    std::size_t skip_ = 0;  ///< to a page's begin
+    std::size_t skip_ = 0;  ///< bytes before the first page
     Mr mr_;
 };
 
@@ -74,12 +74,12 @@ class Bench {
 
     ibv_context* ctx() { return context.get(); }
     Cq cq(int entries = 16, ibv_comp_channel* channel = nullptr, void* user = nullptr);
-    /// A QP on `cq` of 8 sends and 8 receives with 2 SGEs.
+    /// Attributes of a QP on `cq` with 8 sends and 8 receives of 2 SGEs.
     ibv_qp_init_attr init(ibv_cq* cq, ibv_qp_type type = IBV_QPT_RC, ibv_srq* srq = nullptr);
     Qp qp(ibv_qp_init_attr& init);
     Qp qp(ibv_cq* cq, ibv_qp_type type = IBV_QPT_RC, ibv_srq* srq = nullptr);
     Srq srq(std::uint32_t wrs = 16, std::uint32_t sges = 1);
-    /// To this port itself.
+    /// The address of this port.
     ibv_ah_attr self() const;
     bool has(unsigned flag) const { return (attr.device_cap_flags & flag) != 0; }
     void need_atomics() const;
@@ -106,17 +106,17 @@ int modify(ibv_qp* qp, Step step);
 
 constexpr std::uint32_t kQkey = 0x11111111;
 
-/// As far as RTS, to `dest_qpn`.
+/// Moves the QP to RTS, connected to `dest_qpn`.
 void connect(const Bench& bench, ibv_qp* qp, std::uint32_t dest_qpn, int access = kAllAccess);
 
 ibv_qp_state state_of(ibv_qp* qp);
 
-/// The next completion; Broken after a while without.
+/// Waits for the next completion; throws Broken on timeout.
 ibv_wc wait_wc(ibv_cq* cq);
-/// Broken when something comes in a moment's time.
+/// Throws Broken if a completion arrives within a short time.
 void no_wc(ibv_cq* cq);
 
-/// Two connected QPs of one type with a CQ and memory each.
+/// Two connected QPs of one type, each with a CQ and memory.
 class Pair {
   public:
     explicit Pair(Bench& bench, ibv_qp_type type = IBV_QPT_RC, int entries = 64,
@@ -125,14 +125,14 @@ class Pair {
     ibv_qp* qp(int side) { return qps_[side].get(); }
     ibv_cq* cq(int side) { return cqs_[side].get(); }
     Region& memory(int side) { return *memory_[side]; }
-    /// A receive of `bytes` at `offset`.
+    /// Posts a receive of `bytes` at `offset`.
     int receive(int side, std::uint64_t id, std::uint32_t bytes = 64, std::size_t offset = 0);
-    /// A request of 64 bytes from side 0 to side 1, not posted; its list is this object's.
+    /// Returns a request of 64 bytes from side 0 to side 1; its SGE belongs to this object.
     ibv_send_wr request(ibv_wr_opcode opcode, unsigned flags = IBV_SEND_SIGNALED,
                         std::uint32_t bytes = 64);
-    /// Posts it on side 0.
+    /// Posts the request on side 0.
     int post(ibv_send_wr wr);
-    /// Posts it and waits for its completion.
+    /// Posts the request on side 0 and waits for its completion.
     ibv_wc run(ibv_send_wr wr);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Identifiers and connections of rdma_cm, to the device's own address.
+// rdma_cm identifiers and connections to the device's own address.
 #pragma once
 
 #include <netinet/in.h>
@@ -13,9 +13,9 @@ namespace verbs_promises {
 using EventChannel = std::unique_ptr<rdma_event_channel, Destroyer<&rdma_destroy_event_channel>>;
 using CmId = std::unique_ptr<rdma_cm_id, Destroyer<&rdma_destroy_id>>;
 
-constexpr int kMs = 5000;  ///< for resolving
+constexpr int kMs = 5000;  ///< timeout for resolving
 
-/// The device's address; Lacking where there is none.
+/// Returns the device's address; throws Lacking if it has none.
 sockaddr_in own_address(std::uint16_t port = 0);
 inline sockaddr* generic(sockaddr_in& address) {
     return reinterpret_cast<sockaddr*>(&address);
@@ -25,7 +25,7 @@ EventChannel event_channel();
 CmId cm_id(rdma_event_channel* channel, rdma_port_space space = RDMA_PS_TCP,
            void* context = nullptr);
 
-/// The next event, which must be `type`; acknowledged when it goes.
+/// The next event, which must be `type`; the destructor acknowledges it.
 class Event {
   public:
     Event(rdma_event_channel* channel, rdma_cm_event_type type);
@@ -38,13 +38,14 @@ class Event {
     rdma_cm_event* event_ = nullptr;
 };
 
-/// A listener and a client that has resolved its route to it, each with a channel of its own.
+/// A listener, and a client that has resolved its route to it, with a channel each.
 struct Dialog {
     explicit Dialog(rdma_port_space space = RDMA_PS_TCP, ibv_qp_type type = IBV_QPT_RC);
     ~Dialog();
-    /// The client asks with this private data; `server` is then the new identifier.
+    /// The client sends a connection request with this private data; sets `server` to the new
+    /// identifier.
     void ask(const void* data = nullptr, std::uint8_t bytes = 0);
-    /// The server answers, both are established.
+    /// The server accepts; returns when both are established.
     void accept(const void* data = nullptr, std::uint8_t bytes = 0);
     void make_qp(rdma_cm_id* id);
     static rdma_conn_param parameters(const void* data, std::uint8_t bytes);
@@ -53,7 +54,7 @@ struct Dialog {
     EventChannel listening, asking;
     CmId listener, client;
     rdma_cm_id* server = nullptr;
-    std::vector<std::uint8_t> asked_with;  ///< private data, as the server saw it
+    std::vector<std::uint8_t> asked_with;  ///< private data that the server received
     std::vector<std::uint8_t> answered_with;
 };
 

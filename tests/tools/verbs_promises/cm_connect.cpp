@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Connections of rdma_cm from the request to the end.
+// rdma_cm connections from the request to the disconnect.
 #include <poll.h>
 
 #include <cstring>
@@ -17,7 +17,7 @@ bool quiet(rdma_event_channel* channel) {
     return ::poll(&p, 1, 50) == 0;
 }
 
-/// At least these bytes: a message's space for private data may be longer, with zeros.
+/// Returns true if the data begin with `text`: a message's private data may be padded with zeros.
 bool begins(const std::vector<std::uint8_t>& data, const char* text) {
     return data.size() >= std::strlen(text) &&
            std::memcmp(data.data(), text, std::strlen(text)) == 0;
@@ -158,7 +158,7 @@ void add_end(Promises& all) {
         CHECK_RETURNS(0, ibv_post_recv(d.client->qp, &receive, &bad));
         CHECK(rdma_disconnect(d.client.get()) == 0);
         Event(d.listening.get(), RDMA_CM_EVENT_DISCONNECTED);
-        CHECK(rdma_disconnect(d.server) == 0);  // the answer
+        CHECK(rdma_disconnect(d.server) == 0);  // sends the reply
         Event(d.asking.get(), RDMA_CM_EVENT_DISCONNECTED);
         CHECK(wait_wc(d.client->recv_cq).status == IBV_WC_WR_FLUSH_ERR);
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// librdmacm's synchronous calls and its short forms of verbs.
+// librdmacm's synchronous calls and its wrappers of verbs (rdma_verbs.h).
 #include <arpa/inet.h>
 #include <rdma/rdma_verbs.h>
 
@@ -35,7 +35,7 @@ std::string own_text() {
     return text;
 }
 
-/// A server and a client made by rdma_create_ep(), connected.
+/// A connected server and client, made by rdma_create_ep().
 struct Ends {
     Ends() {
         ibv_qp_init_attr init{};

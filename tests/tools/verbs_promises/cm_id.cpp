@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// rdma_cm before there is a connection: channels, identifiers, addresses, routes.
+// rdma_cm before a connection: channels, identifiers, addresses, routes.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -214,7 +214,7 @@ void add_resolve(Promises& all) {
         CHECK(rdma_set_option(id.get(), RDMA_OPTION_ID, 77, &one, sizeof one) == -1);
     });
     Page notify(all, "rdma_notify.3");
-    // There is something to do only before: so Linux has it, and the man page allows it.
+    // EISCONN: the call has an effect only before that. Linux does so, and the man page allows it.
     notify("IBV_EVENT_COMM_EST on an established connection: EISCONN", [] {
         Dialog d;
         d.ask();

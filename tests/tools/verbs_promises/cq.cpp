@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Completion queues: life and polling.
+// Completion queues: creation, destruction, polling.
 #include "bench.h"
 #include "pages.h"
 
@@ -146,7 +146,7 @@ void add_poll(Promises& all) {
             CHECK_RETURNS(0, ibv_post_recv(qp.get(), &wr, &bad));
         }
         CHECK_RETURNS(0, modify(qp.get(), to_state(IBV_QPS_ERR)));
-        for (;;) {  // the QP may have something to say first
+        for (;;) {  // the QP may report events first
             ibv_async_event event{};
             CHECK(ibv_get_async_event(b.ctx(), &event) == 0);
             ibv_ack_async_event(&event);

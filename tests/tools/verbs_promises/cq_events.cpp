@@ -19,7 +19,7 @@ bool readable(int fd, int ms) {
     return ::poll(&p, 1, ms) == 1 && (p.revents & POLLIN) != 0;
 }
 
-/// A queue pair in INIT on a CQ with a channel; flush() makes completions.
+/// A queue pair on a CQ with a channel; flush() makes completions.
 struct Notified {
     Notified() : channel(made(ibv_create_comp_channel(b.ctx()), "channel")) {
         cq = b.cq(64, channel.get(), this);
@@ -161,10 +161,10 @@ int moderate(ibv_cq* cq, std::uint16_t count, std::uint16_t period,
     return ibv_modify_cq(cq, &attr);
 }
 
-/// A queue whose events wait for more completions than flush() makes, and for 20 ms.
+/// A CQ with moderation: an event waits for more completions than flush() makes, or for 20 ms.
 struct Slow : Notified {
     Slow() { done(moderate(cq.get(), 100, 20'000), "CQ moderation"); }
-    /// Waits for an event, however long it takes.
+    /// Waits for an event, without timeout.
     void hear() {
         CHECK(event() == cq.get());
         ibv_ack_cq_events(cq.get(), 1);

@@ -57,7 +57,7 @@ struct Extended {
         wr.send_flags = flags;
         CHECK_RETURNS(0, ibv_post_send(qps[0].get(), &wr, &bad));
     }
-    /// ibv_start_poll() until there is something.
+    /// Calls ibv_start_poll() until there is a completion.
     void start() {
         ibv_poll_cq_attr none{};
         const std::time_t end = std::time(nullptr) + 40;
@@ -73,7 +73,7 @@ struct Extended {
         ibv_end_poll(ex);
     }
     ~Extended() {
-        if (polling) {  // a promise was broken: the queue pairs must go all the same
+        if (polling) {  // a check failed: end the poll, so that the queue pairs can be destroyed
             end();
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Finding, opening and asking a device.
+// Finding, opening and querying a device.
 #include <cstring>
 
 #include "bench.h"

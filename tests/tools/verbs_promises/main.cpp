@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// verbs_promises: what the man pages of libibverbs and librdmacm promise, on one device. One line a
-// promise: "PASS ibv_resize_cq.3: entries that wait are kept", FAIL or SKIP with the reason.
+// verbs_promises: checks the promises of libibverbs' and librdmacm's man pages on one device.
+// Prints a line for each: "PASS ibv_resize_cq.3: entries that wait are kept", FAIL or SKIP with the
+// reason.
 #include <getopt.h>
 
 #include <cstdio>

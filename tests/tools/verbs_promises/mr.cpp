@@ -14,7 +14,7 @@ namespace {
 struct Access {
     const char* name;
     int flags;
-    int error;  ///< 0: allowed
+    int error;  ///< expected errno; 0: allowed
 };
 constexpr Access kAccess[] = {
     {"0 (local read)", 0, 0},
@@ -110,7 +110,7 @@ void add_reg(Promises& all) {
     });
 }
 
-/// Side 0 READs from `mr`, as side 1 names it.
+/// Side 0 READs from side 1's memory at this address and rkey.
 ibv_wc read_from(Pair& pair, std::uint64_t address, std::uint32_t rkey, std::uint32_t bytes = 64) {
     ibv_send_wr wr = pair.request(IBV_WR_RDMA_READ, IBV_SEND_SIGNALED, bytes);
     wr.wr.rdma.remote_addr = address;
@@ -174,7 +174,7 @@ void add_iova(Promises& all) {
     });
 }
 
-/// Two pages of private memory, registered; what the program does to its mapping is the test's.
+/// Two registered pages of private memory, whose mapping the test then changes.
 class MappedRegion {
   public:
     static constexpr std::size_t kBytes = 8192;
@@ -186,14 +186,14 @@ class MappedRegion {
         mr_.reset(made(ibv_reg_mr(b.pd.get(), at_, kBytes, kAllAccess), "MR"));
     }
     std::uint8_t* at() { return at_; }
-    /// A request of 64 bytes between the region's begin here and side 1.
+    /// Runs a request of 64 bytes between the begin of this region (side 0) and side 1.
     ibv_wc run(Pair& pair, ibv_wr_opcode opcode) {
         ibv_send_wr wr = pair.request(opcode);
         ibv_sge sge{reinterpret_cast<std::uintptr_t>(at_), 64, mr_->lkey};
         wr.sg_list = &sge;
         return pair.run(wr);
     }
-    /// As before, until the device has got used to it.
+    /// Repeats a request, so that the device may cache the mapping.
     void use(Pair& pair) {
         for (int i = 0; i < 3; ++i) {
             CHECK(run(pair, IBV_WR_RDMA_WRITE).status == IBV_WC_SUCCESS);
@@ -248,7 +248,7 @@ void add_pinned(Promises& all) {
     });
 }
 
-/// What ibv_rereg_mr() returned must be 0. It has codes of its own; errno says why the command
+/// Checks that ibv_rereg_mr() returned 0. It has its own error codes; errno tells why the command
 /// failed.
 void reregistered(int rc) {
     done(rc == IBV_REREG_MR_ERR_CMD ? errno : rc, "ibv_rereg_mr");

@@ -11,14 +11,14 @@ namespace {
 
 constexpr int kWindowAccess = kAllAccess | IBV_ACCESS_MW_BIND;
 
-/// A pair whose side 1 has a region that windows may be bound to.
+/// A pair whose side 1 has a region to which windows can be bound.
 struct Windows {
     explicit Windows(ibv_mw_type type)
         : mw(made(ibv_alloc_mw(b.pd.get(), type), "memory windows")),
           pair(b, IBV_QPT_RC),
           region(b.pd.get(), 4096, kWindowAccess) {}
 
-    /// Binds by `qp` 1; the completion's status.
+    /// Binds a window by the QP of side 1; returns the completion's status.
     ibv_wc_status bind(std::size_t offset, std::size_t bytes, unsigned access) {
         ibv_mw_bind bind{};
         bind.wr_id = 5;
@@ -27,7 +27,7 @@ struct Windows {
         CHECK_RETURNS(0, ibv_bind_mw(pair.qp(1), mw.get(), &bind));
         return wait_wc(pair.cq(1)).status;
     }
-    /// Binds a window of type 2, which then has the key that the request names.
+    /// Binds a window of type 2 by a work request, which sets its key.
     void bind_by_request() {
         ibv_send_wr wr{};
         wr.opcode = IBV_WR_BIND_MW;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What each opcode does, by type of queue pair.
+// The effect of each opcode, by type of queue pair.
 #include <cstring>
 
 #include "bench.h"

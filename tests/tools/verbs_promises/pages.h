@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Each file of cases adds its pages' promises.
+// Functions of the files of cases; each adds the promises of some man pages.
 #pragma once
 
 #include "promise.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// From RESET to RTS, and two queue pairs that have gone there together.
+// Steps from RESET to RTS, and class Pair: two connected queue pairs.
 #include "bench.h"
 
 namespace verbs_promises {

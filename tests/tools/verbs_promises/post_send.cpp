@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Posting sends: what is taken, what is refused, and where.
+// Posting sends: requests that are accepted or refused, and bad_wr.
 #include <cstring>
 
 #include "bench.h"

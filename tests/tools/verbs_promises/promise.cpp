@@ -14,7 +14,7 @@ namespace {
 
 enum Verdict : int { kKept, kBroken, kLacking };
 
-/// What the child says goes to `out`.
+/// Runs the check in the child, which writes its message to `out`.
 Verdict check(const Promise& promise, std::FILE* out) {
     try {
         promise.check();

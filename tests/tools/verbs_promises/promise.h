@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Cases named after a man page and what it promises. Each runs in a process of its own, which opens
-// the device: one that dies or hangs costs only itself.
+// Cases, named by a man page and a promise of it. Each runs in its own process, which opens the
+// device, so that a crash or hang does not affect other cases.
 #pragma once
 
 #include <cerrno>
@@ -12,11 +12,11 @@
 
 namespace verbs_promises {
 
-/// The promise is broken.
+/// Thrown if the promise is broken.
 class Broken : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-/// The device does not have what the promise is about.
+/// Thrown if the device lacks the feature of the promise; the case is skipped.
 class Lacking : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -45,15 +45,15 @@ class Page {
 
 struct Options {
     std::string device;     ///< empty: the first
-    std::string address;    ///< of the device, for rdma_cm; empty: of its GIDs
-    unsigned seconds = 60;  ///< for a case
+    std::string address;    ///< the device's, for rdma_cm; empty: from its GIDs
+    unsigned seconds = 60;  ///< timeout of a case
 };
 Options& options();
 
-/// Runs it in a child and prints PASS, FAIL or SKIP; whether it did not fail.
+/// Runs the case in a child and prints PASS, FAIL or SKIP. Returns false if it failed.
 bool run(const Promise& promise);
 
-/// "Device or resource busy (16)"
+/// Returns text and number: "Device or resource busy (16)".
 std::string error_text(int error);
 
 [[noreturn]] void broken(const char* file, int line, const std::string& what);
@@ -67,7 +67,7 @@ std::string error_text(int error);
         }                                                                          \
     } while (0)
 
-/// A call that returns 0 or an errno value.
+/// Checks a call that returns 0 or an errno value.
 #define CHECK_RETURNS(value, call)                                                            \
     do {                                                                                      \
         const int check_rc_ = (call);                                                         \
@@ -79,7 +79,7 @@ std::string error_text(int error);
         }                                                                                     \
     } while (0)
 
-/// A call that must return NULL (or -1, false, ...: `bad`) with this errno.
+/// Checks that a call returns `bad` (NULL, -1, false ...) with this errno.
 #define CHECK_FAILS(bad, value, call)                                                            \
     do {                                                                                         \
         errno = 0;                                                                               \

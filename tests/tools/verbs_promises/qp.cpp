@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Making and destroying queue pairs.
+// Creating and destroying queue pairs.
 #include "bench.h"
 #include "pages.h"
 

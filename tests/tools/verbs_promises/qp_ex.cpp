@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Extended queue pairs, ibv_create_qp_ex(3), and their posting, ibv_wr_post(3).
+// Extended queue pairs: ibv_create_qp_ex(3) and ibv_wr_post(3).
 #include <cstring>
 
 #include "bench.h"
@@ -21,7 +21,7 @@ ibv_qp_init_attr_ex extended(Bench& b, ibv_cq* cq, std::uint64_t operations,
     return init;
 }
 
-/// A queue pair connected to itself, with all operations of its type that the device has.
+/// A queue pair connected to itself, with all operations of its type that the device supports.
 struct Posting {
     explicit Posting(std::uint64_t operations, ibv_qp_type type = IBV_QPT_RC)
         : cq(b.cq(64)), memory(b.pd.get(), 8192, kAllAccess | atomic()) {

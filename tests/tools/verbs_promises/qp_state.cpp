@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What states mean, and attributes that are refused.
+// The meaning of states, and attributes that are refused.
 #include "bench.h"
 #include "pages.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 struct Wrong {
     const char* name;
-    int state;  ///< of the step that it spoils
+    int state;  ///< target state of the step that `spoil` makes invalid
     void (*spoil)(const Bench& b, Step& step);
 };
 constexpr Wrong kWrong[] = {

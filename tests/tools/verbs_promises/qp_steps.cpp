@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The tables of ibv_modify_qp(3): what each step needs, and which steps there are.
+// The tables of ibv_modify_qp(3): the attributes of each step, and the valid steps.
 #include "bench.h"
 #include "pages.h"
 
@@ -36,7 +36,7 @@ constexpr Attribute kAttributes[] = {
 };
 constexpr const char* kStates[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 
-/// One queue pair, brought to a state.
+/// A queue pair that is moved to a state.
 struct One {
     One(ibv_qp_type type, int state) : cq(b.cq()), qp(b.qp(cq.get(), type)) {
         for (int next = 1; next <= 3 && next <= state; ++next) {
@@ -70,7 +70,7 @@ Step nominal(ibv_qp_type type, int state) {
     return state == IBV_QPS_INIT ? to_init(type) : state == IBV_QPS_RTR ? rtr : to_rts(type);
 }
 
-/// Steps that exist: from, to.
+/// Returns true if there is a step between these states.
 bool exists(int from, int to) {
     if (to == IBV_QPS_RESET || (to == IBV_QPS_ERR && from != IBV_QPS_RESET)) {
         return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What is refused, here and by the peer.
+// Requests that are refused, locally or by the peer.
 #include <cstring>
 
 #include "bench.h"

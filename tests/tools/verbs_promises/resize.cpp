@@ -13,7 +13,7 @@ void resize(ibv_cq* cq, int entries) {
     done(ibv_resize_cq(cq, entries), "resizing of CQs");
 }
 
-/// `count` WRITEs with their ids from `first` on, each `signaled`th with a completion.
+/// Posts `count` WRITEs with ids from `first` on; every `signaled`th has a completion.
 void write(Pair& pair, std::uint64_t first, int count, int signaled = 1) {
     for (int i = 0; i < count; ++i) {
         ibv_send_wr wr = pair.request(IBV_WR_RDMA_WRITE);
@@ -23,8 +23,7 @@ void write(Pair& pair, std::uint64_t first, int count, int signaled = 1) {
     }
 }
 
-/// What side 0 has posted is done: a moment is enough for a few WRITEs, and where it is not, no
-/// promise breaks.
+/// Waits until side 0's WRITEs are probably done; if they are not, no promise breaks.
 void rest() {
     usleep(100'000);
 }
@@ -89,7 +88,7 @@ void add_resize(Promises& all) {
         for (int round = 0; round < 20; ++round) {
             resize(pair.cq(0), 200);
             write(pair, 0, 8);
-            resize(pair.cq(0), 8);  // some are done, some are not
+            resize(pair.cq(0), 8);  // some WRITEs are done, some are not
             expect_ids(pair.cq(0), 0, 8);
         }
     });

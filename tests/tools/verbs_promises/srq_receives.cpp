@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Receives of shared receive queues, and their events.
+// Receives from shared receive queues, and the queues' events.
 #include <cstring>
 #include <set>
 
@@ -138,7 +138,7 @@ void add_posting(Promises& all) {
             s.receive(wc.wr_id);
             ibv_wc sent{};
             ibv_poll_cq(s.peer_cq.get(), 1, &sent);
-            if (i % 8 == 7) {  // the send queue has room when its completions are seen
+            if (i % 8 == 7) {  // polling the completions frees the send queue
                 ibv_sge sge = s.memory.sge(40000, 8);
                 for (int q = 0; q < 2; ++q) {
                     ibv_send_wr wr{}, *bad = nullptr;

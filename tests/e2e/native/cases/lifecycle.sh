@@ -23,7 +23,7 @@ kill_in_phase() {
     local pid n out
     out=$logs/hold-$1.out
     for n in $(seq "$2"); do
-        : >"$out" # truncated here: the new process may be late, and the former's output would be taken for its own
+        : >"$out" # the new process may be late, and the former's output would be taken for its own
         "$dingo" run --card alpha -- "$load" hold "$1" >"$out" 2>&1 &
         pid=$!
         for _ in $(seq 3000); do

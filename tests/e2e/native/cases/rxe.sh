@@ -90,8 +90,9 @@ against 'verbs_check, rxe serves' "$check -p PORT A" 'verbs_check -p PORT' 'ever
 against 'verbs_check, the card serves' "$check -p PORT" 'verbs_check -p PORT A' 'every byte right'
 against 'verbs_check over IPv6, rxe serves' "$check -6 -p PORT A" 'verbs_check -6 -p PORT' 'every byte right'
 
-# rdma_cm against the kernel's, without TCP. try_cm OUT card|rxe SERVER CLIENT REGEX: like
-# try_against; the second word tells who runs the server.
+# rdma_cm against the kernel's, without TCP.
+# try_cm OUT card|rxe SERVER CLIENT REGEX: like try_against; the second word tells who runs the
+# server.
 try_cm() {
     local out=$1 rc_card=0 rc_guest=0 pid client=guest
     problem=''

@@ -2,7 +2,8 @@
 # The driver on a debug kernel: lockdep or KASAN, with KVM both; checks of DMA mappings, kmemleak,
 # UBSan; behind an IOMMU. Skipped unless scripts/kernel-lab.sh has built such a kernel.
 # DINGO_LAB_TCG=1: both lockdep and KASAN without KVM, too; slow, and needs a core for each guest
-# processor. DINGO_LAB_PARTS: names of parts, default all: traffic verbs life memory.
+# processor.
+# DINGO_LAB_PARTS: names of parts, default all: traffic verbs life memory.
 # DINGO_LAB_SECONDS (300): for each case of failing allocations deep in the kernel (part memory).
 # DINGO_LAB_CASES: names of those cases, default all (tests/kmod/fail_nth.py).
 . tests/e2e/vm/cases/driver_parts.sh

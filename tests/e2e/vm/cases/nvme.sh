@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# B uses a disk of A by NVMe over Fabrics. Sourced by storage.sh and apps.sh. nvme_written NAME
-# [OPTIONS OF nvmet-rdma]: case: A offers a disk, B writes it, reads it back, and stays connected.
+# B uses a disk of A by NVMe over Fabrics. Sourced by storage.sh and apps.sh.
+# nvme_written NAME [OPTIONS OF nvmet-rdma]: case: A offers a disk, B writes it, reads it back, and
+# stays connected.
 nvme_written() {
     single "$1: a disk is offered" A "set -e
 modprobe loop

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A project elsewhere that uses an installed qpx: KIND qpx::qpx or qpx::static, SOURCE one file, HEADERS the one that uses every header.
+# An external project that uses an installed qpx. KIND: qpx::qpx or qpx::static; SOURCE: its source;
+# HEADERS: a source that includes every header.
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
 find_package(qpx 0.1 REQUIRED)
