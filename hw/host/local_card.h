@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -54,7 +55,10 @@ class LocalCard : public PciFunction {
     virtual Poller::Id watch_kick(int fd, Pollable& who) = 0;
     virtual void unwatch_kick(Poller::Id id) = 0;
 
-    virtual void memory_became_far() {}
+    /// Engine::memory_became_far().
+    virtual void memory_became_far(const std::function<bool(const std::byte*)>& there) {
+        static_cast<void>(there);
+    }
     /// Engine::send_posted(), which knows of every doorbell that was rung before take_doorbells().
     virtual bool send_posted(std::uint32_t qpn) = 0;
     virtual void take_doorbells() = 0;

@@ -12,6 +12,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -231,8 +232,12 @@ class Engine {
     /// The link came up or went down.
     virtual void set_link(bool up) = 0;
 
-    /// Memory of regions has become far since they were made (FarMemory::is_far()).
-    virtual void memory_became_far() {}
+    /// Memory of regions has become far since they were made (FarMemory::is_far()). `there` tells
+    /// which pointers (HostPort::dma_pointer()) lead there: they are used no more, and frames whose
+    /// payload is there are lost.
+    virtual void memory_became_far(const std::function<bool(const std::byte*)>& there) {
+        static_cast<void>(there);
+    }
 
     /// For a host that is about to move a QP to ERR: it gets a turn for what was posted. True: more
     /// would leave soon, in a next run() or when its payload has come from far memory. False: not,
