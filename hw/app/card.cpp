@@ -243,8 +243,8 @@ void Card::unwatch_kick(Poller::Id id) {
     });
 }
 
-void Card::memory_became_far() {
-    gate_->run([&] { engine_->memory_became_far(); });
+void Card::memory_became_far(const std::function<bool(const std::byte*)>& there) {
+    gate_->run([&] { engine_->memory_became_far(there); });
 }
 
 bool Card::send_posted(std::uint32_t qpn) {

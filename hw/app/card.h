@@ -84,7 +84,7 @@ class Card final : public LocalCard, public DoorbellSink, public FrameSink {
     void ring(std::uint64_t offset, std::uint64_t value) override;
     Poller::Id watch_kick(int fd, Pollable& who) override;
     void unwatch_kick(Poller::Id id) override;
-    void memory_became_far() override;
+    void memory_became_far(const std::function<bool(const std::byte*)>& there) override;
     bool send_posted(std::uint32_t qpn) override;
     void take_doorbells() override;
     [[nodiscard]] WirePort& frames() override { return wire_; }

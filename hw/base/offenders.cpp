@@ -90,6 +90,12 @@ std::vector<MemoryOwner> Offenders::owners_of(const std::byte* at) const {
                                                               : std::vector<MemoryOwner>{};
 }
 
+bool Offenders::has(const std::shared_ptr<Account>& account, const std::byte* at) const {
+    return std::ranges::any_of(owners_of(at), [&account](const MemoryOwner& owner) {
+        return is_same(owner.account, account);
+    });
+}
+
 Offenders::Verdict Offenders::held(const std::byte* at, const std::byte* with, std::size_t bytes,
                                    std::uint64_t ns, std::uint64_t now) {
     std::vector<MemoryOwner> owners = owners_of(at);

@@ -60,6 +60,9 @@ class Offenders {
     void add_owner(std::uint64_t id, const MemoryOwner& owner);
     void remove(std::uint64_t id);
 
+    /// Whether the account has the memory at `at`.
+    [[nodiscard]] bool has(const std::shared_ptr<Account>& account, const std::byte* at) const;
+
     /// The data thread waits in a page fault, and touches [at, at + bytes), maybe together with
     /// [with, with + bytes). `ns` are charged to the owners of the one of which a page is missing;
     /// to nobody when that is not clear.

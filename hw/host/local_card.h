@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -57,7 +58,9 @@ class LocalCard : public PciFunction {
     virtual void unwatch_kick(Poller::Id id) = 0;
 
     /// Calls Engine::memory_became_far().
-    virtual void memory_became_far() {}
+    virtual void memory_became_far(const std::function<bool(const std::byte*)>& there) {
+        static_cast<void>(there);
+    }
     /// Calls Engine::send_posted(). Doorbells rung before take_doorbells() are taken into account.
     virtual bool send_posted(std::uint32_t qpn) = 0;
     virtual void take_doorbells() = 0;

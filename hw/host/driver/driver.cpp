@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/offenders.h"
 #include "host/driver/context.h"
 #include "host/driver/cq.h"
 #include "host/driver/qp.h"
@@ -277,7 +278,8 @@ std::size_t Driver::make_far(const std::shared_ptr<Account>& account) {
             made += bus_.make_far(account, first, kAtOnce);
             more = first + kAtOnce < bus_.end();
             if (!more && made != 0) {
-                card_->memory_became_far();
+                card_->memory_became_far(
+                    [&account](const std::byte* at) { return offenders().has(account, at); });
             }
         });
     }

@@ -63,7 +63,8 @@ void ModelEngine::set_link(bool up) {
     }
 }
 
-void ModelEngine::memory_became_far() {
+void ModelEngine::memory_became_far(const std::function<bool(const std::byte*)>& there) {
+    loopback_.lose_frames(there);
     state_->memory.look_for_far();
 }
 

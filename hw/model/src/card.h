@@ -31,7 +31,7 @@ class ModelEngine final : public Engine, private TransportHost {
     bool receive_train(std::span<const std::byte> frame, const Elsewhere& payload,
                        unsigned packets) override;
     void set_link(bool up) override;
-    void memory_became_far() override;
+    void memory_became_far(const std::function<bool(const std::byte*)>& there) override;
     bool send_posted(std::uint32_t qpn) override;
     bool run(Nanoseconds now, unsigned budget) override;
     [[nodiscard]] Nanoseconds next_deadline() const override;

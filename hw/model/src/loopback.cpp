@@ -69,6 +69,21 @@ Loopback::Taken Loopback::take() noexcept {
     return taken;
 }
 
+void Loopback::lose_frames(const std::function<bool(const std::byte*)>& there) {
+    std::uint64_t kept = taken_;
+    for (std::uint64_t i = taken_; i != put_; ++i) {
+        Frame& frame = frames_[i % kFrames];
+        if (frame.payload.at != nullptr && frame.payload.held == nullptr &&
+            there(frame.payload.at)) {
+            copies_ -= frame.payload.copies;
+            frame.payload = {};
+        } else {
+            std::swap(frames_[kept++ % kFrames], frame);
+        }
+    }
+    put_ = kept;
+}
+
 void Loopback::gather_frames() {
     for (std::uint64_t i = taken_; i != put_; ++i) {
         Frame& frame = frames_[i % kFrames];

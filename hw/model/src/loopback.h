@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,9 @@ class Loopback final : public WirePort {
     /// next call.
     std::span<std::byte> begin_loopback(std::size_t max_len);
     void end_loopback(std::size_t len, Payload payload);
+
+    /// Loses frames whose payload is still there and held by nobody.
+    void lose_frames(const std::function<bool(const std::byte*)>& there);
 
     [[nodiscard]] bool empty() const noexcept { return taken_ == put_; }
     /// Removes the oldest frame, valid until the next take(). Must not be empty().

@@ -46,6 +46,7 @@ ATTACKS = {
     "waiters": [*LOAD, "wait-with", "200"],
     "regions": [*LOAD, "take-regions"],
     "memory": [*LOAD, "take-memory", "64"],
+    "holes": [*LOAD, "punch-region", "20000"],
     "churn": [*LOAD, "churn-for", "3600000"],
     "many-qps": [*LOAD, "flow", "256", "3600000"],
     "small-messages": [*LOAD, "flow", "256", "3600000", "8"],

@@ -107,9 +107,20 @@ class DataThread {
 
 /// Whether the kernel tells where threads wait.
 bool kernel_tells() {
-    std::ifstream wchan("/proc/1/wchan");
+    std::atomic<pid_t> id = 0;
+    std::atomic<bool> ends = false;
+    std::thread waits([&] {
+        id = ::gettid();
+        ends.wait(false);
+    });
     std::string where;
-    wchan >> where;
+    for (int i = 0; i < 1000 && (where.empty() || where == "0"); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        std::ifstream("/proc/self/task/" + std::to_string(id) + "/wchan") >> where;
+    }
+    ends = true;
+    ends.notify_one();
+    waits.join();
     return !where.empty() && where != "0";
 }
 

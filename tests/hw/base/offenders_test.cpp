@@ -79,6 +79,8 @@ TEST_F(OffendersTest, OwnerOfTheMissingPageIsCharged) {
 TEST_F(OffendersTest, NobodyIsChargedWhereItIsNotClear) {
     const auto id = all.add(one.bytes, {{bad, 7, nullptr}});
     all.add(other.bytes, {{good, 8, nullptr}});
+    EXPECT_TRUE(all.has(bad, one.bytes.data() + kBytes - 1));
+    EXPECT_FALSE(all.has(good, one.bytes.data()));
     EXPECT_EQ(held(kLong), Verdict::kMay) << "pages of both are missing";
     one.touch();
     other.touch();

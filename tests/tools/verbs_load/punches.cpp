@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -58,9 +59,17 @@ void* mapping_of(const char* file) {
     return found;
 }
 
-void send_for_ever(SelfLink& link) {
-    for (;;)
-        link.round();
+/// Its own queue pairs may fail by what it does: then it makes new ones.
+[[noreturn]] void send_for_ever(const SelfLink::Borrowed& borrowed) {
+    for (;;) {
+        try {
+            SelfLink link(borrowed, kQps, kBytes);
+            for (;;)
+                link.round();
+        } catch (const std::exception&) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
 }
 
 }  // namespace
@@ -78,12 +87,10 @@ void punch_region(unsigned mappings, bool shared) {
         ibv_reg_mr(own.pd(), at, kBytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     if (mr == nullptr)
         throw std::runtime_error("ibv_reg_mr");
-    SelfLink link({own.context(), own.pd(), mr, at}, kQps, kBytes);
-    link.round();
     map_again(at, kBytes, mappings);
     std::puts("punches");
     std::fflush(stdout);
-    std::thread([&] { send_for_ever(link); }).detach();
+    std::thread([&] { send_for_ever({own.context(), own.pd(), mr, at}); }).detach();
     punch_for_ever(at, kBytes);
 }
 

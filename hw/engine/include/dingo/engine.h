@@ -12,6 +12,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -234,7 +235,11 @@ class Engine {
     virtual void set_link(bool up) = 0;
 
     /// Tells the engine that memory of existing regions has become far (FarMemory::is_far()).
-    virtual void memory_became_far() {}
+    /// `there` returns true for pointers (from HostPort::dma_pointer()) into that memory: the engine
+    /// must not use them any more, and drops frames whose payload is there.
+    virtual void memory_became_far(const std::function<bool(const std::byte*)>& there) {
+        static_cast<void>(there);
+    }
 
     /// For a host that is about to move a QP to ERR: gives the QP a turn to send what was posted.
     /// Returns true if more can leave soon, in the next run() or when its payload arrives from far
