@@ -6,10 +6,12 @@
 native_rounds=${NATIVE_ROUNDS:-3}
 native_seconds=3
 
-# value_of COMMAND...: last data row of a perftest table: column $1 of "#bytes #iterations ...".
+# perftest_column N: prints column N of the last row of perftest's table on stdin ("#bytes
+# #iterations ..."), or 0.
 perftest_column() { awk -v f="$1" '/^ *[0-9]+ +[0-9]+ +[0-9.]+/ {v = $f} END {print v + 0}'; }
 
-# pair_on SERVER_CARD CLIENT_CARD COLUMN TOOL [OPTION...]: server and client of a perftest tool; prints one figure.
+# pair_on SERVER_CARD CLIENT_CARD COLUMN TOOL [OPTION...]: runs server and client of a perftest
+# tool; prints that column of the client's table.
 pair_on() {
     local server=$1 client=$2 column=$3 tool=$4 out pid
     shift 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Tries to send from an address that may belong to another network namespace: asks the driver for it,
- * then writes its GID index into a work request itself.
+ * Tries to send from an address that may belong to another network namespace: asks the driver for
+ * it, then writes its GID index into a work request itself.
  *
  * usage: foreign_gid DEVICE OWN-INDEX FOREIGN-INDEX
  *

@@ -512,7 +512,7 @@ static void say_where(pid_t child)
 		perror(command);
 }
 
-/* Waits until the child exits, killed or not, or the deadline; returns true with its status if it did. */
+/* Waits for the child to exit, or for the deadline; returns true, with its status, if it exited. */
 static bool ended(pid_t child, double deadline, int *status)
 {
 	while (waitpid(child, status, WNOHANG) == 0) {

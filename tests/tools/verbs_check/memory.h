@@ -26,7 +26,7 @@ class Buffer {
     std::uint32_t lkey() const { return mr_->lkey; }
     std::uint32_t rkey() const { return mr_->rkey; }
 
-    /// Begins CPU access to a DMABuf (DMA_BUF_IOCTL_SYNC); no effect on host memory.
+    /// Begin and end CPU access to a DMABuf (DMA_BUF_IOCTL_SYNC); no effect on host memory.
     void begin_cpu() const;
     void end_cpu() const;
     /// Closes this program's descriptor of the DMABuf; the registration must stay valid.

@@ -10,7 +10,7 @@ view_cases() {
 
     single "$1: rdma_get_devices lists both" "$both" "/usr/bin/python3 -c 'import ctypes; n = ctypes.c_int(); print(bool(ctypes.CDLL(\"librdmacm.so.1\").rdma_get_devices(ctypes.byref(n))), n.value)'" '^True 2$'
 
-    # Each program checks, and may renew, the view while the others read it.
+    # Each program checks that the view is up to date, while the others read it.
     plain "$1: programs that start at the same moment see both" \
         "for i in \$(seq 24); do $dingo run --card alpha --card beta -- ibv_devices & done | grep -cE '^ +(alpha|beta) '" '^48$'
 
