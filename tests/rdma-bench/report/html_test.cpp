@@ -85,7 +85,7 @@ TEST(HtmlReport, RepeatsShowTheirIntervalAndDecideTheComparison) {
     EXPECT_EQ(unbalanced(html), std::vector<std::string>{});
     EXPECT_TRUE(has(html, "(98.4 % of 7)"));
     EXPECT_TRUE(has(html, "interval of the median"));
-    EXPECT_TRUE(has(html, "Judged by intervals that hold the true ratio"));
+    EXPECT_TRUE(has(html, "Judged by confidence intervals of the ratio"));
     EXPECT_TRUE(has(html, ">unclear<")) << "6 % of scatter do not tell 3 %";
 }
 
