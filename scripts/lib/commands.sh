@@ -198,7 +198,7 @@ cmd_plug() {
             sleep 0.1
             plugged "$side" || break
         done
-        ! plugged "$side" || die "guest $side did not let its card go in 60 s"
+        ! plugged "$side" || die "guest $side did not release its card within 60 s"
         # QEMU keeps the connection (lib/qemu_preload.c says why); the next card is a new process.
         [ $device = nic ] || supervisor_request card-stop "$side"
     else
