@@ -129,7 +129,7 @@ class RoceWire final : public BatchWire {
         try {
             poll_all();
         } catch (const WireError& e) {
-            fmt::print(stderr, "{}: datagrams to groups come late\n", e.what());
+            fmt::print(stderr, "{}: multicast datagrams may arrive late\n", e.what());
         }
     }
 

@@ -57,7 +57,7 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
                 throw_errno("roce wire: epoll", errno);
             sockets.push_back(std::move(socket));
         } catch (const WireError& e) {
-            fmt::print(stderr, "roce wire: nothing comes to the multicast group {}: {}\n",
+            fmt::print(stderr, "roce wire: cannot receive packets of the multicast group {}: {}\n",
                        text_of(group), e.what());
         }
     }

@@ -123,7 +123,7 @@ done
 echo "-- cards in one process"
 expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
 expect 0 'card e runs: uverbs3' "$dingo" card start e --one-process
-expect 2 'no name for a net' "$dingo" card start f --one-process --wire shm:a/b
+expect 2 'not a valid name of a network' "$dingo" card start f --one-process --wire shm:a/b
 "$dingo" card start f --one-process --faults frobnicate=1 2>&1 | grep -qE '^;|; its log' && { echo "FAIL half a sentence"; failed=1; }
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --wire none
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --share
@@ -256,7 +256,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     (umask 077; : >"$user_run/net/.lock")
     chmod 755 "$user_run" "$user_run/net"
     mkdir "$user_run/run" && chown 65534:65534 "$user_run/run"
-    expect 1 "is user 0's, and you are user 65534.*--wire roce:127.0.0.2.*--share" \
+    expect 1 "belongs to user 0, and you are user 65534.*--wire roce:127.0.0.2.*--share" \
         setpriv --reuid=65534 --regid=65534 --clear-groups env DINGO_RUN="$user_run/run" "$dingo" card start x --wire "shm:$user_run/net"
     rm -rf "$user_run"
 else
