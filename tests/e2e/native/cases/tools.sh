@@ -83,7 +83,7 @@ start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign
 as_user=''
 plain 'a card of another user is refused with the reason' \
-    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who may harm a program' 126
+    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who could harm a program' 126
 plain 'a card of another user is refused without dingo run, too' \
     "! DINGO_VIEW=$foreign LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo" \
     'belongs to user 65534'
