@@ -71,11 +71,11 @@ pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv
 plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --card alpha -- ibv_devinfo"
 as_user=''
 plain 'a program that becomes another user is told why it sees no card' \
-    "! DINGO_RUN=$root_run $dingo run --card alpha -- setpriv --reuid=65534 --clear-groups ibv_devinfo" 'user 65534 may not use the card in .*--share'
+    "! DINGO_RUN=$root_run $dingo run --card alpha -- setpriv --reuid=65534 --clear-groups ibv_devinfo" 'user 65534 has no access to the card in .*--share'
 plain 'a program without /proc is told so' \
     "! DINGO_RUN=$root_run $dingo run --card alpha -- unshare --mount sh -c 'mount -t tmpfs none /proc; ibv_devinfo'" '/proc/self/fd: No such file.*mount /proc'
 plain 'a program whose card has gone is told so' \
-    "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
+    "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card in .*/nobody'
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 # The process that serves a card reads and writes the memory of its clients, so root's programs refuse another user's
 # card; one whose user is trusted gets no memory but what is registered.
