@@ -192,7 +192,7 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 	err = dingo_ring_map_at(ctx, &ring, &resp.drv_payload.ring, place, bytes);
 	if (err) {
 		/* The kernel would not give what it has made, and the card writes there: nothing more can be polled. */
-		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
+		verbs_err(&ctx->vctx, "CQ %u cannot be used any more: its new ring cannot be mapped\n", cq->cqn);
 		goto out;
 	}
 	dingo_cq_switch_ring(cq, &ring, resp.switch_index, room);
