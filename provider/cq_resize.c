@@ -195,7 +195,7 @@ int dingo_resize_cq(struct ibv_cq *ibcq, int cqe)
 		/* The card already writes to the ring that cannot be mapped: no more completions
 		 * are seen.
 		 */
-		verbs_err(&ctx->vctx, "CQ %u is lost: its new ring cannot be mapped\n", cq->cqn);
+		verbs_err(&ctx->vctx, "CQ %u cannot be used any more: its new ring cannot be mapped\n", cq->cqn);
 		goto out;
 	}
 	dingo_cq_switch_ring(cq, &ring, resp.switch_index, room);

@@ -157,7 +157,7 @@ static int init_kick(struct dingo_context *ctx,
 		return 0;
 	}
 	if (ctx->kick_mode != DINGO_KICK_MMIO) {
-		verbs_err(&ctx->vctx, "card wants to be woken in way %u, which this provider does not know: update it\n",
+		verbs_err(&ctx->vctx, "the card needs wake-up method %u, which this provider does not support: update the provider\n",
 			  ctx->kick_mode);
 		return EPROTONOSUPPORT;
 	}

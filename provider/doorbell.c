@@ -50,7 +50,7 @@ int dingo_doorbell_init(struct dingo_context *ctx, struct dingo_db *db,
 	uint8_t *base;
 
 	if (slot < DINGO_DB_FIRST_SLOT || slot >= DINGO_DB_SLOTS) {
-		verbs_err(&ctx->vctx, "kernel gave doorbell slot %u\n", slot);
+		verbs_err(&ctx->vctx, "the kernel returned an invalid doorbell slot: %u\n", slot);
 		return EINVAL;
 	}
 	pthread_mutex_lock(&ctx->mutex);

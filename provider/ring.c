@@ -12,7 +12,7 @@ static int check_ring(struct dingo_context *ctx,
 	if (map->log_size > 31 || map->log_stride > 12 ||
 	    map->ring_mmap % sysconf(_SC_PAGESIZE) ||
 	    map->ring_bytes < 1ULL << (map->log_size + map->log_stride)) {
-		verbs_err(&ctx->vctx, "kernel gave a ring of %ju bytes at offset 0x%jx for 2^%u entries of 2^%u bytes\n",
+		verbs_err(&ctx->vctx, "the kernel returned an invalid ring: %ju bytes at offset 0x%jx for 2^%u entries of 2^%u bytes\n",
 			  (uintmax_t)map->ring_bytes,
 			  (uintmax_t)map->ring_mmap, map->log_size,
 			  map->log_stride);

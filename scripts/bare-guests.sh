@@ -29,7 +29,7 @@ adopt() {
     path=$(cached_path "$1" "$2")
     came=${3:-$(find "$DINGO_CACHE" -maxdepth 1 -name "$1-????????????" | head -n 1)}
     [ -e "$path" ] || [ -z "$came" ] || ln -s "$came" "$path"
-    [ -e "$path" ] || die "no $1 came; here is $(find "$DINGO_CACHE" -maxdepth 1 -name "$1-*" | xargs)"
+    [ -e "$path" ] || die "no $1 for this recipe among the cached files; found: $(find "$DINGO_CACHE" -maxdepth 1 -name "$1-*" | xargs)"
     printf '%s\n' "$path"
 }
 adopt_all() {

@@ -39,7 +39,7 @@ build_for_demo() {
     said=$(mktemp)
     build_preset release "$@" >"$said" 2>&1 || {
         tail -20 "$said" >&2
-        die "the build failed (all of its words: $said)"
+        die "the build failed (log: $said)"
     }
     rm -f "$said"
 }

@@ -30,7 +30,7 @@ cd "$(dirname "$0")/.."
 . scripts/lib/build.sh
 report=${report:-build/gpu-report.md}
 compgen -G '/dev/nvidia[0-9]*' >/dev/null || {
-    echo "gpu.sh: this machine has no NVIDIA GPU (no /dev/nvidia0): what needs none is in scripts/test.sh native-gpu" >&2
+    echo "gpu.sh: this machine has no NVIDIA GPU (no /dev/nvidia0); tests without a GPU: scripts/test.sh native-gpu" >&2
     exit 77
 }
 logs=$PWD/build/test-logs/gpu

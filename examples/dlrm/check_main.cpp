@@ -33,21 +33,22 @@ struct Options {
 
 Options parse(int argc, char** argv, CLI::App& app) {
     Options o;
-    app.add_option("FILE", o.file, "the records that the storage process has")
+    app.add_option("FILE", o.file, "the same records file as that of the storage process")
         ->type_name("FILE")
         ->required();
     app.add_option("-b,--batch", o.sizes, "records in a batch")->type_name("N,...")->delimiter(',');
-    app.add_option("-n,--batches", o.batches, "batches that must come")->required();
+    app.add_option("-n,--batches", o.batches, "batches to receive")->required();
     app.add_option("-m,--modulus", o.modulus, "modulus of the categories; 0: no preprocessing")
         ->required();
-    app.add_flag("--fast", o.fast, "only take the batches: to measure");
-    app.add_flag("--sender", o.sender, "the storage process' card preprocesses, not this one's");
+    app.add_flag("--fast", o.fast, "receive the batches without checking them, to measure");
+    app.add_flag("--sender", o.sender,
+                 "the card of the storage process preprocesses, not this one");
     app.add_option("--first", o.first, "number of the first batch");
-    app.add_option("--stop", o.stop, "end in front of this batch, as if killed");
+    app.add_option("--stop", o.stop, "stop before this batch, as if killed");
     app.add_option("-p,--port", o.port, "TCP port to listen on")->capture_default_str();
     app.add_option("-d,--ib-dev", o.device, "RDMA device (default: the first)");
     app.add_option("--mem", o.memory, "host, huge, hip[:n] or cuda[:n]")->capture_default_str();
-    app.add_option("--timeout", o.timeout_ms, "milliseconds without a batch that are too many");
+    app.add_option("--timeout", o.timeout_ms, "milliseconds to wait for a batch");
     app.parse(argc, argv);
     return o;
 }

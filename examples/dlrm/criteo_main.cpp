@@ -77,7 +77,7 @@ std::uint64_t for_each_record(Input& input, Use use) {
     for (; (*input).read(reinterpret_cast<char*>(record.data()), sizeof record); ++records)
         use(record);
     if (const auto rest = (*input).gcount(); rest != 0)
-        throw std::runtime_error(fmt::format("{}: {} bytes behind the last whole record of {}",
+        throw std::runtime_error(fmt::format("{}: {} bytes after the last whole record of {}",
                                              input.name(), rest, kRecordBytes));
     return records;
 }

@@ -53,7 +53,7 @@ dlpack_device dlpack_device_of(const std::string& kind) {
     if (name == "host" || name == "huge")
         return {DLPACK_CPU, 0};
     if (name != "cuda" && name != "hip")
-        throw std::invalid_argument("memory '" + kind + "': no tensor can be there");
+        throw std::invalid_argument("memory '" + kind + "': tensors need host, huge, cuda or hip");
     int id = 0;
     if (colon != kind.npos)
         std::from_chars(kind.data() + colon + 1, kind.data() + kind.size(), id);

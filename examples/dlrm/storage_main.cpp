@@ -24,11 +24,11 @@ dlrm::StorageOptions parse(int argc, char** argv, CLI::App& app) {
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("-n,--batches", options.batches,
-                   "batches in all; the file is read round and round")
+                   "batches in all; the file is read again from its beginning as often as needed")
         ->type_name("N")
         ->required();
     app.add_option("-m,--modulus", options.modulus,
-                   "let this side's card preprocess, with this modulus of the categories")
+                   "preprocess on this side's card, with this modulus of the categories")
         ->type_name("N");
     app.add_option("-d,--ib-dev", options.device, "RDMA device (default: the first)");
     app.add_option("--mem", options.memory, "host, huge, hip[:n] or cuda[:n]")
@@ -36,7 +36,7 @@ dlrm::StorageOptions parse(int argc, char** argv, CLI::App& app) {
     app.add_option("--security", options.security, "none, psk:FILE or tls:CERT,KEY,CA[,ALLOWED...]")
         ->capture_default_str();
     std::int64_t seconds = options.retry.count();
-    app.add_option("--retry", seconds, "how long a trainer may be away, in seconds")
+    app.add_option("--retry", seconds, "seconds to wait for a trainer that is not there")
         ->capture_default_str();
     app.add_option("--die-at", options.die_at, "for tests: be killed in the middle of this batch")
         ->group("");

@@ -110,9 +110,9 @@ void RdmaDeviceContext::connect(const RdmaEndpoint& local, const RdmaEndpointHan
 }
 
 RdmaMemoryRegion RdmaDeviceContext::register_memory(void* at, std::size_t bytes) {
-    regions_.emplace_back(check(ibv_reg_mr(pd_.get(), at, bytes, kAccess),
-                                "ibv_reg_mr (of a GPU's memory: is it known to this card? --mem "
-                                "pinned takes the host's)"));
+    regions_.emplace_back(check(
+        ibv_reg_mr(pd_.get(), at, bytes, kAccess),
+        "ibv_reg_mr (of GPU memory: can this card access it? --mem pinned uses host memory)"));
     return {at, regions_.back()->lkey, regions_.back()->rkey, bytes};
 }
 

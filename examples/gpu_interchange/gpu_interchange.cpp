@@ -40,7 +40,7 @@ Options parse(int argc, char** argv) {
     app.add_option("-s,--size", o.bytes, "bytes")
         ->check(CLI::Range(1U, kMostBytes))
         ->capture_default_str();
-    app.add_option("-v,--value", o.value, "of each byte")
+    app.add_option("-v,--value", o.value, "value of each byte")
         ->check(CLI::Range(0, UINT8_MAX))
         ->capture_default_str();
     app.footer("Exit status: 0 all data right, 1 failed or data wrong, 2 wrong usage.");
@@ -53,7 +53,7 @@ std::unique_ptr<Device> device(const std::string& memory) {
         return host_device();
     auto cuda = cuda_device(memory == "pinned");
     if (cuda == nullptr)
-        throw std::runtime_error("built where there was no nvcc: only --mem host");
+        throw std::runtime_error("this program was built without nvcc and has --mem host only");
     return cuda;
 }
 

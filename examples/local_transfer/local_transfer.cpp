@@ -64,7 +64,7 @@ Options parse(int argc, char** argv) {
         ->check(CLI::Range(1U, kMost))
         ->capture_default_str();
     app.add_option("--mem", o.memory,
-                   "host, or cuda[:n]: from GPU n's memory and back, as ibv_reg_mr has its address")
+                   "host, or cuda[:n]: memory of GPU n, registered by its address with ibv_reg_mr")
         ->type_name("KIND")
         ->capture_default_str();
     app.add_flag("-l,--list", o.list, "only list the card's kernels");

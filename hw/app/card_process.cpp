@@ -36,7 +36,7 @@ Options options_of(const nlohmann::json& request) {
     Exit exit;
     auto options = parse_options(static_cast<int>(words.size()), argv.data(), exit);
     if (!options) {
-        throw std::invalid_argument(exit.error.empty() ? "adopt: the options make no card"
+        throw std::invalid_argument(exit.error.empty() ? "adopt: the options do not describe a card"
                                                        : exit.error);
     }
     return std::move(*options);
@@ -55,7 +55,7 @@ UniqueFd open_log(const std::string& directory) {
 
 std::string needs_own_process(const Options& o) {
     if (o.ctl || o.uverbs.directory.empty()) {
-        return "it is no card for applications of this machine";
+        return "it is not a card for applications of this machine (--uverbs)";
     }
     const std::string wire = o.wire.wire.substr(0, o.wire.wire.find_first_of(":,"));
     if (wire != "shm" && wire != "roce") {
@@ -144,10 +144,11 @@ std::optional<nlohmann::json> CardProcess::command(const std::string& card,
 
 nlohmann::json CardProcess::adopt(const nlohmann::json& request) {
     if (!adopts_) {
-        throw std::invalid_argument("this process keeps to its own card: it lacks --adopt");
+        throw std::invalid_argument(
+            "this process accepts no further cards: it was started without --adopt");
     }
     if (stopping_ >= cards_.size()) {
-        throw std::runtime_error("this process is about to end");
+        throw std::runtime_error("this process is stopping");
     }
     Options options = options_of(request);
     if (const std::string why = needs_own_process(options); !why.empty()) {

@@ -97,14 +97,15 @@ std::vector<std::string> check(const Options& o, const std::string& mac, bool tr
         wrong.emplace_back("--adopt is for --uverbs: a card of a guest has its own process");
     }
     if (uverbs && o.config.withheld != 0) {
-        wrong.emplace_back("--without is for --vfio-user: a kernel-less card has no driver to try");
+        wrong.emplace_back(
+            "--without is for --vfio-user: a kernel-less card has no driver to test");
     }
     if (uverbs && o.admin_faults.refused.any()) {
-        wrong.emplace_back("--refuse is for --vfio-user: a kernel-less card has no driver to try");
+        wrong.emplace_back("--refuse is for --vfio-user: a kernel-less card has no driver to test");
     }
     if (o.admin_faults.refused.any() && o.engine == "rtl") {
         wrong.push_back(
-            fmt::format("--refuse is the model's: --engine {} executes what it can", o.engine));
+            fmt::format("--refuse works with --engine model only, not with --engine {}", o.engine));
     }
     if (uverbs && trapped) {
         wrong.emplace_back("--trapped-doorbells is for --vfio-user: only QEMU traps them");
@@ -217,11 +218,12 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
     app.add_option("--wire", o.wire.wire, "The wire; see below")
         ->type_name("SPEC")
         ->capture_default_str();
-    app.add_option("--engine", o.engine, "What the card is made of: " + join(engine_names()))
+    app.add_option("--engine", o.engine, "Engine of the card: " + join(engine_names()))
         ->type_name("NAME")
         ->capture_default_str();
     app.add_option("--mac", mac,
-                   "Factory MAC address (default: made from the socket's path, so that it stays)")
+                   "Factory MAC address (default: derived from the socket's path, so it is always "
+                   "the same)")
         ->type_name("MAC");
     app.add_option("--control", o.control,
                    "Path of a UNIX socket for 'dingo-card ctl': counters, faults, link")
@@ -236,8 +238,8 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->capture_default_str()
         ->group(qemu);
     app.add_flag("--count-card-memory", o.memory.counted,
-                 "Each access of the guest and its devices to card memory is a message and is "
-                 "counted, as a board counts them: slow, for 'dingo p2p report'")
+                 "Count each access of the guest and its devices to card memory, as a board does, "
+                 "for 'dingo p2p report': slow, as each access becomes a message")
         ->group(qemu);
 
     const char* const kernel_less = "With --uverbs";
@@ -278,8 +280,9 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         ->type_name("FILE")
         ->group(link);
     CLI::Option* const seed_option =
-        app.add_option("--seed", seed,
-                       "Of all random choices: keys, faults (default: a new one each time)")
+        app.add_option(
+               "--seed", seed,
+               "Seed of all random choices: keys, faults (default: a new one at each start)")
             ->type_name("N")
             ->group(link);
     app.add_option("--link-mbps", o.config.link_mbps, "Link speed that the card reports")
@@ -314,21 +317,19 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
         {"srq", DINGO_CAP_SRQ},
         {"uc", DINGO_CAP_UC}};
     std::vector<std::uint64_t> without;
-    app.add_option(
-           "--without", without,
-           "Capabilities that the card does not have, as a smaller card may not, to try its "
-           "driver: compute, cq_moderation, eth_offload, eth_rss, gid_domains, pause_mr, rereg_mr, "
-           "resize_cq, srq, uc")
+    app.add_option("--without", without,
+                   "Capabilities to leave out, as a smaller card may, to test its driver: compute, "
+                   "cq_moderation, eth_offload, eth_rss, gid_domains, pause_mr, rereg_mr, "
+                   "resize_cq, srq, uc")
         ->type_name("CAP,...")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(optional))
         ->group(limits);
 
     std::vector<std::uint16_t> refused;
-    app.add_option(
-           "--refuse", refused,
-           "Admin commands that the card refuses, by their opcodes (docs/reference/contract.md), "
-           "to try its driver: 0x43,0x41")
+    app.add_option("--refuse", refused,
+                   "Opcodes of admin commands that the card refuses (docs/reference/contract.md), "
+                   "to test its driver, e.g. 0x43,0x41")
         ->type_name("OPCODE,...")
         ->delimiter(',')
         ->check(CLI::Range(0, 255))
@@ -342,14 +343,14 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
             ->capture_default_str()
             ->group(tuning);
     };
-    const CLI::Option* const spin = idle(
-        "--spin-us", spin_us,
-        "Longest time that an idle card looks for work without pause; it adapts below this. With "
-        "--uverbs the default is 50 where there are more than four processors, else 5");
-    const CLI::Option* const nap =
-        idle("--nap-us", nap_us,
-             "Longest time that it then looks for work with short pauses, before it sleeps and a "
-             "doorbell costs the guest a kick; it adapts below this. For machines with idle cores");
+    const CLI::Option* const spin =
+        idle("--spin-us", spin_us,
+             "Longest time in us that an idle card polls without pause; the card adapts it below "
+             "this limit. With --uverbs the default is 50 with more than four processors, else 5");
+    const CLI::Option* const nap = idle(
+        "--nap-us", nap_us,
+        "Longest time in us that it then polls with short pauses, before it sleeps and the guest "
+        "has to wake it with a kick; adapted below this limit, too. For machines with idle cores");
     app.add_flag("--trapped-doorbells", trapped,
                  "Every doorbell is a message from QEMU, as on a card without capability "
                  "DB_MEMORY: slow, for tests")
@@ -362,13 +363,13 @@ std::optional<Options> parse_options(int argc, char** argv, Exit& exit) {
             ->group(tuning);
 
     CLI::App* const ctl = app.add_subcommand("ctl", "Talk to a running card and exit");
-    ctl->add_option("socket", o.ctl_path, "Its --control socket")->required();
+    ctl->add_option("socket", o.ctl_path, "The --control socket of the card")->required();
     ctl->add_option(
            "request", o.ctl_words,
            "stats | faults [SPEC] (none: end all faults) | link up|down | admin "
-           "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user "
-           "refuses, never answers or answers late, to try its driver | lose-interrupts VECTOR "
-           "COUNT: the next of a card with --vfio-user do not reach the guest")
+           "[OPCODE=refuse|never|MS,...]: admin commands that a model with --vfio-user refuses, "
+           "never answers or answers late, to test its driver | lose-interrupts VECTOR "
+           "COUNT: the next COUNT interrupts of a card with --vfio-user do not reach the guest")
         ->required();
 
     std::string shell;

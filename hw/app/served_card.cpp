@@ -226,7 +226,8 @@ bool ServedCard::before_wait(bool all) {
             watch_sender();
         }
     } catch (const ErrnoError& error) {
-        log::debug("a wire cannot be watched: {}", std::strerror(error.code()));
+        log::debug("cannot watch a wire with epoll, so it is polled: {}",
+                   std::strerror(error.code()));
         card_.wire_readable();  // polled in each round instead
         return false;
     }

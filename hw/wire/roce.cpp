@@ -134,7 +134,7 @@ class RoceWire final : public BatchWire {
         try {
             poll_all();
         } catch (const std::exception& e) {
-            fmt::print(stderr, "roce wire: {}: datagrams to groups come late\n", e.what());
+            fmt::print(stderr, "roce wire: {}: multicast datagrams may arrive late\n", e.what());
         }
     }
 

@@ -64,7 +64,7 @@ void RoceGroups::join(const IpBytes& group, const RoceBind& bind, RoceSocket& se
                 at.interface = name.data();
             members.push_back(std::make_unique<Member>(*this, at));
         } catch (const std::exception& e) {
-            fmt::print(stderr, "roce wire: nothing comes to the multicast group {}: {}\n",
+            fmt::print(stderr, "roce wire: cannot receive packets of the multicast group {}: {}\n",
                        text_of(group), e.what());
         }
     }

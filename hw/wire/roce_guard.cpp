@@ -54,8 +54,8 @@ RoceGuard::RoceGuard(int family) : socket_(::socket(family, SOCK_DGRAM | SOCK_CL
     socket_.reset();
     const std::string owner = udp_port_owner(kRocePort);
     fmt::print(stderr,
-               "roce wire: UDP port 4791 of other addresses cannot be kept from others ({}{}{}): "
-               "they can send packets that seem to come from this card\n",
+               "roce wire: cannot reserve UDP port 4791 of all addresses ({}{}{}): other users of "
+               "this host can send packets that seem to come from this card\n",
                std::strerror(error), owner.empty() ? "" : "; ", owner);
 }
 

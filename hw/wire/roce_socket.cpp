@@ -213,8 +213,8 @@ std::string RoceSocket::bind_error(const RoceBind& bind, int error) const {
         const std::string owner = udp_port_owner(kRocePort);
         return fmt::format(
             "roce wire: UDP port 4791 of {} is in use{}{}: {}, or bind to another address of this "
-            "host: roce:IP; a card of another user keeps the port of all addresses unless it runs "
-            "with roce:IP,guard=off",
+            "host: roce:IP; a card of another user reserves the port on all addresses unless it "
+            "runs with roce:IP,guard=off",
             at, owner.empty() ? "" : " by ", owner,
             owner.find("rdma_rxe") != std::string::npos ? "rmmod rdma_rxe" : "stop it");
     }
@@ -395,9 +395,8 @@ std::size_t RoceSocket::send_failed(int error, const RoceFrame& first, std::size
             if (!is_local_address(text_of(first.src)))
                 explain(explain_source(first, error));
             else
-                explain(
-                    fmt::format("no way to {}: {}; `ip route get {}` says what the kernel thinks",
-                                dst, std::strerror(error), dst));
+                explain(fmt::format("no route to {}: {}; see `ip route get {}`", dst,
+                                    std::strerror(error), dst));
             break;
         default:
             explain(fmt::format("cannot send to {}: {}", dst, std::strerror(error)));

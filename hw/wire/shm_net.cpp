@@ -35,13 +35,15 @@ std::string lock_error(const fs::path& lock, int error) {
     const bool there =
         ::stat(lock.c_str(), &owner) == 0 || ::stat(lock.parent_path().c_str(), &owner) == 0;
     if (error == EWOULDBLOCK)
-        return fmt::format("shm wire: somebody has held {} for {} ms: who is it? fuser -v {}",
-                           lock.string(), kLockTime.count(), lock.string());
+        return fmt::format(
+            "shm wire: another process has held the lock {} for {} ms; to find it: fuser -v {}",
+            lock.string(), kLockTime.count(), lock.string());
     if ((error != EACCES && error != EPERM) || !there || owner.st_uid == ::geteuid())
         return fmt::format("shm wire: cannot lock {}: {}", lock.string(), std::strerror(error));
     return fmt::format(
-        "shm wire: the segment {} is user {}'s, and you are user {}: cards on one segment map each "
-        "other's memory, so they have one owner. Cards of two users meet over UDP: --wire "
+        "shm wire: the segment {} belongs to user {}, and you are user {}: cards on one segment "
+        "map each other's memory, so they must have one owner. Connect cards of two users by UDP: "
+        "--wire "
         "roce:127.0.0.2 --ip 127.0.0.2/8 for one, roce:127.0.0.3 --ip 127.0.0.3/8 for the other; "
         "or two users share one card: dingo card start NAME --share",
         lock.parent_path().string(), owner.st_uid, ::geteuid());
@@ -60,8 +62,8 @@ fs::path shm_net_directory(std::string_view net) {
                           });
         if (!good)
             throw WireError(
-                fmt::format("shm wire: '{}' is no name for a net: at most 32 letters, "
-                            "digits, - and _, or an absolute path",
+                fmt::format("shm wire: '{}' is not a valid name of a network: use at most 32 "
+                            "letters, digits, - and _, or an absolute path",
                             net));
         dir = run_dir() / "nets" / net;
     }

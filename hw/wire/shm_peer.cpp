@@ -202,11 +202,11 @@ std::string ShmPeer::stranger() const {
     if (!gone() || mac() != 0 || (other_version_ == 0 && !(gone_ && ready())))
         return "";
     return fmt::format(
-        "a card of process {} on the segment {}: no frames pass between it and this one (version "
+        "a card of process {} on the segment {}: it cannot exchange frames with this card (version "
         "{}); restart cards that were started by an older build",
         process_,
         other_version_ != 0 ? fmt::format("speaks version {} of the shm wire", other_version_)
-                            : "left without a hello, as an older version does",
+                            : "closed the connection without a hello, as an older version does",
         kVersion);
 }
 

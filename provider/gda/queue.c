@@ -44,7 +44,7 @@ struct dingo_gda *dingo_gda_open(enum dingo_gda_kind kind, int ordinal)
 	int err;
 
 	if ((size_t)kind >= sizeof(kinds) / sizeof(kinds[0])) {
-		errno = dingo_gda_fail(EINVAL, "no kind %d of devices", (int)kind);
+		errno = dingo_gda_fail(EINVAL, "unknown kind of device: %d", (int)kind);
 		return NULL;
 	}
 	gda = calloc(1, sizeof(*gda));
@@ -194,7 +194,7 @@ static int check(const struct dingo_gda_qp_attr *attr)
 {
 	if (!attr->pd || (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_UC) ||
 	    attr->max_inline > DINGO_MAX_INLINE || attr->max_send_wr > 1U << DINGO_MAX_LOG_SQ)
-		return dingo_gda_fail(EINVAL, "PD, type of QP, max_inline or max_send_wr");
+		return dingo_gda_fail(EINVAL, "invalid PD, QP type, max_inline or max_send_wr");
 	if (!dingodv_is_supported(attr->pd->context->device))
 		return dingo_gda_fail(EOPNOTSUPP, "%s is no Dingo card", ibv_get_device_name(attr->pd->context->device));
 	return 0;
@@ -217,7 +217,7 @@ struct dingo_gda_queue *dingo_gda_create(struct dingo_gda *gda, const struct din
 	q->memory = gda->memory;
 	err = make_cqs(q, attr);
 	if (err == EOPNOTSUPP)
-		dingo_gda_fail(err, "the card, or its driver, watches no doorbells: a kernel-less card of engine model does");
+		dingo_gda_fail(err, "the card or its driver cannot watch doorbells: use a kernel-less card with engine model");
 	if (!err)
 		err = make_qp(q, attr);
 	if (!err)

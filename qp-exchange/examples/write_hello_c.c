@@ -37,7 +37,7 @@ static struct ibv_context* open_device(const char* wanted) {
             context = need(ibv_open_device(list[i]), "ibv_open_device");
     }
     ibv_free_device_list(list);
-    return need(context, "opening a device: there is none of that name");
+    return need(context, "opening a device: no RDMA device has that name");
 }
 
 static qpx_connection* meet(const char* host) {
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
     if (host) {
         strcpy(memory, "hello from the client's memory");
         if (remote->region_count == 0)
-            fail("the peer", "tells of no memory");
+            fail("the peer", "sent no memory region");
         write_to(qp, cq, mr, &remote->regions[0]);
     }
     good(qpx_barrier(peer)); /* the client's completion came before: the bytes are there */

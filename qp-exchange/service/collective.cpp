@@ -22,7 +22,7 @@ bool is_broken(const Job& job) {
 
 std::string why_broken(const Job& job) {
     return "rank " + rank_list(job.failed_ranks) +
-           " failed; start it again under its rank, or begin the job with shrink";
+           " failed; restart it with the same rank, or start the job with shrink";
 }
 
 }  // namespace

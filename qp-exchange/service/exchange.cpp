@@ -83,7 +83,7 @@ void Registry::exchange(Client& client, const Message& m) {
         if (own.sent_bytes + m.items.size() > limits_.client_exchange ||
             job.exchange_bytes.value() + m.items.size() > limits_.job_exchange) {
             throw RequestError(ErrorCode::Limit,
-                               "more endpoint bytes are on their way than the service allows (" +
+                               "too many endpoint bytes in flight for this service (" +
                                    std::to_string(own.sent_bytes) + " of this member, " +
                                    std::to_string(job.exchange_bytes.value()) + " of the job)");
         }

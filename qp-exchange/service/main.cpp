@@ -95,8 +95,8 @@ void add_options(CLI::App& app, Arguments& a) {
                    "Serve GET /metrics (Prometheus text) and GET /status (JSON) by HTTP at "
                    "HOST:PORT or unix:PATH");
     app.add_option("--status", a.status,
-                   "Print the status of the qpxd at this URL (qpxd://host:port) as JSON and end; "
-                   "takes --security");
+                   "Print the status of the qpxd at this URL (qpxd://host:port) as JSON and exit; "
+                   "use its --security");
     app.add_option("--log-level", a.log_level, "debug, info, warning or error")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
         ->capture_default_str();
@@ -104,7 +104,8 @@ void add_options(CLI::App& app, Arguments& a) {
                    "Seconds for TLS and HELLO of a new connection")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
-    app.add_option("--join-timeout", a.join_timeout, "Seconds that a connection may be in no job")
+    app.add_option("--join-timeout", a.join_timeout,
+                   "Seconds within which a connection must join a job")
         ->check(CLI::Range(0.1, 86400.0))
         ->capture_default_str();
     app.add_option("--message-timeout", a.message_timeout,
@@ -139,15 +140,14 @@ void add_options(CLI::App& app, Arguments& a) {
     app.add_option("--job-store", limits.job_store, "Bytes of keys and values of one job")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
-    app.add_option("--job-exchange", limits.job_exchange,
-                   "Bytes of endpoints of one job that are on their way")
+    app.add_option("--job-exchange", limits.job_exchange, "Bytes of endpoints of one job in flight")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
-    app.add_option("--total", limits.total,
-                   "Bytes of all jobs: values, endpoints on their way, ranks")
+    app.add_option("--total", limits.total, "Bytes of all jobs: values, endpoints in flight, ranks")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
-    app.add_option("--client-exchange", limits.client_exchange, "The same of one member")
+    app.add_option("--client-exchange", limits.client_exchange,
+                   "Bytes of endpoints of one member in flight")
         ->transform(CLI::AsSizeValue(false))
         ->capture_default_str();
     app.add_option("--client-output", limits.client_output,

@@ -172,9 +172,9 @@ Job& Registry::job_for(Client& client, const Message& m) {
         if (m.size != 0 && m.size != job.size) {
             throw RequestError(ErrorCode::Argument,
                                "job '" + job.name + "' " +
-                                   (job.size == 0 ? "is open, it was begun without a size"
+                                   (job.size == 0 ? "was started without a size"
                                                   : "has " + std::to_string(job.size) + " ranks") +
-                                   "; this member says " + std::to_string(m.size));
+                                   "; this member expects " + std::to_string(m.size));
         }
         return *found->second;
     }
@@ -183,8 +183,8 @@ Job& Registry::job_for(Client& client, const Message& m) {
                                                  std::to_string(limits_.max_ranks) + " ranks here");
     }
     if (jobs_.size() >= limits_.max_jobs) {
-        throw RequestError(ErrorCode::Limit,
-                           "there are " + std::to_string(jobs_.size()) + " jobs, the most allowed");
+        throw RequestError(ErrorCode::Limit, "there are " + std::to_string(jobs_.size()) +
+                                                 " jobs already, the most allowed (--max-jobs)");
     }
     auto job = std::make_unique<Job>(bytes_, outputs_);
     job->name = m.job;

@@ -255,9 +255,9 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
         found != per_network_.end() && !is_fair(found->second)) {
         ++registry_.counters().refused_share;
         turn_away(std::move(fd), host,
-                  "places are few, and " + std::to_string(found->second) + " of " +
+                  "qpxd is nearly full, and " + std::to_string(found->second) + " of " +
                       std::to_string(options_.limits.max_clients) +
-                      " are held by your address (--max-clients)");
+                      " connections are from your address (--max-clients)");
         return;
     }
     const int raw = fd.get();
@@ -400,7 +400,8 @@ void Server::Impl::expire() {
         const auto since = slot.link->stalled_since();
         if (since && *since + options_.frame_timeout <= now_) {
             ++registry_.counters().stalled_frames;
-            slot.link->refuse(wire::Reason::Timeout, "a message was begun and not finished", now_);
+            slot.link->refuse(wire::Reason::Timeout,
+                              "a message was begun and not completed in time", now_);
             end(timer.link);
         } else if (since) {
             slot.stall_watched = true;

@@ -70,17 +70,17 @@ std::string why_invalid(const Endpoint& endpoint) {
     const bool no_gid = std::all_of(endpoint.gid.begin(), endpoint.gid.end(),
                                     [](std::uint8_t byte) { return byte == 0; });
     if (no_gid && endpoint.lid == 0) {
-        return "neither GID nor LID is set: there is no way to it";
+        return "neither GID nor LID is set: the endpoint cannot be reached";
     }
     if (endpoint.device.size() > max_device || !wire::is_text(endpoint.device)) {
-        return "the device's name is above 63 bytes or no text";
+        return "the device's name is longer than 63 bytes or not UTF-8 text";
     }
     if (endpoint.candidates.size() > 64) {
         return "it has " + std::to_string(endpoint.candidates.size()) + " GIDs, 64 are allowed";
     }
     for (const Region& region : endpoint.regions) {
         if (region.tag.size() > max_tag || !wire::is_text(region.tag)) {
-            return "the tag of a region is above 255 bytes or no text";
+            return "the tag of a region is longer than 255 bytes or not UTF-8 text";
         }
         if (region.address + region.length < region.address) {
             return "region \"" + region.tag + "\" reaches beyond the end of the address space";

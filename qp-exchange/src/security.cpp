@@ -64,7 +64,7 @@ PskKey parse_line(std::string_view line, const std::string& where) {
         if (high < 0 || low < 0) {
             // The line is secret: it must not appear in the error.
             throw Error(ErrorCode::Argument,
-                        where + ": the key is no even number of hexadecimal digits");
+                        where + ": the key is not an even number of hexadecimal digits");
         }
         if (key.key.size() == max_key) {
             throw Error(ErrorCode::Argument,
@@ -74,7 +74,7 @@ PskKey parse_line(std::string_view line, const std::string& where) {
     }
     if (key.key.size() < min_key || key.key.size() > max_key) {
         throw Error(ErrorCode::Argument, where + ": the key has " + std::to_string(key.key.size()) +
-                                             " bytes; 16 to 64 are wanted (openssl rand -hex 32)");
+                                             " bytes; 16 to 64 are needed (openssl rand -hex 32)");
     }
     if (key.identity.size() > 128) {
         throw Error(ErrorCode::Argument, where + ": the identity has more than 128 bytes");
@@ -159,8 +159,8 @@ Security parse_security(std::string_view text) {
         }
     }
     throw Error(ErrorCode::Argument,
-                "security \"" + std::string(text) +
-                    "\" is none of none, psk:FILE, tls:CERTIFICATE,KEY,CA[,ALLOWED PEER...]");
+                "unknown security \"" + std::string(text) +
+                    "\": use none, psk:FILE or tls:CERTIFICATE,KEY,CA[,ALLOWED PEER...]");
 }
 
 }  // namespace qpx

@@ -17,14 +17,14 @@ need_own_build() {
     for file in "$1" "$1/CMakeCache.txt" "$1/build.ninja" "$DINGO_CACHE"; do
         [ -e "$file" ] || continue
         owner=$(stat -c %U "$file")
-        [ -w "$file" ] || die "$file belongs to $owner, who has built here; you are $(id -un). Give it to you, as root:
+        [ -w "$file" ] || die "$file belongs to $owner, who has built here before; you are $(id -un). Change the owner, as root:
     chown -R $(id -u):$(id -g) $([ "$file" = "$DINGO_CACHE" ] && echo "$file" || echo "$1")
 or build in a clone of your own$([ "$file" = "$DINGO_CACHE" ] && echo ', with DINGO_CACHE=~/.cache/dingo')"
     done
     [ -w "$dingo_root" ] || [ -w "$1" ] || die "$dingo_root belongs to $(stat -c %U "$dingo_root"), and $(id -un) may not write into it: build in a clone of your own"
     [ -e "$1/build.ninja" ] || need_space 1000 "$1" "a build"
     [ "$(id -u)" != 0 ] || [ "$(stat -c %u "$dingo_root")" = 0 ] ||
-        log "built as root in the tree of $(stat -c %U "$dingo_root"): afterwards build/ is root's"
+        log "built as root in the tree of $(stat -c %U "$dingo_root"): build/ now belongs to root"
 }
 
 # configured DIRECTORY -DNAME=VALUE...: succeeds if DIRECTORY is configured with these options and

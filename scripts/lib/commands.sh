@@ -200,7 +200,7 @@ cmd_plug() {
             sleep 0.1
             plugged "$side" || break
         done
-        ! plugged "$side" || die "guest $side did not let its card go in 60 s"
+        ! plugged "$side" || die "guest $side did not release its card within 60 s"
         # QEMU keeps its connection to this process (lib/qemu_preload.c says why); the next plug
         # starts another.
         [ $device = nic ] || supervisor_request card-stop "$side"

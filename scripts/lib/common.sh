@@ -18,7 +18,7 @@ die() {
 }
 
 need_root() {
-    [ "$(id -u)" = 0 ] || die "must run as root: it builds roots of Debian and mounts them (sudo ${0##*/} ...)"
+    [ "$(id -u)" = 0 ] || die "must run as root: it builds and mounts Debian root file systems (sudo ${0##*/} ...)"
 }
 
 # shellcheck source=scripts/lib/packages.sh

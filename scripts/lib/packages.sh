@@ -74,7 +74,7 @@ free_mib() {
 need_space() {
     local free
     free=$(free_mib "$2")
-    [ "$free" -ge "$1" ] || die "$3 needs $1 MiB at $2, where $free MiB are free: make room, or see what takes it with: du -xh --max-depth 2 $(df -P "$2" 2>/dev/null | awk 'NR == 2 { print $6 }') | sort -h | tail"
+    [ "$free" -ge "$1" ] || die "$3 needs $1 MiB at $2, where $free MiB are free; to see what uses the space: du -xh --max-depth 2 $(df -P "$2" 2>/dev/null | awk 'NR == 2 { print $6 }') | sort -h | tail"
 }
 
 # apt_space PACKAGE...: prints the MiB that apt needs to download and install; 0 if apt does not
@@ -95,7 +95,7 @@ need_packages() {
     local missing
     [ "${DINGO_PACKAGES:-}" != installed ] || return 0
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-        die "this is no Debian, so what is installed cannot be looked up. Install, as root:
+        die "this is not Debian, so the script cannot check which packages are installed. Install, as root:
     $(package_line "$@")
 then run this again with DINGO_PACKAGES=installed before it (docs/other-distributions.md)"
     fi

@@ -119,7 +119,7 @@ int stop(const std::string& name, bool all, bool json) {
                    std::filesystem::exists(card.dir / "log")) {
             std::filesystem::remove_all(card.dir);  // the card was killed
             if (!all)
-                fmt::print(stderr, "dingo: card {} was dead already; its directory is removed\n",
+                fmt::print(stderr, "dingo: card {} was not running; removed its directory\n",
                            card.name);
         } else if (!all) {
             running_card(name);  // throws
@@ -183,7 +183,7 @@ std::string quota_text(const Json& quota) {
     const auto refused = quota.value("refused", std::uint64_t{0});
     return fmt::format("{} of {}{}", quota.value("used", std::uint64_t{0}),
                        quota.value("limit", std::uint64_t{0}),
-                       refused == 0 ? "" : fmt::format(", {} times no more", refused));
+                       refused == 0 ? "" : fmt::format(", refused {} times", refused));
 }
 
 int show(const std::string& name, bool json) {
@@ -218,7 +218,7 @@ void add_card(CLI::App& app, const Common& common, Action& action) {
     auto* const start_cmd =
         cmd->add_subcommand("start", "Start a card in the background")->fallthrough();
     const auto options = std::make_shared<StartOptions>();
-    start_cmd->add_option("NAME", options->name, "What it is called in ibv_devices")
+    start_cmd->add_option("NAME", options->name, "Name of the card in ibv_devices")
         ->capture_default_str();
     add_start_options(*start_cmd, *options);
     start_cmd->callback(

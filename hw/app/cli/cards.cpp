@@ -57,10 +57,11 @@ int CardEntry::number() const {
 
 void check_name(const std::string& name) {
     if (!name_fits(name))
-        throw Error(fmt::format("'{}' is no name for a card: a letter, then letters, digits, - or "
-                                "_, at most {} in all; 'views' and 'nets' are taken",
-                                name, kMaxName),
-                    kUsage);
+        throw Error(
+            fmt::format("'{}' is not a valid card name: use a letter, then letters, digits, - or "
+                        "_, at most {} characters; 'views' and 'nets' are reserved",
+                        name, kMaxName),
+            kUsage);
 }
 
 CardEntry look_at(const std::string& name) {
@@ -97,8 +98,8 @@ CardEntry running_card(const std::string& name) {
 CardEntry shared_card(const std::string& dir, bool trust_owner) {
     CardEntry out{dir, std::filesystem::absolute(dir).lexically_normal(), Json::object(), 0};
     const auto fail = [&](const char* why) {
-        return Error(fmt::format("no card of another user can be used at {}: {}; its user shares "
-                                 "it with: dingo card start NAME --share",
+        return Error(fmt::format("cannot use the card of another user at {}: {}; its owner must "
+                                 "start it with: dingo card start NAME --share",
                                  dir, why),
                      kNoSuchCard);
     };
@@ -114,12 +115,10 @@ CardEntry shared_card(const std::string& dir, bool trust_owner) {
         throw fail(std::strerror(errno));
     const ucred owner = peer_of(fd.get());
     if (owner.uid != ::geteuid() && owner.uid != 0 && !trust_owner)
-        throw Error(
-            fmt::format(
-                "the card at {} belongs to user {}, who may harm a program that uses it: say "
-                "--trust-owner if you trust that user",
-                dir, owner.uid),
-            kCannotExecute);
+        throw Error(fmt::format("the card at {} belongs to user {}, who could harm a program that "
+                                "uses it: if you trust that user, add --trust-owner",
+                                dir, owner.uid),
+                    kCannotExecute);
     out.pid = owner.pid;
     out.owner = owner.uid;
     return out;
@@ -149,7 +148,7 @@ Json ask(const CardEntry& card, const Json& request) {
     }
     Json reply = json_value(text);
     if (!reply.is_object())
-        throw fail("answered with no JSON object");
+        throw fail("sent an answer that is not a JSON object");
     if (!reply.value("ok", false)) {
         std::string why = reply.value("error", "it refused");
         why.erase(why.find_last_not_of(" \n") + 1);
@@ -164,8 +163,8 @@ UniqueFd lock_run_dir() {
     UniqueFd fd = lock_regular(file, kLockTime);
     if (!fd && errno == EWOULDBLOCK)
         throw Error(
-            fmt::format("another dingo starts or stops cards and does not end: who has held "
-                        "{} for {} s? fuser -v {}",
+            fmt::format("another dingo process has held the lock {} for {} s to start or stop "
+                        "cards; to find it: fuser -v {}",
                         file.string(), kLockTime.count(), file.string()));
     if (!fd)
         throw Error(fmt::format("cannot lock {}: {}", file.string(), std::strerror(errno)));

@@ -67,14 +67,14 @@ Finding roce_limits(const LocalAddress& a) {
         fits /= 2;
     const std::string driver = driver_of(a.interface);
     const bool runs = driver == "veth" || driver == "bridge";
-    std::string text = fmt::format("{}{}{}: MTU {} holds path MTU {}; ", a.interface,
+    std::string text = fmt::format("{}{}{}: MTU {} allows path MTU {}; ", a.interface,
                                    driver.empty() ? "" : ", ", driver, a.mtu, fits);
     if (!runs)
-        text += "packets leave one by one (gso=on: in runs)";
+        text += "no segmentation offload (gso=on turns it on)";
     else if (segmenting_helps_on(a.interface))
-        text += "packets cross in runs";
+        text += "segmentation offload (GSO) is used";
     else
-        text += "packets cross one by one, as the interface is captured";
+        text += "no segmentation offload (GSO) while the interface is captured";
     return {Verdict::kOk, "--wire roce", text,
             fits == 4096
                 ? ""

@@ -67,8 +67,9 @@ Finding proc_mem() {
     if (mem && ::pread(mem.get(), &seen, sizeof seen, at) == sizeof seen && seen == there)
         return {Verdict::kOk, "/proc/self/mem", "readable and writable", ""};
     return {Verdict::kFail, "/proc/self/mem", std::strerror(errno),
-            "cards read the arguments of verbs through it: mount /proc read-write in the container "
-            "(docker: not --security-opt systempaths=...), and without hidepid for yourself"};
+            "cards read the arguments of verbs calls through it: mount /proc read-write in the "
+            "container (docker: without --security-opt systempaths=...) and without hidepid for "
+            "your user"};
 }
 
 Finding userfault() {
@@ -76,10 +77,10 @@ Finding userfault() {
         static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
     if (fd)
         return {Verdict::kOk, "userfaultfd", "allowed", ""};
-    return {
-        Verdict::kWarn, "userfaultfd", std::strerror(errno),
-        "memory is registered without holding off other threads that write to it meanwhile: do "
-        "not write to a buffer during ibv_reg_mr; docker: a seccomp profile that has userfaultfd"};
+    return {Verdict::kWarn, "userfaultfd", std::strerror(errno),
+            "without it ibv_reg_mr cannot stop other threads from writing to the buffer meanwhile: "
+            "do not write to a buffer during ibv_reg_mr, or (docker) use a seccomp profile that "
+            "allows userfaultfd"};
 }
 
 Finding memfd() {
@@ -101,9 +102,10 @@ Finding call(const char* name, const UniqueFd& fd) {
     if (error == EMFILE || error == ENFILE)
         return {Verdict::kFail, name, std::strerror(error),
                 "close descriptors, or allow more: ulimit -n 1024"};
-    return {Verdict::kFail, name, fmt::format("{} is denied: {}", name, std::strerror(error)),
-            "a seccomp filter forbids it, and no program opens an RDMA device without it; docker, "
-            "podman: --security-opt seccomp=unconfined, or a profile that has it"};
+    return {
+        Verdict::kFail, name, fmt::format("{} is denied: {}", name, std::strerror(error)),
+        "a seccomp filter forbids this call, and no program can open an RDMA device without it; "
+        "docker, podman: use --security-opt seccomp=unconfined, or a profile that allows the call"};
 }
 
 Finding memlock() {
@@ -119,9 +121,9 @@ Finding open_files() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur >= 1024)
-        return {Verdict::kOk, "open files", fmt::format("{} each process", limit.rlim_cur), ""};
-    return {Verdict::kWarn, "open files", fmt::format("only {} each process", limit.rlim_cur),
-            "each queue has a descriptor in the card: ulimit -n 1024 or more"};
+        return {Verdict::kOk, "open files", fmt::format("{} per process", limit.rlim_cur), ""};
+    return {Verdict::kWarn, "open files", fmt::format("only {} per process", limit.rlim_cur),
+            "each queue needs a file descriptor in the card's process: ulimit -n 1024 or more"};
 }
 
 Finding cores() {

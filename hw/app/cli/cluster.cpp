@@ -19,8 +19,8 @@ int run_cluster(unsigned cards, const std::string& prefix, const StartOptions& s
                 const std::vector<std::string>& command) {
     if (!start.ips.empty() || !start.pcap.empty())
         throw Error(
-            "--ip and --pcap are one card's: start the cards before, as NAME0, NAME1 ..., "
-            "and give --card NAME",
+            "--ip and --pcap apply to one card only: start the cards first, as NAME0, NAME1 ..., "
+            "then give --card NAME",
             kUsage);
     const Libraries libraries = find_libraries();
     StartedCards all;

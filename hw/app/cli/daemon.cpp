@@ -191,7 +191,7 @@ std::string last_words(const Path& log) {
     std::string out;
     for (std::size_t i = lines.size() > 8 ? lines.size() - 8 : 0; i < lines.size(); i++)
         out += "\n  " + lines[i];
-    return out.empty() ? " (it wrote nothing)" : out;
+    return out.empty() ? " (the log is empty)" : out;
 }
 
 bool serves(CardEntry& card) {
@@ -210,7 +210,7 @@ void start_in(const CardEntry& adopter, CardEntry& card, std::vector<std::string
                     error.status());
     }
     if (!serves(card))
-        throw Error(fmt::format("card {} went as soon as it had come. Its log: {}", card.name,
+        throw Error(fmt::format("card {} stopped right after its start. Its log: {}", card.name,
                                 (card.dir / "log").string()));
 }
 
@@ -243,7 +243,7 @@ void start_process(CardEntry& card, const std::vector<std::string>& words) {
         }
         if (std::chrono::steady_clock::now() > until) {
             end_child();
-            throw Error(fmt::format("card {} does not serve after {} s. Its log, {}, ends so:{}",
+            throw Error(fmt::format("card {} is not ready after {} s. The end of its log, {}:{}",
                                     card.name, kStartTime.count() / 1000, log, last_words(log)));
         }
         std::this_thread::sleep_for(kLook);
@@ -323,7 +323,7 @@ void stop_card(const CardEntry& card) {
     };
     while (!gone())
         if (std::chrono::steady_clock::now() > until)
-            throw Error(fmt::format("card {} does not end; to kill it{}: kill -9 {}", card.name,
+            throw Error(fmt::format("card {} does not stop; to kill it{}: kill -9 {}", card.name,
                                     ends ? "" : " and the other cards of its process", card.pid));
     if (!look_at(card.name).running())
         fs::remove_all(card.dir);

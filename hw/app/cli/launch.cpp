@@ -55,8 +55,8 @@ Libraries find_libraries() {
     for (const std::string& path : {out.preload, out.driver})
         if (path.find_first_of(": ;") != std::string::npos)
             throw Error(
-                fmt::format("the path {} has a blank, ':' or ';' in it, which LD_PRELOAD "
-                            "and RDMAV_DRIVERS cannot take: move Dingo elsewhere",
+                fmt::format("the path {} contains a blank, ':' or ';', which LD_PRELOAD and "
+                            "RDMAV_DRIVERS do not support: install Dingo elsewhere",
                             path));
     return out;
 }

@@ -118,27 +118,28 @@ void add_p2p(CLI::App& app, const Common& common, Action& action) {
                         "PCI address or RDMA device (default: all, or the only one)");
         return sub;
     };
-    verb("query", "Show whether other devices reach the cards' memory")
+    verb("query", "Show whether other devices can reach the cards' memory")
         ->callback([&common, &action, options] {
             action = [&common, options] { return query(options->card, common.json); };
         });
     for (const bool on : {true, false}) {
         CLI::App* const sub =
-            verb(on ? "enable" : "disable",
-                 on ? "Let other devices reach the card's memory" : "Let them no more");
+            verb(on ? "enable" : "disable", on ? "Let other devices reach the card's memory"
+                                               : "Keep other devices from the card's memory");
         sub->add_flag("-f,--force", options->force,
-                      "Remove all devices below the card's root port and find them again, to move "
-                      "addresses");
+                      "Remove all devices below the card's root port and rescan the bus, to "
+                      "reassign addresses");
         sub->callback([&common, &action, options, on] {
             action = [&common, options, on] {
                 return change(options->card, on, options->force, common.json);
             };
         });
     }
-    CLI::App* const table = verb("report", "What other devices have done with the cards' memory");
+    CLI::App* const table =
+        verb("report", "Show the transfers of other devices to and from the cards' memory");
     table
         ->add_option("--seconds", options->seconds,
-                     "Look for so long, and show what was done then, with rates")
+                     "Measure for this time, and show only its transfers, with rates")
         ->check(CLI::Range(0.0, 3600.0));
     table->callback([&common, &action, options] {
         action = [&common, options] {

@@ -191,10 +191,10 @@ std::string holders(const KernelFiles& files, const P2pCard& card) {
     const std::uint64_t all = number_in(files, pci(card.address) / "p2pmem/size");
     if (all > held + card.free)
         text += fmt::format(
-            "{}the kernel, as an NVMe target with p2pmem, or who has mapped "
-            "p2pmem/allocate ({})",
+            "{}the kernel (NVMe target with p2pmem) or a process that has mapped p2pmem/allocate "
+            "({})",
             text.empty() ? "" : ", ", binary_size(all - held - card.free));
-    return text.empty() ? "a process that has just ended or begun: try again" : text;
+    return text.empty() ? "a process that has just started or exited" : text;
 }
 
 [[noreturn]] void cannot(const std::string& what, int error) {
@@ -211,14 +211,14 @@ void must_write(KernelFiles& files, const fs::path& path, const std::string& tex
 
 void enumerate_again(KernelFiles& files, const P2pCard& card) {
     const std::string top = top_port(files, card.address);
-    must_write(files, pci(top) / "remove", "1", "removing what is below " + top);
-    must_write(files, "sys/bus/pci/rescan", "1", "looking for devices again");
+    must_write(files, pci(top) / "remove", "1", "removing the devices below " + top);
+    must_write(files, "sys/bus/pci/rescan", "1", "rescanning the PCI bus");
 }
 
 void check_not_in_use(const KernelFiles& files, const P2pCard& card) {
     if (!card.users.empty())
-        throw Error(fmt::format("the memory of {} is in use by {}: end it first", card.address,
-                                holders(files, card)));
+        throw Error(fmt::format("the memory of {} is in use by {}: stop that use, then try again",
+                                card.address, holders(files, card)));
 }
 
 /// Unbinds the card's driver for the duration of a step.
@@ -227,7 +227,7 @@ class WithoutDriver {
     WithoutDriver(KernelFiles& files, const P2pCard& card) : files_(files), card_(card) {
         if (card.driver)
             must_write(files, "sys/bus/pci/drivers/dingo/unbind", card.address,
-                       "taking the card from its driver");
+                       "unbinding the card from its driver");
     }
     /// Leaves the driver unbound: binding it would make the kernel write the size that it knows.
     void for_good() { back_ = false; }
@@ -246,11 +246,11 @@ class WithoutDriver {
 
 /// `but`: restriction that applies until then.
 [[noreturn]] void no_room_now(const P2pCard& card, std::string_view but = "") {
-    throw Error(
-        fmt::format("the bridges above {} have no room for {} now. Reboot warm: the card keeps the "
-                    "setting{}, and the BIOS makes room. Or 'dingo p2p enable -f', which removes "
-                    "all devices below the same root port and finds them again",
-                    card.address, binary_size(card.wanted()), but));
+    throw Error(fmt::format(
+        "the bridges above {} have no free address space of {} now. Do a warm reboot: the card "
+        "keeps the setting{}, and the BIOS assigns the space. Or run 'dingo p2p enable -f', which "
+        "removes all devices below the same root port and rescans the bus",
+        card.address, binary_size(card.wanted()), but));
 }
 
 /// Makes BAR_MEM as large as the memory.
@@ -259,8 +259,8 @@ void grow(KernelFiles& files, const P2pCard& card, bool force) {
     if (window != 0 && window < card.wanted())
         throw Error(fmt::format(
             "not enough I/O memory: the largest window of the root bus has {}, the card needs {}. "
-            "In the BIOS setup switch 'Above 4G decoding' (large BARs, 64-bit MMIO) on, and give "
-            "MMIO more room",
+            "In the BIOS setup enable 'Above 4G decoding' (large BARs, 64-bit MMIO) and enlarge "
+            "the MMIO space",
             binary_size(window), binary_size(card.wanted())));
     if (card.state == "no iomem" && !force)
         no_room_now(card);
@@ -274,10 +274,10 @@ void grow(KernelFiles& files, const P2pCard& card, bool force) {
         if (error != ENOSPC && error != EBUSY)
             cannot("resizing BAR 4", error);
         if (const int failed = remember_size(files, card.address, size); failed != 0)
-            cannot("making BAR 4 large", failed);
+            cannot("enlarging BAR 4", failed);
         alone.for_good();
         if (!force)
-            no_room_now(card, " and is without its driver until then");
+            no_room_now(card, " and has no driver until then");
     }
     enumerate_again(files, card);
 }
@@ -339,8 +339,8 @@ P2pCard p2p_card(const KernelFiles& files, const std::string& name) {
     const auto cards = p2p_cards(files);
     if (cards.empty())
         throw Error(
-            "there is no Dingo card on this machine's PCI bus; a kernel-less card has no "
-            "PCI, and so no peer to peer",
+            "there is no Dingo card on this machine's PCI bus; a kernel-less card is no PCI device "
+            "and has no peer to peer",
             kNoSuchCard);
     if (name.empty() && cards.size() == 1)
         return cards.front();
@@ -358,16 +358,16 @@ P2pCard p2p_card(const KernelFiles& files, const std::string& name) {
 
 std::string p2p_advice(const P2pCard& card) {
     if (card.state == "none" && !card.driver)
-        return "no memory behind a BAR that is known without its driver: modprobe dingo";
+        return "no memory behind a BAR that can be seen without its driver: modprobe dingo";
     if (card.state == "none")
         return "no memory behind a BAR: the card, or its bitstream, has none";
     if (card.state == "no iomem")
         return fmt::format(
-            "the system had no address space of {} for its BAR: reboot warm, or "
-            "'dingo p2p enable -f'",
+            "the system had no address space of {} for its BAR: do a warm reboot, or run 'dingo "
+            "p2p enable -f'",
             binary_size(card.wanted()));
     if (!card.driver)
-        return "no driver has the card: modprobe dingo";
+        return "no driver is bound to the card: modprobe dingo";
     if (card.state == "false")
         return "'dingo p2p enable' switches it on";
     return "";
@@ -388,11 +388,11 @@ std::string p2p_enable(KernelFiles& files, const P2pCard& card, bool force) {
     const int error = now.state == "true" ? 0 : files.write(pci(card.address) / "dingo/p2p", "1");
     if (error == EOPNOTSUPP)
         throw Error(
-            "this kernel has no PCI peer to peer (CONFIG_PCI_P2PDMA); Debian's 7.2, of "
-            "trixie-backports, has it, its 6.12 has not");
+            "this kernel has no PCI peer to peer (CONFIG_PCI_P2PDMA); Debian's 7.2 "
+            "(trixie-backports) has it, Debian's 6.12 does not");
     if (error == EBUSY)
-        throw Error(fmt::format("the memory of {} is in use by {}: end it first", card.address,
-                                holders(files, now)));
+        throw Error(fmt::format("the memory of {} is in use by {}: stop that use, then try again",
+                                card.address, holders(files, now)));
     if (error != 0)
         cannot("switching peer to peer on", error);
     return "peer to peer of " + card.address + " is on";
@@ -406,8 +406,9 @@ std::string p2p_disable(KernelFiles& files, const P2pCard& card, bool force) {
     if (card.state == "true") {
         const int error = files.write(pci(card.address) / "dingo/p2p", "0");
         if (error == EBUSY)
-            throw Error(fmt::format("the memory of {} is in use by {}: end it first", card.address,
-                                    holders(files, card)));
+            throw Error(
+                fmt::format("the memory of {} is in use by {}: stop that use, then try again",
+                            card.address, holders(files, card)));
         if (error != 0)
             cannot("switching peer to peer off", error);
     }
@@ -415,11 +416,11 @@ std::string p2p_disable(KernelFiles& files, const P2pCard& card, bool force) {
     if (!force && card.state != "no iomem")
         return done;
     if (card.resizable == 0)
-        throw Error(done + ", but its BAR has one size only: it keeps its addresses");
+        throw Error(done + ", but its BAR cannot be resized, so it keeps its addresses");
     const auto smallest = static_cast<unsigned>(std::countr_zero(card.resizable));
     WithoutDriver alone(files, card);
     if (const int error = remember_size(files, card.address, smallest); error != 0)
-        cannot("making BAR 4 small", error);
+        cannot("shrinking BAR 4", error);
     alone.for_good();
     enumerate_again(files, card);
     return done + ", and its addresses are free";

@@ -53,8 +53,8 @@ std::string report_text(const std::vector<P2pRow>& rows, std::size_t width) {
     std::string text = "Data Transfer: DMA Bypass\n" + table.text(width);
     if (!all_counted)
         text +=
-            "Cards with N/A for their transfers do not count them: their memory is mapped, and "
-            "others reach it without the card\n(dingo-card: --count-card-memory).\n";
+            "Cards with N/A do not count their transfers: their memory is mapped, and other "
+            "devices reach it\nwithout the card (dingo-card --count-card-memory counts them).\n";
     return text;
 }
 

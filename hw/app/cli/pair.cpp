@@ -149,13 +149,13 @@ std::optional<int> until_it_listens(Family& family, pid_t server, const PairOpti
     if (ready)
         return std::nullopt;
     if (const auto status = family.status(server)) {
-        say(fmt::format("the server ended with status {} before the client could begin", *status),
+        say(fmt::format("the server exited with status {} before the client could start", *status),
             output.text());
         return *status != 0 ? *status : kFailed;
     }
     say(o.wait_for.empty()
-            ? fmt::format("the server listens neither at a TCP port nor by rdma_cm after {} s (to "
-                          "wait for a text that it writes: --wait-for TEXT)",
+            ? fmt::format("the server listens neither on a TCP port nor with rdma_cm after {} s "
+                          "(--wait-for TEXT waits for its output instead)",
                           o.wait)
             : fmt::format("the server has not written '{}' after {} s", o.wait_for, o.wait),
         output.text());
@@ -178,17 +178,21 @@ int run_client(Family& family, pid_t server, const Words& command, const Family:
     if (o.show_server)
         fmt::print("--- the server wrote:\n{}", output.text());
     if (server_failed())
-        say(fmt::format("the server ended with status {}", *family.status(server)),
+        say(fmt::format("the server exited with status {}", *family.status(server)),
             o.show_server ? "" : output.text());
     if (!in_time) {
-        fmt::print(stderr, "dingo: the client did not end in {} s; both are ended\n", o.time);
+        fmt::print(stderr,
+                   "dingo: the client did not exit within {} s; stopped client and server\n",
+                   o.time);
         return kTimeOut;
     }
     if (client_status && !ended)
-        fmt::print(stderr, "dingo: the server went on {} s after the client; it is ended\n",
+        fmt::print(stderr,
+                   "dingo: the server was still running {} s after the client exited; stopped it\n",
                    o.linger);
     if (!client_status)
-        fmt::print(stderr, "dingo: the client went on without its server; it is ended\n");
+        fmt::print(stderr,
+                   "dingo: the client was still running after the server failed; stopped it\n");
     const int status = client_status.value_or(kFailed);
     return status != 0 ? status : family.status(server).value_or(0);
 }
@@ -198,8 +202,8 @@ int pair(const PairOptions& o, const Words& words) {
         commands_of(o, words, {});  // throws
     if (!o.start.ips.empty() && o.server != o.client)
         throw Error(
-            "--ip would give two cards the same addresses: start them before, each with its "
-            "own: dingo card start NAME --ip ADDR/PREFIX",
+            "--ip would give two cards the same addresses: start them first, each with its own: "
+            "dingo card start NAME --ip ADDR/PREFIX",
             kUsage);
     require_calls();
     const Libraries libraries = find_libraries();
@@ -249,7 +253,7 @@ void add_pair(CLI::App& app, const std::vector<std::string>& command, Action& ac
     const auto o = std::make_shared<PairOptions>();
     cmd->add_option("A", o->server, "Card of the server")->capture_default_str();
     cmd->add_option("B", o->client, "Card of the client; may be the same")->capture_default_str();
-    cmd->add_option("--address", o->address, "What the client gets as the server's address")
+    cmd->add_option("--address", o->address, "Address of the server that the client is given")
         ->capture_default_str();
     cmd->add_flag("--no-address", o->no_address, "Append nothing to the client's command");
     cmd->add_option("--wait-for", o->wait_for,

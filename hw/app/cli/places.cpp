@@ -55,12 +55,14 @@ std::string run_dir_problem(const Path& dir) {
         return fmt::format("{} belongs to user {}: set DINGO_RUN to a directory of yours",
                            dir.string(), st.st_uid);
     if ((st.st_mode & 022) != 0)
-        return fmt::format("others may write into {}: chmod go-w {}", dir.string(), dir.string());
+        return fmt::format("other users may write to {}: chmod go-w {}", dir.string(),
+                           dir.string());
     const Path above = std::filesystem::absolute(dir).lexically_normal().parent_path();
     if (::stat(above.c_str(), &st) == 0 && (st.st_mode & S_IWOTH) != 0 &&
         (st.st_mode & S_ISVTX) == 0)
-        return fmt::format("others may replace {}, as anybody may write into {}: chmod +t {}",
-                           dir.string(), above.string(), above.string());
+        return fmt::format(
+            "other users could replace {}, as everybody may write to {}: chmod +t {}", dir.string(),
+            above.string(), above.string());
     return "";
 }
 

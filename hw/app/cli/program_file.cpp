@@ -93,13 +93,14 @@ Obstacle obstacle_of_static(std::ifstream& file, const std::string& name) {
     constexpr const char* kMend =
         "link it dynamically (cc without -static; Go: CGO_ENABLED=1, and no -extldflags=-static)";
     if (contains(file, "/dev/infiniband") || contains(file, "/sys/class/infiniband"))
-        return {true, fmt::format("{} is linked statically, so it opens RDMA devices past the "
-                                  "library that leads programs to a card: {}",
-                                  name, kMend)};
-    return {false, fmt::format("{} is linked statically (most Go programs are), so it does not see "
-                               "the card itself; programs that it starts do. Should it use RDMA, "
-                               "{}",
-                               name, kMend)};
+        return {true,
+                fmt::format(
+                    "{} is linked statically, so the preload library cannot lead it to a card: {}",
+                    name, kMend)};
+    return {false,
+            fmt::format("{} is linked statically (most Go programs are), so it cannot see the "
+                        "card, but programs that it starts can. If it uses RDMA itself, {}",
+                        name, kMend)};
 }
 
 std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& name) {
@@ -111,8 +112,8 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
     if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
         return std::nullopt;
     if (head.e_ident[EI_CLASS] != ELFCLASS64)
-        return Obstacle{true, fmt::format("{} is a 32-bit program, and Dingo's libraries have 64 "
-                                          "bits: take the 64-bit one",
+        return Obstacle{true, fmt::format("{} is a 32-bit program, but Dingo's libraries are "
+                                          "64-bit: use a 64-bit build of it",
                                           name)};
     if (kMachine != EM_NONE && head.e_machine != kMachine)
         return Obstacle{true, fmt::format("{} is a program for another processor", name)};
@@ -132,18 +133,16 @@ std::optional<Obstacle> obstacle_of_elf(std::ifstream& file, const std::string& 
     if (loader.empty())
         return obstacle_of_static(file, name);
     if (loader.find("ld-musl") != std::string::npos)
-        return Obstacle{true,
-                        fmt::format("{} uses the C library musl, and Dingo's libraries are for "
-                                    "glibc: take a program of this distribution",
-                                    name)};
+        return Obstacle{true, fmt::format("{} uses the C library musl, but Dingo's libraries need "
+                                          "glibc: use a program built for glibc",
+                                          name)};
     // Concatenated at run time, as dingo's own file must not contain the searched name.
     if (contains(file, std::string("__interceptor_") + "mmap", kSymbolNames))
-        return Obstacle{false,
-                        fmt::format("{} has a sanitizer's run time linked into it, which maps "
-                                    "memory past the library that leads programs to a card, so "
-                                    "ibv_open_device() fails (ENODEV): link it with gcc, or with "
-                                    "clang -shared-libsan",
-                                    name)};
+        return Obstacle{
+            false, fmt::format("{} has a sanitizer's runtime linked statically, and that runtime's "
+                               "mmap() bypasses Dingo's preload library, so ibv_open_device() "
+                               "fails (ENODEV): link it with gcc, or with clang -shared-libsan",
+                               name)};
     return std::nullopt;
 }
 
@@ -164,10 +163,12 @@ std::optional<Obstacle> obstacle_of_command(const std::vector<std::string>& comm
     const std::string name = Path(command[0]).filename();
     if (name == "sudo" || name == "doas" || name == "pkexec" ||
         ((name == "su" || name == "runuser") && asks_for_login(command)))
-        return Obstacle{true,
-                        fmt::format("{} gives its program a new environment, without the "
-                                    "card. Turn the two around: {} 'dingo run -- COMMAND'",
-                                    name, name == "su" || name == "runuser" ? "su USER -c" : name)};
+        return Obstacle{true, fmt::format("{} gives its program a new environment, without the "
+                                          "card. Swap the two commands: {}",
+                                          name,
+                                          name == "su" || name == "runuser"
+                                              ? "su USER -c 'dingo run -- COMMAND'"
+                                              : name + " dingo run -- COMMAND")};
     if (name != "chroot")
         return std::nullopt;
     const auto root = std::find_if(command.begin() + 1, command.end(),
@@ -176,8 +177,8 @@ std::optional<Obstacle> obstacle_of_command(const std::vector<std::string>& comm
     if (root == command.end() || *root == "/" ||
         std::filesystem::exists(*root + find_preload().string(), error))
         return std::nullopt;
-    return Obstacle{true, fmt::format("{} has no {}: install Dingo in there and turn the two "
-                                      "around: chroot {} dingo run -- COMMAND",
+    return Obstacle{true, fmt::format("{} has no {}: install Dingo in it and swap the two "
+                                      "commands: chroot {} dingo run -- COMMAND",
                                       *root, find_preload().string(), *root)};
 }
 
@@ -207,11 +208,10 @@ std::optional<Obstacle> obstacle_of(const Path& program) {
             // The kernel ignores set-user-ID bits of scripts: only those of the interpreter count.
             if (const std::string rights = gained_rights(at); !rights.empty())
                 return Obstacle{
-                    true,
-                    fmt::format("{} {}: the dynamic linker preloads no library into it, "
-                                "so it cannot see the card. Of sudo and the like turn the two "
-                                "around: sudo dingo run -- COMMAND",
-                                at.string(), rights)};
+                    true, fmt::format("{} {}: the dynamic linker preloads no library into it, "
+                                      "so it cannot see the card. With sudo and the like swap the "
+                                      "two commands: sudo dingo run -- COMMAND",
+                                      at.string(), rights)};
             if (!file)
                 return std::nullopt;  // the file may be executable but not readable
             return obstacle_of_elf(file, at.string());
@@ -229,7 +229,7 @@ void check_program(const std::vector<std::string>& command, bool force) {
     if (!obstacle)
         return;
     if (obstacle->certain && !force)
-        throw Error(obstacle->text + " (--force: start it nevertheless)", kCannotExecute);
+        throw Error(obstacle->text + " (--force starts it anyway)", kCannotExecute);
     fmt::print(stderr, "dingo: warning: {}\n", obstacle->text);
 }
 

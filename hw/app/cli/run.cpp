@@ -39,8 +39,8 @@ std::vector<CardEntry> cards_for(std::vector<std::string> names, const StartOpti
             options.name = name;
             card = start_card(options);
             fmt::print(stderr,
-                       "dingo: started card {} (uverbs{}, wire {}); it runs on: dingo card "
-                       "stop {}\n",
+                       "dingo: started card {} (uverbs{}, wire {}); it keeps running, to stop it: "
+                       "dingo card stop {}\n",
                        name, card.number(), options.wire, name);
         }
         out.push_back(card.running() ? card : running_card(name));
@@ -91,8 +91,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
     const auto names = std::make_shared<std::vector<std::string>>();
     const auto start = std::make_shared<StartOptions>();
     cmd->add_option("-c,--card", *names,
-                    "The card that COMMAND sees; may be given several times. The\n"
-                    "directory of a card, with a '/' in it: one that another user shares")
+                    "The card that COMMAND sees; may be given several times. A name\nwith a '/' is "
+                    "the directory of a card that another user shares")
         ->type_name("NAME")
         ->take_all()
         ->allow_extra_args(false);
@@ -108,9 +108,8 @@ void add_run(CLI::App& app, const std::vector<std::string>& command, Action& act
         ->check(CLI::Range(1, 256));
     const auto trust_owner = std::make_shared<bool>(false);
     cmd->add_flag("--trust-owner", *trust_owner,
-                  "Use a card of another user. It gets no memory of COMMAND but what\n"
-                  "is registered, yet libibverbs believes what a card says; root's\n"
-                  "cards need no such word");
+                  "Use a card of another user. It can access only memory that COMMAND\nregisters, "
+                  "but libibverbs trusts what the card reports. Not needed\nfor cards of root");
     add_start_options(*cmd, *start);
     cmd->callback([=, &command, &action] {
         bool start_asked = false;

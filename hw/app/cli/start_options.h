@@ -27,9 +27,9 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
         ->type_name("NAME");
     app.add_option("--mac", o.mac, "MAC address (default: made from the card's directory)")
         ->type_name("MAC");
-    app.add_option(
-           "--mtu", o.mtu,
-           "Largest path MTU of the port (default: 4096, or what the interface of roce holds)")
+    app.add_option("--mtu", o.mtu,
+                   "Largest path MTU of the port (default: 4096, or what fits the MTU of the roce "
+                   "interface)")
         ->type_name("256|512|1024|2048|4096")
         ->check(CLI::IsMember({256U, 512U, 1024U, 2048U, 4096U}));
     app.add_option("--device-memory", o.device_memory,
@@ -42,8 +42,8 @@ inline void add_start_options(CLI::App& app, StartOptions& o) {
         "The card gets a process of its own (default with more than four processors)");
     app.add_flag_callback(
            "--one-process", [&o] { o.process = ProcessChoice::kOne; },
-           "One process and thread for all cards that are started so (default with up to four\n"
-           "processors, for cards that can: wire shm, engine model, not shared)")
+           "One process and thread for all cards started with this option (default with up to "
+           "four\nprocessors, for cards with wire shm or roce, engine model, not shared)")
         ->excludes(own);
 }
 

@@ -17,7 +17,8 @@ void stop_unless_used(const CardEntry& card) {
         stop_card(now);
     else
         fmt::print(stderr,
-                   "dingo: card {} runs on, as another program uses it: dingo card stop {}\n",
+                   "dingo: card {} keeps running, as another program uses it; to stop it: dingo "
+                   "card stop {}\n",
                    card.name, card.name);
 }
 

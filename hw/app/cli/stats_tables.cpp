@@ -247,7 +247,7 @@ std::string clock_line(const Sample& s, const Sample* old) {
     };
     const double busy = gone("busy_ns");
     if (busy <= 0)
-        return fmt::format("{}: simulated clock at rest\n", s.name);
+        return fmt::format("{}: simulated clock idle\n", s.name);
     return fmt::format("{}: simulated clock {:.1f} kHz while busy; {} cycles, busy {:.2f} s\n",
                        s.name, 1e6 * gone("clock_cycles") / busy,
                        short_number(gone("clock_cycles")), busy / 1e9);
@@ -323,8 +323,8 @@ std::string stats_text(const std::vector<Sample>& now, const std::vector<Sample>
             out += fmt::format("\n{}:\n{}", s.name, table->text(view.width));
         }
         if (counter(s.stats, "wire", "tx_errors") + counter(s.stats, "wire", "tx_no_peer") > 0)
-            out += fmt::format("\n{}: frames were lost in sending; {} may say why\n", s.name,
-                               (run_dir() / s.name / "log").string());
+            out += fmt::format("\n{}: some frames could not be sent; for the reason see {}\n",
+                               s.name, (run_dir() / s.name / "log").string());
     }
     return first_lines(out, view.lines);
 }

@@ -174,8 +174,8 @@ void Driver::start(LocalCard& card) {
     const auto mac = packet::Mac::from_u64(card.read(Bar::kRegisters, DINGO_REG_MAC, 8));
     mac_ = mac.bytes;
     if (config_.mtu < DINGO_MIN_MTU || config_.mtu > DINGO_MAX_MTU) {
-        throw std::runtime_error(
-            fmt::format("MTU {}: it is {} to {} bytes", config_.mtu, DINGO_MIN_MTU, DINGO_MAX_MTU));
+        throw std::runtime_error(fmt::format("MTU {}: must be {} to {} bytes", config_.mtu,
+                                             DINGO_MIN_MTU, DINGO_MAX_MTU));
     }
     const std::vector<Prefix> prefixes = port_prefixes(config_, mac);
     try {
@@ -200,7 +200,7 @@ void Driver::start(LocalCard& card) {
         card.set_frame_tap(&*tapped_);
     } catch (const ErrnoError& error) {
         throw std::runtime_error(
-            fmt::format("the card does not come up: {}", std::strerror(error.code())));
+            fmt::format("cannot start the card: {}", std::strerror(error.code())));
     }
 }
 

@@ -70,7 +70,7 @@ CudaBuffers::~CudaBuffers() {
             }
         });
     } catch (const std::exception& e) {
-        log::error("memory stays pinned: {}", e.what());
+        log::error("cannot unpin buffers for a GPU: {}", e.what());
     }
 }
 

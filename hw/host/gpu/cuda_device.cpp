@@ -24,7 +24,7 @@ template <typename Function>
 void find(void* library, Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(::dlsym(library, name));
     if (function == nullptr) {
-        throw CudaError(ENODEV, fmt::format("this NVIDIA driver has no {}: too old", name));
+        throw CudaError(ENODEV, fmt::format("the NVIDIA driver is too old: it has no {}", name));
     }
 }
 
@@ -103,10 +103,10 @@ cuda::Device number_of(const CudaCalls& calls, const cuda::Uuid& wanted) {
     }
     throw CudaError(
         ENODEV,
-        fmt::format("the card's process does not see {} among its {} GPU(s): "
-                    "CUDA_VISIBLE_DEVICES of the card (the same MIG instance, where there are "
-                    "some), or devices of its container",
-                    name_of(wanted), count));
+        fmt::format(
+            "the card's process does not see {} among its {} GPU(s): check CUDA_VISIBLE_DEVICES of "
+            "the card (with MIG: the same instance) and the devices of its container",
+            name_of(wanted), count));
 }
 
 }  // namespace

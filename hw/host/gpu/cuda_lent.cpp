@@ -91,7 +91,7 @@ void soon(std::function<void()> job) {
     try {
         do_soon(std::move(job));
     } catch (const std::exception& e) {
-        log::error("another card's buffers stay as they are: {}", e.what());
+        log::error("cannot pin or unpin buffers that another card lends: {}", e.what());
     }
 }
 

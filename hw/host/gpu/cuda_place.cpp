@@ -40,7 +40,7 @@ CudaPlace::~CudaPlace() {
             }
         });
     } catch (const std::exception& e) {
-        log::error("memory of a GPU stays open: {}", e.what());
+        log::error("cannot close GPU memory: {}", e.what());
     }
 }
 
@@ -117,7 +117,7 @@ void CudaPlace::close(const CudaDevice& device, const Opened& opened) {
 
 bool CudaPlace::told(bool ok, const std::string& why) {
     if (!ok && !has_told_.exchange(true)) {
-        log::warn("a GPU's memory cannot be copied: {}; its QPs fail", why);
+        log::warn("cannot copy GPU memory: {}; the QPs that use it fail", why);
     }
     return ok;
 }

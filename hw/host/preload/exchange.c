@@ -135,8 +135,10 @@ static long peek(int fd, const struct dingo_message* message, const struct dingo
     }
     if (got >= (long)sizeof(head->reply) && head->reply.version != DINGO_UVERBS_VERSION) {
         /* card and library must be of the same version */
-        DINGO_SAY_ONCE("the card's protocol has version %u, this library's %u", head->reply.version,
-                       DINGO_UVERBS_VERSION);
+        DINGO_SAY_ONCE(
+            "the card speaks protocol version %u, this library version %u: restart the card from "
+            "the same build as this library",
+            head->reply.version, DINGO_UVERBS_VERSION);
     }
     if (got < (long)sizeof(head->reply) || head->reply.version != DINGO_UVERBS_VERSION ||
         head->reply.num_fixups > DINGO_UVERBS_MAX_FDS ||

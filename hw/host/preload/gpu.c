@@ -173,21 +173,20 @@ static enum dingo_gpu_answer find_pieces(uint64_t base, uint64_t end,
 
         if (handle->num_pieces == DINGO_UVERBS_MAX_PIECES) {
             return secret(
-                "a region of a GPU's memory spans more than 252 allocations: register it "
-                "in parts");
+                "a region of GPU memory spans more than 252 allocations: register it in parts");
         }
         if (!find_range(at, &start, &bytes) || start != at || !find_uuid(at, uuid) ||
             memcmp(uuid, handle->uuid, sizeof(uuid)) != 0) {
             if (end - at < DINGO_UVERBS_GPU_PAGE) {
                 break; /* `end` was rounded up to a page */
             }
-            return secret("a region of a GPU's memory reaches beyond what is allocated there");
+            return secret(
+                "a region of GPU memory extends beyond the memory that is allocated there");
         }
         if (!export_descriptor(at, memory)) {
             return secret(
-                "a region of a GPU's memory reaches beyond its allocation, and not all "
-                "of it is of cuMemCreate with POSIX descriptors: register each "
-                "allocation");
+                "a region of GPU memory spans several allocations, and not all are from "
+                "cuMemCreate with POSIX descriptors: register each allocation separately");
         }
         memory->pieces[handle->num_pieces++] = bytes;
         handle->size += bytes;
@@ -203,12 +202,13 @@ static enum dingo_gpu_answer find_whole(uint64_t base, uint64_t bytes,
 
     memory->handle.size = bytes;
     if (ipc != CU_SUCCESS && !export_descriptor(base, memory)) {
-        return secret(
-            ipc == CU_NOT_SUPPORTED
-                ? "this GPU has no IPC (MIG, a virtual GPU): no card can open memory of cudaMalloc "
-                  "there; register memory of cuMemCreate with POSIX descriptors, or the host's"
-                : "the CUDA driver gives this GPU memory to no other process: register memory of "
-                  "cudaMalloc, not of cudaMallocAsync, or of cuMemCreate with POSIX descriptors");
+        return secret(ipc == CU_NOT_SUPPORTED
+                          ? "this GPU has no CUDA IPC (MIG, a virtual GPU), so no card can open "
+                            "memory from cudaMalloc; register memory from cuMemCreate with POSIX "
+                            "descriptors, or host memory"
+                          : "the CUDA driver cannot share this GPU memory with another process: "
+                            "register memory from cudaMalloc, not from cudaMallocAsync, or from "
+                            "cuMemCreate with POSIX descriptors");
     }
     return DINGO_GPU_FOUND;
 }
@@ -232,7 +232,7 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
         return DINGO_GPU_NONE;
     }
     if (!find_range(va, &base, &bytes)) {
-        return secret("the CUDA driver does not say what allocation the GPU's memory is of");
+        return secret("the CUDA driver does not say to which allocation the GPU memory belongs");
     }
     if (!find_uuid(va, memory->handle.uuid)) {
         return secret("the CUDA driver does not say which GPU holds the memory");
@@ -245,7 +245,8 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     } else if (length < bytes - (va - base) + DINGO_UVERBS_GPU_PAGE) {
         answer = find_whole(base, bytes, memory); /* the length was rounded up to a page */
     } else {
-        answer = secret("a region of a GPU's memory reaches beyond its allocation: register each");
+        answer =
+            secret("a region of GPU memory spans several allocations: register each separately");
     }
     if (answer != DINGO_GPU_FOUND) {
         dingo_gpu_close(memory);

@@ -114,13 +114,13 @@ void dingo_explain_view(void) {
     result = DINGO_SYS(SYS_newfstatat, AT_FDCWD, path, &st, 0);
     if (result == -EACCES) {
         dingo_say(
-            "user %ld may not use the card in %s: start one of that user's "
-            "(su USER -c 'dingo run -- COMMAND'), or this one with --share",
+            "user %ld has no access to the card in %s: use a card of that user (su USER -c 'dingo "
+            "run -- COMMAND'), or start this card with --share",
             DINGO_SYS(SYS_geteuid), view_path);
     } else if (result < 0) {
         dingo_say(
-            "no card is in %s: it has stopped, or it is outside of the directories that this "
-            "program sees (chroot, container): use `dingo run` in there",
+            "no card in %s: it has stopped, or this program cannot see the directory (chroot, "
+            "container): use `dingo run` inside it",
             view_path);
     }
 }

@@ -167,12 +167,12 @@ long dingo_request_with(int fd, const struct dingo_request* request, int carried
 static long check_wish(const struct dingo_named* named, const struct dingo_uverbs_reply* reply) {
     if (reply->type == DINGO_UVERBS_NEED_SHARING &&
         !dingo_foreign_names_range(named, reply->need_va, reply->need_length)) {
-        return dingo_foreign_refuse("have memory that nobody registers");
+        return dingo_foreign_refuse("access memory that the program does not register");
     }
     if (reply->type == DINGO_UVERBS_NEED_FDS) {
         for (uint32_t i = 0; i < reply->num_need_fds && i < DINGO_UVERBS_MAX_NEED_FDS; i++) {
             if (!dingo_foreign_names_fd(named, reply->need_fds[i])) {
-                return dingo_foreign_refuse("have a descriptor that the request does not name");
+                return dingo_foreign_refuse("get a file descriptor that the request does not name");
             }
         }
     }
@@ -269,7 +269,7 @@ static long request_in_rounds(int fd, const struct dingo_request* request, bool 
                 !is_all_shared(&message.shared)) {
                 dingo_shared_close(&message.shared);
                 return dingo_foreign_refuse(
-                    "register memory that cannot be shared: whole pages of private memory can");
+                    "register memory that cannot be shared: use whole pages of private memory");
             }
         } else if (answer->reply.type == DINGO_UVERBS_NEED_FDS) {
             add_fds(&message, &answer->reply);
@@ -312,8 +312,8 @@ static bool may_be_used(int fd, const char* path) {
         return true;
     }
     DINGO_SAY_ONCE(
-        "%.300s belongs to user %u, who may harm a program that uses it: to use it, say dingo run "
-        "--trust-owner",
+        "%.300s belongs to user %u, who could harm a program that uses it: if you trust that user, "
+        "use dingo run --trust-owner",
         path, user);
     return false;
 }

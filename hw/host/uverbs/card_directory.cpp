@@ -86,10 +86,11 @@ CardDirectory::CardDirectory(const fs::path& dir, bool share)
     const fs::path numbers = dir_.parent_path() / ".numbers";
     numbers_lock_ = take_lock(numbers, kNumbersTime);
     if (!numbers_lock_) {
-        throw std::runtime_error(fmt::format(
-            "a card that starts in '{}' does not end: who has held '{}' for {} s? fuser -v {}",
-            dir_.parent_path().string(), numbers.string(), kNumbersTime.count() / 1000,
-            numbers.string()));
+        throw std::runtime_error(
+            fmt::format("another card that starts in '{}' has held the lock '{}' for {} s; to find "
+                        "it: fuser -v {}",
+                        dir_.parent_path().string(), numbers.string(), kNumbersTime.count() / 1000,
+                        numbers.string()));
     }
     const auto used = numbers_in_use(dir_.parent_path(), dir_);
     while (used.contains(number_)) {

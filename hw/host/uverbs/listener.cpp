@@ -38,14 +38,14 @@ Listener::Counts Listener::accept(const char* service, const char* too_many,
         ucred peer{.pid = 0, .uid = kUnknownUser, .gid = 0};
         const char* why = nullptr;
         if (!socket || too_full_for_clients(socket.get())) {
-            why = "the card has no descriptors for new clients (see ulimit -n)";
+            why = "the card has no free file descriptors for new clients (see ulimit -n)";
         } else {
             socklen_t len = sizeof peer;
             ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &len);
             if (!may_connect(peer.uid)) {
-                why = "it belongs to another user";
+                why = "it belongs to another user, and the card is not shared (--share)";
             } else if (user_has_too_many_closing(peer.uid)) {
-                why = "descriptors that its user has sent cannot be closed";
+                why = "too many file descriptors that its user has sent are still being closed";
             }
         }
         const ClosesFor sender({.user = peer.uid});

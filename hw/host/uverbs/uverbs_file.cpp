@@ -288,7 +288,7 @@ void UverbsFile::serve_opened(OpeningGpu& opening) {
 }
 
 void UverbsFile::warn_of_gpu(std::string_view why) {
-    gpu_log_.warn("memory of a GPU that process {} ({}) registers cannot be used: {}", client_.pid,
+    gpu_log_.warn("cannot use GPU memory that process {} ({}) registers: {}", client_.pid,
                   command_name(), why);
 }
 

@@ -53,7 +53,7 @@ UverbsHost::UverbsHost(const UverbsHostOptions& options, CardDirectory& director
             sysfs_.update(driver_.query_port(), driver_.gids());
         } catch (const std::exception& error) {
             // The file system is full, or the files were deleted: cards and clients continue.
-            log::warn("{}: files of /sys are as before: {}", options_.name, error.what());
+            log::warn("{}: cannot update the sysfs files: {}", options_.name, error.what());
         }
     };
 }

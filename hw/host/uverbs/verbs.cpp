@@ -153,7 +153,8 @@ void close_direct(Call& call, QpObject& qp) {
         call.await_quiet(*qp.direct);
     } catch (const ErrnoError&) {
         qp.direct->spoil();
-        log::warn("QP {}: its peer has been in the middle of a copy for a second", qp.qp->number());
+        log::warn("QP {}: direct road closed, as the peer has not finished a copy for 1 s",
+                  qp.qp->number());
     }
 }
 

@@ -292,7 +292,7 @@ void Server::serve_nested(VfioMessage& message) {
     } else if ((message.header.flags & kFlagNoReply) == 0) {
         abort_dma_ = true;
         ++stats_.dma_aborted;
-        log::warn("vfio-user: DMA by message given up, as the client waits for request {}",
+        log::warn("vfio-user: aborted a DMA by message, as the client waits for request {}",
                   message.header.command);
     }
     item.message = std::move(message);

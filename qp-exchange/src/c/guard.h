@@ -37,7 +37,7 @@ Options sized(const Options& given, std::size_t first, Options rest = {}) {
     const std::size_t size = given.struct_size != 0 ? given.struct_size : first;
     if (size < first) {
         throw Error(ErrorCode::Argument, "struct_size is " + std::to_string(size) +
-                                             ": give it sizeof the structure of options");
+                                             ": set it to the size of the options structure");
     }
     const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
     for (std::size_t i = sizeof(Options); i < size; ++i) {
@@ -56,10 +56,9 @@ Options sized(const Options& given, std::size_t first, Options rest = {}) {
 inline void want_unused(const void* room, std::size_t size, const char* what) {
     const auto* bytes = static_cast<const unsigned char*>(room);
     if (std::any_of(bytes, bytes + size, [](unsigned char byte) { return byte != 0; })) {
-        throw Error(ErrorCode::Unsupported,
-                    std::string("reserved members of ") + what +
-                        " are not 0: begin with all zero, or this library is older than the "
-                        "program");
+        throw Error(ErrorCode::Unsupported, std::string("reserved members of ") + what +
+                                                " are not 0: zero the structure first, or update "
+                                                "this library if it is older than the program");
     }
 }
 

@@ -93,8 +93,8 @@ qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
         const int index = local.candidates[i].gid_index;
         if (index < 0) {
             throw Error(ErrorCode::Argument,
-                        "the local endpoint's candidates have no gid_index, as those of a peer: "
-                        "keep what qpx_describe() filled");
+                        "the local endpoint's candidates have no gid_index, like those of a peer: "
+                        "pass what qpx_describe() filled in");
         }
         mine.choices.push_back({index, candidate.gid, type_of(candidate.type)});
         if (candidate.wish != qpx::GidCandidate::Wish::None) {
@@ -102,10 +102,11 @@ qpx::Local local_of(const qpx_endpoint& local, int gid_index) {
         }
     }
     if (mine.gid.index != gid_index) {
-        throw Error(ErrorCode::Argument,
-                    "gid_index is " + std::to_string(gid_index) + ", but the peer is told of " +
-                        std::to_string(mine.gid.index) +
-                        ": give the wanted index to qpx_describe(), and here what it said");
+        throw Error(ErrorCode::Argument, "gid_index is " + std::to_string(gid_index) +
+                                             ", but the endpoint for the peer has " +
+                                             std::to_string(mine.gid.index) +
+                                             ": pass the wanted index to qpx_describe(), and pass "
+                                             "here the index that it returned");
     }
     return mine;
 }

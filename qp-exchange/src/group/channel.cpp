@@ -57,8 +57,7 @@ void Channel::greet(const Url& url, const Security& security, int family, net::D
     frames_ = peer::FrameStream(peer::shake_hands(
         std::move(stream),
         peer::make_hello(wire::feature_service, wire::feature_service, PeerOptions{}), deadline,
-        who_ + " does not answer: it took the connection and said nothing; is it qpxd, and does it "
-               "run?",
+        who_ + " accepted the connection but does not answer: is it a running qpxd?",
         who_ + " does not answer: its greeting is incomplete"));
 }
 
@@ -81,7 +80,7 @@ struct Channel::Updated {
 
 void Channel::check_usable() const {
     if (!ended_.empty()) {
-        throw Error(ErrorCode::PeerGone, who_ + ": the connection has ended before: " + ended_);
+        throw Error(ErrorCode::PeerGone, who_ + ": the connection has already ended: " + ended_);
     }
 }
 

@@ -83,13 +83,13 @@ std::unique_ptr<Group> Group::join(const std::string& text, const GroupOptions& 
     if (url.scheme == "redis" || url.scheme == "rediss") {
         throw Error(ErrorCode::Unsupported,
                     url.scheme +
-                        "://: no group meets at a Redis server; use qpxd://host:port/job, "
-                        "or put what pack() makes of an endpoint under a key there");
+                        "://: a group cannot use a Redis server; use qpxd://host:port/job, or "
+                        "store the result of pack() there under a key");
     }
-    throw Error(ErrorCode::Argument,
-                "'" + url.scheme + "' in " + to_string(url) +
-                    " is no way to join a group: there are qpxd://host:port/job, "
-                    "tcp://host:port/job and pmix:");
+    throw Error(
+        ErrorCode::Argument,
+        "'" + url.scheme + "' in " + to_string(url) +
+            " is no way to join a group: use qpxd://host:port/job, tcp://host:port/job or pmix:");
 }
 
 void Group::put(std::string_view key, std::string_view value) {

@@ -72,9 +72,8 @@ void try_all(const std::vector<Address>& addresses, Deadline deadline, const std
                   : error == ETIMEDOUT  ? "no answer in time (wrong address, or a firewall)"
                                         : errno_text(error));
     }
-    throw Error(
-        timed_out ? ErrorCode::Timeout : ErrorCode::Refused,
-        "cannot connect to " + tried + "; is the server started, and is it this host and port?");
+    throw Error(timed_out ? ErrorCode::Timeout : ErrorCode::Refused,
+                "cannot connect to " + tried + "; is the server running, on this host and port?");
 }
 
 Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline) {

@@ -193,7 +193,8 @@ void Tls::use_certificates() {
 
 void Tls::use_psk() {
     if (security_.psk.empty()) {
-        throw Error(ErrorCode::Argument, "security by a pre-shared key without a key");
+        throw Error(ErrorCode::Argument,
+                    "security by a pre-shared key needs a key, and there is none");
     }
     for (const PskKey& key : security_.psk) {
         if (key.identity.empty() || key.identity.size() > 128 || key.key.size() < 16 ||

@@ -199,7 +199,9 @@ class TlsStream final : public Stream {
         }
         ERR_clear_error();
         if (name.empty() || SSL_set1_host(ssl_.get(), name.c_str()) != 1) {
-            throw Error(ErrorCode::Argument, "no name to look for in the server's certificate");
+            throw Error(
+                ErrorCode::Argument,
+                "the server's host name, to compare with its certificate, is missing or invalid");
         }
         SSL_set_tlsext_host_name(ssl_.get(), name.c_str());
     }
@@ -280,7 +282,7 @@ class TlsStream final : public Stream {
         std::vector<std::string> names;
         if (tls_->security().mode == Security::Mode::Psk) {
             if (SSL_session_reused(ssl_.get()) != 1) {
-                throw Error(ErrorCode::Auth, "TLS without the pre-shared key");
+                throw Error(ErrorCode::Auth, "the other side uses TLS without the pre-shared key");
             }
             names.push_back(tls_->role() == Role::Client ? tls_->security().psk.front().identity
                                                          : peer_.identity);

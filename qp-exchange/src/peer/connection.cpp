@@ -18,9 +18,9 @@ std::unique_ptr<Connection::Impl> shake_hands(std::unique_ptr<net::Stream> strea
     if (auto tls = net::make_tls(options.security, net::Role::Client)) {
         stream = net::make_tls_stream(std::move(tls), std::move(stream), host);
     }
-    const std::string silent = stream->peer_address() +
-                               " took the connection and says nothing: it is busy, or no "
-                               "qp-exchange listens there";
+    const std::string silent =
+        stream->peer_address() +
+        " accepted the connection but does not answer: it is busy, or it is not qp-exchange";
     auto session = peer::shake_hands(
         std::move(stream), peer::make_hello(wire::feature_peer, wire::feature_peer, options),
         deadline, silent, silent);

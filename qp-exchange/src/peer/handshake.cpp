@@ -44,7 +44,7 @@ bool is_frame(std::span<const std::byte> bytes) {
 void Session::check_sequence(const wire::Header& header) {
     if (header.sequence != next_receive) {
         throw Error(ErrorCode::Protocol,
-                    "a frame out of order, or played back from another conversation",
+                    "a frame is out of order, or replayed from another connection",
                     static_cast<int>(wire::Reason::Replay));
     }
     ++next_receive;
@@ -136,7 +136,7 @@ net::Want Handshake::receive_hello() {
                 throw wire::refused(wire::decode_refusal(frame->payload), "the peer");
             }
             if (frame->header.type != wire::Type::Hello) {
-                throw Error(ErrorCode::Protocol, "the first message is no HELLO");
+                throw Error(ErrorCode::Protocol, "the first message is not a HELLO");
             }
             session_.theirs = wire::decode_hello(frame->payload);
             if (const std::string why = wire::why_no_talk(mine_.features, session_.theirs);
@@ -151,8 +151,8 @@ net::Want Handshake::receive_hello() {
         if (io.closed) {
             throw Error(ErrorCode::PeerGone,
                         received_ == 0
-                            ? "the other side closed the connection at once: it is no qp-exchange, "
-                              "or takes no more clients"
+                            ? "the other side closed the connection at once: it is not "
+                              "qp-exchange, or accepts no more clients"
                             : "the other side closed the connection in the middle of its HELLO");
         }
         if (io.bytes == 0) {

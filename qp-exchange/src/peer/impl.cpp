@@ -79,7 +79,7 @@ Connection::Impl::~Impl() {
 
 void Connection::Impl::check_open() const {
     if (!ended_.empty()) {
-        throw Error(ErrorCode::PeerGone, "this connection has ended before: " + ended_);
+        throw Error(ErrorCode::PeerGone, "this connection has already ended: " + ended_);
     }
 }
 
@@ -179,7 +179,8 @@ void Connection::Impl::flush(net::Deadline deadline) {
             throw Error(ErrorCode::PeerGone, "the peer ended while this side was sending");
         }
         if (!frames_.stream().wait(wants_bytes(), true, deadline)) {
-            throw Error(ErrorCode::Timeout, "the peer takes no bytes: it does not call receive()");
+            throw Error(ErrorCode::Timeout,
+                        "the peer does not read this data: it has not called receive()");
         }
     }
 }
@@ -232,7 +233,7 @@ void Connection::Impl::check_mine(std::span<const Endpoint> mine) const {
     std::size_t size = 0;
     for (const Endpoint& endpoint : mine) {
         if (const std::string why = why_invalid(endpoint); !why.empty()) {
-            throw Error(ErrorCode::Argument, "this endpoint cannot be: " + why);
+            throw Error(ErrorCode::Argument, "invalid endpoint: " + why);
         }
         if (endpoint.regions.size() > limits.max_regions ||
             endpoint.application.size() > limits.max_application) {
@@ -322,8 +323,9 @@ void Connection::Impl::barrier() {
             theirs = field->u32();
         }
         if (theirs != round_) {
-            throw Error(ErrorCode::Protocol, "barrier() number " + std::to_string(round_) +
-                                                 " meets another one of the peer");
+            throw Error(ErrorCode::Protocol,
+                        "barrier() number " + std::to_string(round_) +
+                            " does not match the peer's: both must call barrier() equally often");
         }
         ++round_;
         flush(until);

@@ -286,8 +286,8 @@ GidPair agree(const Local& local, const Endpoint& remote) {
         // The peer chooses from the list that it was sent, so this side cannot use another GID.
         throw Error(ErrorCode::Argument,
                     "the local endpoint has " + std::to_string(mine.size()) +
-                        " candidates and their indices are not known: keep the Local that "
-                        "describe() gave, or tell the peer no candidates");
+                        " candidates, but their indices are unknown: pass the Local that "
+                        "describe() returned, or send the peer no candidates");
     }
     const auto pair = verbs::choose_pair(mine, remote.candidates);
     if (!pair) {
@@ -301,10 +301,11 @@ GidPair agree(const Local& local, const Endpoint& remote) {
             }
             return text;
         };
-        throw Error(ErrorCode::Argument,
-                    "no two GIDs of one RoCE version and one family: here " + list(mine) +
-                        "; there " + list(remote.candidates) +
-                        "; give both interfaces an IPv4 or both an IPv6 address");
+        throw Error(
+            ErrorCode::Argument,
+            "the two sides have no GIDs of the same RoCE version and address family: here " +
+                list(mine) + "; there " + list(remote.candidates) +
+                "; give both interfaces an IPv4 or both an IPv6 address");
     }
     return {local.choices[pair->first], remote.candidates[pair->second].gid};
 }

@@ -153,7 +153,7 @@ Endpoint get_endpoint(std::span<const std::byte> value, const Limits& limits) {
         }
     }
     if (const std::string why = why_invalid(endpoint); !why.empty()) {
-        throw Error(ErrorCode::Protocol, "an endpoint that cannot be: " + why);
+        throw Error(ErrorCode::Protocol, "an invalid endpoint: " + why);
     }
     return endpoint;
 }
@@ -193,7 +193,7 @@ namespace qpx {
 
 std::vector<std::byte> pack(const Endpoint& endpoint) {
     if (const std::string why = why_invalid(endpoint); !why.empty()) {
-        throw Error(ErrorCode::Argument, "this endpoint cannot be: " + why);
+        throw Error(ErrorCode::Argument, "invalid endpoint: " + why);
     }
     std::vector<std::byte> frame;
     wire::encode(frame, std::span(&endpoint, 1), 0);

@@ -63,12 +63,12 @@ Header decode_header(std::span<const std::byte, header_size> bytes, std::uint32_
     }
     if ((header.flags & critical_flags) != 0) {
         throw Error(ErrorCode::Protocol, "frame flags " + std::to_string(header.flags) +
-                                             " are not known here, and must be");
+                                             " are unknown, but must be understood");
     }
     if (header.length > max_payload) {
         throw Error(ErrorCode::Limit, "a message of " + std::to_string(header.length) +
-                                          " bytes: at most " + std::to_string(max_payload) +
-                                          " are taken here");
+                                          " bytes is too long: at most " +
+                                          std::to_string(max_payload) + " are accepted");
     }
     return header;
 }
@@ -204,7 +204,7 @@ std::string_view to_text(std::span<const std::byte> value) {
 void Field::skip() const {
     if ((flags & must_understand) != 0) {
         throw Error(ErrorCode::Protocol,
-                    "field " + std::to_string(tag) + " is not known here, and must be");
+                    "field " + std::to_string(tag) + " is unknown, but must be understood");
     }
 }
 

@@ -107,10 +107,10 @@ class CmConnector::Impl {
         const std::string mine = ibv_get_device_name(qp->context->device);
         const std::string theirs = id.verbs ? ibv_get_device_name(id.verbs->device) : "no device";
         if (mine != theirs || id.port_num != port) {
-            fail(Exit::kDevice, "the address " + local_.text() + " leads to " + theirs + " port " +
-                                    std::to_string(id.port_num) + ", the QPs are of " + mine +
-                                    " port " + std::to_string(port) +
-                                    "; choose with -d, -i and -x");
+            fail(Exit::kDevice, "the address " + local_.text() + " belongs to " + theirs +
+                                    " port " + std::to_string(id.port_num) +
+                                    ", but the QPs are of " + mine + " port " +
+                                    std::to_string(port) + "; choose with -d, -i and -x");
         }
     }
 
@@ -136,7 +136,7 @@ class CmConnector::Impl {
         }
         if (Clock::now() - last_event_ >
             std::chrono::seconds(std::max(options_->connect_timeout, 2U))) {
-            fail(Exit::kPeer, "the connection manager of the peer is silent (" +
+            fail(Exit::kPeer, "the peer's connection manager does not answer (" +
                                   std::to_string(done_) + " of " +
                                   std::to_string(what_.qps.size()) + " QPs connected)");
         }
@@ -294,7 +294,7 @@ class CmConnector::Impl {
         peer_.set_port(message.at("port").get<std::uint16_t>());
         const auto token = parse_token(message.at("token").get<std::string>());
         if (!token) {
-            fail(Exit::kPeer, "the peer's token is none; is it another version?");
+            fail(Exit::kPeer, "the peer's token is invalid; is it another version?");
         }
         token_ = *token;
         last_event_ = Clock::now();

@@ -97,21 +97,20 @@ class Matcher {
         const std::string threshold = report::three_digits(options_.threshold * 100) + " %";
         if (few_ > 0) {
             return fmt::format(
-                "{} repeats are too few to decide anything: --repeat {} or more gives intervals "
-                "with "
-                "95 %",
+                "{} repeats are too few to decide anything: --repeat {} or more gives confidence "
+                "intervals of 95 %",
                 few_, kFewestRepeats);
         }
         if (!single_) {
             return fmt::format(
-                "by intervals that hold the true ratio with 95 % or more each{}; a difference "
-                "within "
-                "{} counts as the same",
+                "by confidence intervals of the ratio, 95 % or more each{}; a difference within {} "
+                "counts as the same",
                 options_.paired ? ", of pairs" : "", threshold);
         }
         return fmt::format(
             "by single runs, whose scatter is unknown, and a threshold of {} %: --repeat {} in "
-            "both gives intervals",
+            "both "
+            "gives confidence intervals",
             report::three_digits(options_.single.value_or(options_.threshold) * 100),
             kFewestRepeats);
     }

@@ -19,7 +19,7 @@ std::unique_ptr<Buffer> make_buffer(std::string_view spec, const BufferRequest& 
         }
         if (kind.argument.empty() && colon != spec.npos) {
             throw std::invalid_argument("memory kind " + std::string(name) +
-                                        " takes nothing behind a colon");
+                                        " takes no argument after ':'");
         }
         if (kind.argument.starts_with(':') && argument.empty()) {
             throw std::invalid_argument("memory kind " + std::string(name) + " is written " +

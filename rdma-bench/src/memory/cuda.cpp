@@ -154,12 +154,12 @@ Gpu::Export CudaGpu::export_dmabuf(std::uint64_t address, std::size_t bytes) {
     if (get_handle == nullptr) {
         throw std::runtime_error(
             "memory kind " + name_ +
-            ": this CUDA driver cannot export DMABufs; it takes 11.7 or later");
+            ": this CUDA driver cannot export DMABufs: 11.7 or later is needed");
     }
     if (attribute(kAttributeDmaBufSupported) == 0) {
         throw std::runtime_error("memory kind " + name_ + ": " + description() +
-                                 ": this GPU cannot export DMABufs here; it takes NVIDIA's open "
-                                 "kernel modules and Linux 5.12 or later");
+                                 ": this GPU cannot export DMABufs here: NVIDIA's open kernel "
+                                 "modules and Linux 5.12 or later are needed");
     }
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t start = address / page * page;

@@ -30,8 +30,7 @@ Descriptor open_exporter(const std::string& exporter, const std::string& absent)
     Descriptor device(::open(exporter.c_str(), O_RDWR | O_CLOEXEC));
     if (!device) {
         fail(exporter, "open", errno,
-             errno == EACCES ? "it takes the rights of its owner (see ls -l " + exporter + ")"
-                             : absent);
+             errno == EACCES ? "this user may not open it (see ls -l " + exporter + ")" : absent);
     }
     return device;
 }
@@ -52,8 +51,7 @@ Descriptor from_udmabuf(const std::string& exporter, std::size_t bytes) {
     Descriptor buffer(::ioctl(device.get(), UDMABUF_CREATE, &create));
     if (!buffer) {
         fail(exporter, "UDMABUF_CREATE of " + std::to_string(bytes) + " bytes", errno,
-             errno == EINVAL ? "/sys/module/udmabuf/parameters/size_limit_mb is the most it gives"
-                             : "");
+             errno == EINVAL ? "/sys/module/udmabuf/parameters/size_limit_mb is the limit" : "");
     }
     return buffer;
 }

@@ -138,12 +138,12 @@ Gpu::Export HipGpu::export_dmabuf(std::uint64_t address, std::size_t bytes) {
     auto* range = hip_.find<MemGetHandleForAddressRange>("hipMemGetHandleForAddressRange");
     if (whole == nullptr && range == nullptr) {
         throw std::runtime_error("memory kind " + name_ +
-                                 ": this ROCm cannot export DMABufs; it takes 5.6 or later");
+                                 ": this ROCm cannot export DMABufs: 5.6 or later is needed");
     }
     if (!may_export()) {
         throw std::runtime_error("memory kind " + name_ +
-                                 ": the kernel cannot export DMABufs of this GPU; it takes Linux "
-                                 "6.2 with CONFIG_PCI_P2PDMA and CONFIG_DMABUF_MOVE_NOTIFY");
+                                 ": the kernel cannot export DMABufs of this GPU: Linux 6.2 with "
+                                 "CONFIG_PCI_P2PDMA and CONFIG_DMABUF_MOVE_NOTIFY is needed");
     }
     int fd = -1;
     if (whole != nullptr) {

@@ -20,7 +20,7 @@ std::string likely_cause(int error, const std::string& device) {
         case EPROTONOSUPPORT:
         case ENOTTY:
         case ENOSYS:
-            return "this kernel has no registration of DMABufs; it takes Linux 5.12 or later";
+            return "this kernel cannot register DMABufs: Linux 5.12 or later is needed";
         case EINVAL:
             return "the descriptor is no DMABuf of this kernel, or is shorter than the region";
         case ENOMEM:

@@ -31,12 +31,12 @@ void check_transport(const Options& o) {
     require(!o.srq || takes_receives(o.test.operation),
             "--use-srq: only send-bw, send-lat, write-imm-bw and write-imm-lat receive");
     require(!o.verify || o.test.latency() || o.test.operation != Operation::kWriteImm,
-            "--verify: write-imm-bw is not compared; write-imm-lat and write-bw are");
+            "--verify: not with write-imm-bw; use write-imm-lat or write-bw");
     require(!o.srq || o.connection != Connection::kUc, "--use-srq: not with UC");
     require(!o.rdma_cm || o.connection == Connection::kRc,
             "-R: rdma_cm connects RC QPs here; leave it out for -c " + name);
     require(!o.outstanding || one_sided_answer, "-o: only for RDMA READ and atomics");
-    require(!(o.events && o.rate > 0), "-e: messages at a --rate are polled for");
+    require(!(o.events && o.rate > 0), "-e: not with --rate, which polls for completions");
     require(!o.events || o.test.operation != Operation::kWrite,
             "-e: the target of an RDMA WRITE gets no completion; use send-bw, send-lat, "
             "write-imm-bw, write-imm-lat or a READ");

@@ -56,11 +56,10 @@ void add_device(CLI::App& app, Options& o, Raw& raw) {
                    "path MTU, 256 to 4096 (the port's; the smaller of both sides)")
         ->check(CLI::IsMember({256, 512, 1024, 2048, 4096}))
         ->group(kDevice);
-    app.add_option("-u,--qp-timeout", o.timeout,
-                   "4.096 us * 2^N until a message is sent again (14)")
+    app.add_option("-u,--qp-timeout", o.timeout, "ACK timeout: 4.096 us * 2^N (14)")
         ->check(CLI::Range(0, 31))
         ->group(kDevice);
-    app.add_option("--retry_count", o.retry_count, "how often (7)")
+    app.add_option("--retry_count", o.retry_count, "retransmissions until a QP fails (7)")
         ->check(CLI::Range(0, 7))
         ->group(kDevice);
     app.add_option("-S,--sl", o.sl, "service level (0)")->check(CLI::Range(0, 15))->group(kDevice);
@@ -106,7 +105,7 @@ void add_traffic(CLI::App& app, Options& o, Raw& raw) {
     app.add_flag("--run_infinitely", o.run_infinitely, "until Ctrl-C; a line every -D seconds")
         ->group(kTraffic);
     app.add_option("-c,--connection", raw.connection, "RC, UC or UD (RC)")->group(kTraffic);
-    app.add_option("-t,--tx-depth", o.tx_depth, "messages under way on a QP (128; latency 1)")
+    app.add_option("-t,--tx-depth", o.tx_depth, "outstanding messages of a QP (128; latency 1)")
         ->check(CLI::Range(1, 65536))
         ->group(kTraffic);
     app.add_option("-r,--rx-depth", o.rx_depth, "receives posted on a QP or SRQ (512)")
@@ -129,7 +128,7 @@ void add_traffic(CLI::App& app, Options& o, Raw& raw) {
         ->check(CLI::Range(0, 65536))
         ->group(kTraffic);
     app.add_option("-o,--outs", o.outstanding,
-                   "READs and atomics under way on a QP (the device's limit)")
+                   "outstanding READs and atomics of a QP (the device's limit)")
         ->check(CLI::Range(1, 255))
         ->group(kTraffic);
     app.add_option("-A,--atomic_type", raw.atomic, "FETCH_AND_ADD or CMP_AND_SWAP (FETCH_AND_ADD)")
@@ -152,17 +151,17 @@ void add_traffic(CLI::App& app, Options& o, Raw& raw) {
         ->group(kTraffic);
     app.add_option("--rate_limit", raw.rate_limit, "as --rate, in --rate_units")->group(kTraffic);
     app.add_option("--rate_units", raw.rate_units,
-                   "of --rate_limit: M (MiB/s), g (Gb/s), p (messages/s) (g)")
+                   "unit of --rate_limit: M (MiB/s), g (Gb/s), p (messages/s) (g)")
         ->check(CLI::IsMember({"M", "g", "p"}))
         ->group(kTraffic);
-    app.add_option("--rate_limit_type", raw.rate_limit_type, "SW: no device paces")
+    app.add_option("--rate_limit_type", raw.rate_limit_type, "SW: paced by software; the only kind")
         ->group(kTraffic);
     app.add_option("--burst_size", o.burst, "messages that are due at the same time (1)")
         ->check(CLI::Range(1, 65536))
         ->group(kTraffic);
     app.add_option("--repeat", o.repeat,
-                   "measure each row N times, in turn; figures are medians, with the interval that "
-                   "holds the true one with 95 % (from 6 on) (1)")
+                   "measure each row N times, in turn; figures are medians, with a 95 % confidence "
+                   "interval (from 6 repeats on) (1)")
         ->check(CLI::Range(1, 10000))
         ->group(kTraffic);
     app.add_option("--pin", raw.pin,
@@ -182,9 +181,10 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
                    "bandwidth, message_rate or latency: that number and nothing else")
         ->check(CLI::IsMember({"bandwidth", "message_rate", "latency"}))
         ->group(kReport);
-    app.add_option("--json", r.json, "write the results there; - is standard output")
+    app.add_option("--json", r.json, "write the results to this JSON file; - is standard output")
         ->group(kReport);
-    app.add_option("--csv", r.csv, "likewise, a line for each row of the table")->group(kReport);
+    app.add_option("--csv", r.csv, "write a CSV line for each row of the table to this file")
+        ->group(kReport);
     app.add_flag_callback(
            "--out_json",
            [&r] {
@@ -192,16 +192,17 @@ void add_report(CLI::App& app, Options& o, Raw& raw) {
            },
            "write perftest's JSON to perftest_out.json, with its keys and valid")
         ->group(kReport);
-    app.add_option("--out_json_file", r.perftest_json, "or to this file")->group(kReport);
-    app.add_option("--html", r.html, "write a page with plots there")->group(kReport);
+    app.add_option("--out_json_file", r.perftest_json, "write perftest's JSON to this file")
+        ->group(kReport);
+    app.add_option("--html", r.html, "write an HTML page with plots to this file")->group(kReport);
     app.add_option("--compare", r.compare,
                    "JSON of an earlier run, shown beside this one in the page")
         ->group(kReport);
     app.add_option("-W,--report-counters", raw.counters,
-                   "how these counters of the port moved: hw_counters/NAME,counters/NAME or all")
+                   "changes of these port counters: hw_counters/NAME,counters/NAME or all")
         ->group(kReport);
     app.add_option("--interval", o.interval,
-                   "seconds of a point in the series over time of --json and --html (0.1)")
+                   "seconds between the points of the time series in --json and --html (0.1)")
         ->check(CLI::Range(0.01, 3600.0))
         ->group(kReport);
     app.add_flag("--cpu", r.cpu, "processor time and instructions per message")->group(kReport);
@@ -269,7 +270,7 @@ void take_rate(Options& o, const Raw& raw) {
     }
     if (raw.rate_limit_type != "SW") {
         throw UsageError("--rate_limit_type " + raw.rate_limit_type +
-                         ": no device is asked to pace; only SW is there");
+                         " is not supported: only SW, software pacing");
     }
     const double value = parse_rate(raw.rate_limit);
     if (raw.rate_units == "p") {

@@ -29,7 +29,7 @@ std::span<const RefusedOption> refused_options() {
         RefusedOption{"--latency_gap",
                       "write --rate N: messages start at N a second and latency counts from then"},
         RefusedOption{"--typical_pkt_size",
-                      "no device is asked to pace packets; --rate paces messages"},
+                      "no packet pacing by the device; use --rate, which paces messages"},
         RefusedOption{"--use_cuda", "write --mem cuda:N"},
         RefusedOption{"--use_cuda_bus_id", "write --mem cuda:N"},
         RefusedOption{"--use_cuda_dmabuf", "write --mem cuda:N, which registers a DMABuf"},

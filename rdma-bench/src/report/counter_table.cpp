@@ -87,7 +87,7 @@ std::string counter_table(const Result& result, bool named) {
         }
     }
     if (rows.size() < all) {
-        out += fmt::format("\t{} counter{} did not move\n", all - rows.size(),
+        out += fmt::format("\t{} counter{} did not change\n", all - rows.size(),
                            all - rows.size() == 1 ? "" : "s");
     }
     return out;

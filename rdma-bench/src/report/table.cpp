@@ -276,7 +276,7 @@ class TableSink final : public Sink {
             }
         }
         if (entry.lost) {
-            std::printf("\tlost: %" PRIu64 " messages, which %s does not repeat\n", entry.lost,
+            std::printf("\tlost: %" PRIu64 " messages, which %s does not retransmit\n", entry.lost,
                         std::string(to_string(options_.connection)).c_str());
         }
         if (entry.verification) {
@@ -319,8 +319,9 @@ class TableSink final : public Sink {
         std::printf("\t%zu repeats: median %s%.2f %s, in %.2f to %.2f with %.1f %%\n", s.count,
                     latency ? "t_typical " : "", s.median, unit, s.low, s.high, s.confidence * 100);
         if (!s.decides()) {
-            std::printf("\tso few repeats decide nothing: --repeat %u or more gives 95 %%\n",
-                        kFewestRepeats);
+            std::printf(
+                "\ttoo few repeats for a confidence interval: --repeat %u or more gives 95 %%\n",
+                kFewestRepeats);
         }
     }
 

@@ -386,9 +386,11 @@ void EntryRun::look_for_stall(std::uint64_t now, std::uint64_t count) {
             Exit::kFailed,
             "no message was completed for " + std::to_string(static_cast<int>(limit)) +
                 " s (this process ran for " + std::to_string(ran_ms) + " ms of them)" +
-                (repeats ? ": does the peer's device answer?"
-                         : ": one was lost, which " + std::string(to_string(options_.connection)) +
-                               " does not repeat (-r at the peer, -t here)") +
+                (repeats
+                     ? ": does the peer's device answer?"
+                     : ": a message was lost, and " + std::string(to_string(options_.connection)) +
+                           " does not retransmit (try a larger -r at the peer or a smaller -t "
+                           "here)") +
                 " " + name_qp(*traffic_.lanes().front()->qp)));
         control_.abort = true;
     }

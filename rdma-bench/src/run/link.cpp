@@ -211,7 +211,7 @@ std::optional<nlohmann::json> Link::take() {
         throw RunError(Exit::kPeer, std::string("the peer is gone: ") + error.what());
     } catch (const nlohmann::json::exception&) {
         throw RunError(Exit::kPeer,
-                       "the peer does not speak as rdma-bench does: is it another version?");
+                       "the peer does not follow rdma-bench's protocol: is it another version?");
     }
     const auto reason = message.value("reason", std::string("no reason given"));
     if (message.value("interrupted", false)) {
@@ -224,9 +224,9 @@ std::optional<nlohmann::json> Link::look_any(const std::vector<std::string>& typ
     auto message = take();
     if (message && std::find(types.begin(), types.end(), (*message)["type"].get<std::string>()) ==
                        types.end()) {
-        throw RunError(Exit::kPeer, "the peer is somewhere else in the run: it said '" +
-                                        (*message)["type"].get<std::string>() + "' where '" +
-                                        types.front() + "' was due; is it another version?");
+        throw RunError(Exit::kPeer, "the peer is at another step of the run: it sent '" +
+                                        (*message)["type"].get<std::string>() + "' instead of '" +
+                                        types.front() + "'; is it another version?");
     }
     return message;
 }

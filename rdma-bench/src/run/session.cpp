@@ -62,8 +62,8 @@ void fit_datagrams(Options& options, unsigned mtu) {
     }
     for (auto& size : options.sizes) {
         if (size > limit) {
-            warn("a datagram has at most " + std::to_string(limit) + " bytes, the path MTU: -s " +
-                 std::to_string(size) + " becomes that");
+            warn("a datagram has at most " + std::to_string(limit) + " bytes (the path MTU): -s " +
+                 std::to_string(size) + " is reduced to that");
             size = limit;
         }
     }
@@ -546,7 +546,7 @@ Exit run_with(Options& options, Sink& sink, OneOfMany* client, Result& result) {
         fail(error);
     } catch (const nlohmann::json::exception&) {
         fail(RunError(Exit::kFailed,
-                      "the peer's words are not those of rdma-bench " RDMA_BENCH_VERSION));
+                      "the peer's messages are not those of rdma-bench " RDMA_BENCH_VERSION));
     } catch (const std::exception& error) {
         fail(RunError(Exit::kFailed, error.what()));
     }

@@ -99,15 +99,15 @@ Traffic::Traffic(const Device& device, const Options& options)
         options.test.latency() && (options.verify || options.test.operation == Operation::kWrite);
     if (cpu_touches && !buffer_->host()) {
         throw RunError(Exit::kDevice,
-                       "--mem " + options.memory + ": the processor cannot look into it, which " +
+                       "--mem " + options.memory +
+                           ": the processor cannot access this memory, but " +
                            (options.verify ? "a latency test with --verify" : "write-lat") +
-                           " must; send-lat and the bandwidth tests need not");
+                           " needs that; send-lat and the bandwidth tests do not");
     }
     if (options.inline_size > 0 && !buffer_->host()) {
-        throw RunError(Exit::kDevice,
-                       "-I: the processor copies inline data, and cannot look into "
-                       "--mem " +
-                           options.memory);
+        throw RunError(
+            Exit::kDevice,
+            "-I: the processor copies inline data, but cannot access --mem " + options.memory);
     }
     if (options.mr_per_qp) {
         for (unsigned i = 0; i < layout_.qps; ++i) {

@@ -69,8 +69,8 @@ ibv_context* open(const std::string& name) {
              (list.error() ? std::string(": ibv_get_device_list: ") + std::strerror(list.error())
                            : "") +
              "; `dingo run -- rdma-bench ...` makes one for this program (see `dingo run --help`), "
-             "`rdma link add` a software one of the kernel's, and `ibv_devices` lists what there "
-             "is");
+             "`rdma link add` makes a software device of the kernel, `ibv_devices` lists all "
+             "devices");
     }
     fail("no device '" + name + "'; there are: " + joined(names));
 }

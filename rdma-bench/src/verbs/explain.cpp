@@ -12,9 +12,8 @@ namespace {
 const char* likely_cause(ibv_wc_status status) {
     switch (status) {
         case IBV_WC_LOC_LEN_ERR:
-            return "a message came that is longer than the receive, or the size is above the "
-                   "port's limit; do both sides use "
-                   "the same -s?";
+            return "a message is longer than the posted receive, or longer than the port's limit; "
+                   "do both sides use the same -s?";
         case IBV_WC_LOC_QP_OP_ERR:
             return "the device refuses this kind of work request on this QP";
         case IBV_WC_LOC_PROT_ERR:
@@ -28,9 +27,10 @@ const char* likely_cause(ibv_wc_status status) {
             return "the peer's QP does not allow the operation, or its receive is too short; do "
                    "both sides run the same test?";
         case IBV_WC_REM_ACCESS_ERR:
-            return "rkey or address are not (or no longer) valid at the peer; has the peer ended?";
+            return "the rkey or address is not (or no longer) valid at the peer; has the peer "
+                   "ended?";
         case IBV_WC_REM_OP_ERR:
-            return "the peer's device could not do it";
+            return "the peer's device could not execute the operation";
         case IBV_WC_RETRY_EXC_ERR:
             return "the peer's QP is not up or the GID is wrong";
         case IBV_WC_RNR_RETRY_EXC_ERR:
@@ -52,20 +52,20 @@ const char* likely_cause(const std::string& verb, int error) {
                                                : "the device or this machine is out of resources";
     }
     if (error == EINVAL && verb.find("create") != verb.npos) {
-        return "a depth, an inline size or a QP type is more than the device has; `ibv_devinfo -v` "
+        return "the device does not support this depth, inline size or QP type; `ibv_devinfo -v` "
                "lists its limits";
     }
     if (error == EINVAL && verb.find("modify") != verb.npos) {
         return "an attribute is not valid for this device, port or path";
     }
     if (error == EPERM || error == EACCES) {
-        return "this user may not";
+        return "this user has no permission";
     }
     if (error == EIO || error == ENODEV) {
         return "the device is gone";
     }
     if (error == ENETUNREACH || error == EHOSTUNREACH || error == ETIMEDOUT) {
-        return "no way to the peer's GID: look at -x on both sides";
+        return "no route to the peer's GID: check -x on both sides";
     }
     return nullptr;
 }

@@ -32,7 +32,7 @@ check 'good ones are kept' 0 '^576$' 'wc -c <bad.rec'
 check 'bad lines may be left out' 0 '2 bad lines' "$criteo to-records --skip-bad bad.tsv bad.rec"
 check 'and not shown' 1 '^1$' "$criteo to-records --show-bad 1 bad.tsv - 2>&1 >/dev/null | grep -c bad.tsv:; exit 1"
 check 'a line without an end' 0 '^1 records, 0' "head -n 1 a.tsv | tr -d '\n' | $criteo to-records - c.rec"
-check 'half a record' 1 'a.cut: 100 bytes behind the last whole record of 192' "head -c 484 a.rec >a.cut; $criteo to-tsv a.cut -"
+check 'half a record' 1 'a.cut: 100 bytes after the last whole record of 192' "head -c 484 a.rec >a.cut; $criteo to-tsv a.cut -"
 check 'preprocess' 0 '^1000 records' "$criteo preprocess -m 8192 a.rec p.rec && [ \$(wc -c <p.rec) = 192000 ]"
 check 'no such file' 1 'dingo-criteo: nothing.tsv: No such file' "$criteo to-records nothing.tsv -"
 check 'a full disk' 1 'standard output: No space left' "$criteo generate -n 100000 >/dev/full"

@@ -326,7 +326,7 @@ TEST_F(Shm, CardThatAnotherVersionTurnsAwayLogsIt) {
             }
         }
         settle({a.get()});
-        EXPECT_EQ(lines.count("left without a hello"), 1U) << lines.text();
+        EXPECT_EQ(lines.count("closed the connection without a hello"), 1U) << lines.text();
         EXPECT_EQ(lines.count("version 7 of the shm wire"), answers ? 1U : 0U) << lines.text();
     }
     const auto a = card(1);
@@ -548,7 +548,7 @@ TEST_F(ShmLocal, SleeperIsKickedWithoutASystemCallAndOneThatIsAwakeIsNot) {
 
 TEST_F(Shm, BadNamesSayWhatToDo) {
     expect_contains(error_of([] { make("shm:net,icrc=off"); }), "icrc is auto or on");
-    expect_contains(error_of([] { make("shm:a/b"); }), "no name for a net");
+    expect_contains(error_of([] { make("shm:a/b"); }), "not a valid name of a network");
     expect_contains(error_of([] { make("shm:/proc/x"); }), "cannot make /proc/x");
     expect_contains(error_of([&] { make("shm:" + dir_ + "/" + std::string(120, 'x')); }),
                     "too long for a socket");

@@ -60,8 +60,8 @@ TEST(Groups, ARedisUrlIsToldWhatToUseInstead) {
             thrown([&] { Group::join(scheme + "://:secret@host:6379/job", member(0, 1)); });
         EXPECT_EQ(code, ErrorCode::Unsupported);
         EXPECT_EQ(what, scheme +
-                            "://: no group meets at a Redis server; use qpxd://host:port/job, or "
-                            "put what pack() makes of an endpoint under a key there");
+                            "://: a group cannot use a Redis server; use qpxd://host:port/job, or "
+                            "store the result of pack() there under a key");
     }
 }
 

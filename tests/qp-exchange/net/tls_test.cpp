@@ -130,7 +130,8 @@ TEST(TlsPsk, ShortKeysAreNotTaken) {
     security.psk[0].key.resize(15);
     expect_error(ErrorCode::Argument, "16 to 64 bytes", [&] { make_tls(security, Role::Client); });
     security.psk.clear();
-    expect_error(ErrorCode::Argument, "without a key", [&] { make_tls(security, Role::Server); });
+    expect_error(ErrorCode::Argument, "needs a key, and there is none",
+                 [&] { make_tls(security, Role::Server); });
 }
 
 TEST(TlsCertificates, OfOneAuthorityPassAndNamesAreKnown) {

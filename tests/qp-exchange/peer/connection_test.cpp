@@ -133,7 +133,8 @@ TEST(Exchange, OfOneEndpointThatCannotBeSendsNothing) {
     expect_error(ErrorCode::Argument, "MTU 1500", [&] { peers.client->exchange(wrong); });
     wrong = endpoint();
     wrong.device = std::string(64, 'd');
-    expect_error(ErrorCode::Argument, "above 63 bytes", [&] { peers.client->exchange(wrong); });
+    expect_error(ErrorCode::Argument, "longer than 63 bytes",
+                 [&] { peers.client->exchange(wrong); });
     expect_error(ErrorCode::Argument, "needs an endpoint",
                  [&] { peers.client->exchange(std::span<const Endpoint>()); });
     // The connection remains usable.
@@ -330,7 +331,7 @@ TEST(Timeout, OfExchangeEndsAndThePeerIsTold) {
 TEST(Timeout, OfAPeerThatTakesNothing) {
     Peers peers;
     peers.client->set_timeout(100ms);
-    expect_error(ErrorCode::Timeout, "takes no bytes", [&] {
+    expect_error(ErrorCode::Timeout, "has not called receive()", [&] {
         const std::vector<std::byte> large(1 << 20);
         for (int i = 0; i < 200; ++i) {
             peers.client->send(large);
@@ -343,7 +344,7 @@ TEST(End, OfThePeersObjectIsAGoodBye) {
     peers.server.reset();
     expect_error(ErrorCode::PeerGone, "has closed the connection",
                  [&] { peers.client->receive(); });
-    expect_error(ErrorCode::PeerGone, "ended before", [&] { peers.client->receive(); });
+    expect_error(ErrorCode::PeerGone, "has already ended", [&] { peers.client->receive(); });
 }
 
 TEST(End, OfThePeersProcessIsNoGoodBye) {
@@ -554,7 +555,7 @@ TEST(Connect, ToSomethingSilentIsATimeout) {
     const net::Fd silent = net::listen_tcp("127.0.0.1", 0, 0);
     PeerOptions brief = options();
     brief.timeout = 1s;
-    expect_error(ErrorCode::Timeout, "says nothing", [&] {
+    expect_error(ErrorCode::Timeout, "accepted the connection but does not answer", [&] {
         Connection::connect("127.0.0.1", net::port_of(net::local_address(silent.get())), brief);
     });
 }

@@ -223,7 +223,8 @@ TEST(Cancel, AReceiveCanBeRepeatedAndAnExchangeCannot) {
     EXPECT_EQ(peers.server->receive(), bytes("still here"));
     peers.server->cancel();
     expect_error(ErrorCode::Cancelled, "", [&] { peers.server->exchange(endpoint()); });
-    expect_error(ErrorCode::PeerGone, "ended before", [&] { peers.server->exchange(endpoint()); });
+    expect_error(ErrorCode::PeerGone, "has already ended",
+                 [&] { peers.server->exchange(endpoint()); });
     expect_error(ErrorCode::Refused, "cancelled", [&] { peers.client->exchange(endpoint()); });
 }
 

@@ -101,7 +101,7 @@ TEST(Hostile, AHelloAboveItsSizeIsRefusedByItsHeader) {
     Listener listener("127.0.0.1", 0, options());
     Raw raw(listener.port());
     raw.send(hex("51505831 01000100 00000000 00001001"));
-    EXPECT_TRUE(contains(turned_away(listener), "4097 bytes: at most 4096"));
+    EXPECT_TRUE(contains(turned_away(listener), "4097 bytes is too long: at most 4096"));
     EXPECT_EQ(raw.refusal().reason, wire::Reason::Limit);
 }
 
@@ -217,9 +217,9 @@ TEST(Hostile, ARecordedConversationIsNotServedAgain) {
     replay.shake_hands();
     Connection connection = accepting.get();
     replay.send(recorded);
-    EXPECT_EQ(
-        expect_error(ErrorCode::Protocol, "played back", [&] { connection.exchange(endpoint()); }),
-        static_cast<int>(wire::Reason::Replay));
+    EXPECT_EQ(expect_error(ErrorCode::Protocol, "replayed from another connection",
+                           [&] { connection.exchange(endpoint()); }),
+              static_cast<int>(wire::Reason::Replay));
     replay.receive();
     EXPECT_EQ(replay.refusal().reason, wire::Reason::Replay);
 }
@@ -272,11 +272,11 @@ TEST(Hostile, ABarrierIsOfThisRoundAndWellFormed) {
         const char* words;  // nullptr: it is accepted
     };
     for (const auto& [payload, words] : std::initializer_list<Case>{
-             {"0001 0001 00000004 00000001", "meets another one"},
-             {"", "meets another one"},
-             {"0002 0000 00000004 00000000", "meets another one"},
+             {"0001 0001 00000004 00000001", "does not match the peer's"},
+             {"", "does not match the peer's"},
+             {"0002 0000 00000004 00000000", "does not match the peer's"},
              {"0001 0001 00000002 0000", "2 bytes instead of 4"},
-             {"0001 0001 00000004 00000000 | 0077 0001 00000000", "field 119 is not known"},
+             {"0001 0001 00000004 00000000 | 0077 0001 00000000", "field 119 is unknown"},
              {"0001 0001 00000004 00000000", nullptr},
              {"0077 0000 00000001 00 | 0001 0001 00000004 00000000", nullptr}}) {
         after_handshake(

@@ -160,7 +160,7 @@ TEST(Agree, CandidatesWithoutTheirIndicesAreRefused) {
                                  {v4(10, 2, 0, 1), Type::RoceV2, Wish::None, 120}};
     Endpoint remote;
     remote.candidates = {{v4(10, 2, 0, 2), Type::RoceV2, Wish::Chosen, 120}};
-    expect_error(ErrorCode::Argument, "indices are not known", [&] { agree(local, remote); });
+    expect_error(ErrorCode::Argument, "indices are unknown", [&] { agree(local, remote); });
 }
 
 TEST(Agree, CandidatesAreWhatTheQueryAllows) {

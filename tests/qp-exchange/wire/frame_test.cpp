@@ -183,14 +183,14 @@ TEST(Frame, OptionalFlagsAreIgnoredCriticalOnesRefused) {
 TEST(Frame, TooLongIsRefusedByItsHeader) {
     FrameReader reader(100);
     feed(reader, hex("51505831 01000500 00000000 00000065"));
-    expect_error(ErrorCode::Limit, "101 bytes: at most 100", [&] { reader.next(); });
+    expect_error(ErrorCode::Limit, "101 bytes is too long: at most 100", [&] { reader.next(); });
 }
 
 TEST(Fields, UnknownOnesAreSkippedUnlessTheyMustBeUnderstood) {
     const auto bytes = hex("7777 0000 00000001 00 | 7777 0001 00000000");
     FieldReader fields(bytes);
     EXPECT_NO_THROW(fields.next()->skip());
-    expect_error(ErrorCode::Protocol, "field 30583 is not known", [&] { fields.next()->skip(); });
+    expect_error(ErrorCode::Protocol, "field 30583 is unknown", [&] { fields.next()->skip(); });
 }
 
 TEST(Fields, NothingReachesBeyondTheEnd) {

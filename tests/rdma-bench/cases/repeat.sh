@@ -5,7 +5,7 @@ out=$logs/repeat
 mkdir -p "$out"
 bench_pair 'write-bw --repeat 6: the interval of the median' '6 repeats: median [0-9.]+ MiB/sec, in [0-9.]+ to [0-9.]+ with 96.9 %' \
     'write-bw -s 64,4k -n 200 --repeat 6' "write-bw -s 64,4k -n 200 --repeat 6 --json $out/a.json --html $out/a.html"
-bench_pair 'read-lat --repeat 2: too few to decide' 'so few repeats decide nothing: --repeat 6' 'read-lat -n 100 --repeat 2'
+bench_pair 'read-lat --repeat 2: too few to decide' 'too few repeats for a confidence interval: --repeat 6' 'read-lat -n 100 --repeat 2'
 bench_pair 'send-bw --verify --repeat 2' 'verified: 200 messages' 'send-bw --verify -n 100 --repeat 2'
 bench_pair 'write-bw -D 1: a series over time, pinned' ' 4096 ' 'write-bw -s 4096 -D 1 -f 0' "write-bw -s 4096 -D 1 -f 0 --pin 0 --json $out/series.json --html $out/series.html"
 plain 'the JSON has each repeat and its interval' \
@@ -13,7 +13,7 @@ plain 'the JSON has each repeat and its interval' \
 plain 'the series has all of the run, and the report says where it ran' \
     "/usr/bin/python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); s = d[\"entries\"][0][\"series_seconds_and_messages\"]; print(len(s) >= 3, sum(n for _, n in s) > 0, d[\"local\"][\"pinned_cpus\"], d[\"local\"][\"clock\"] != \"\")' $out/series.json" '^True True 0 True'
 page 'the page shows it over time' 'Throughput over time.*pinned to 0' "$out/series.html"
-plain 'compare by intervals: a run is no worse than itself' "$bench compare $out/a.json $out/a.json" 'judged by intervals'
+plain 'compare by intervals: a run is no worse than itself' "$bench compare $out/a.json $out/a.json" 'judged by confidence intervals'
 # Compares perftest and rdma-bench on the same cards; each command runs a pair.
 cat >"$out/pair.sh" <<'END'
 # pair.sh DINGO PORT SERVER...: a server on alpha, a client on beta; prints what the client does.

@@ -49,8 +49,8 @@ class PmixGroup final : public Group {
     }
     bool put_once(std::string_view, std::span<const std::byte>) override {
         throw Error(ErrorCode::Unsupported,
-                    "put_once: PMIx servers take a second value under one key without a word; use "
-                    "a qpxd:// or tcp:// URL");
+                    "put_once: PMIx servers do not report a second value under the same key; use a "
+                    "qpxd:// or tcp:// URL");
     }
     std::optional<std::vector<std::byte>> try_get(std::string_view key) override {
         return session_->lookup(key_of(key));
@@ -99,8 +99,8 @@ class PmixGroup final : public Group {
             } else if (session_->who_is_gone().empty()) {
                 throw Error(ErrorCode::Protocol,
                             "all_gather: rank " + std::to_string(rank) +
-                                " is in another call: all must make the same calls in one order; "
-                                "or the launcher's fence does not hold");
+                                " is in another call: all ranks must make the same calls in the "
+                                "same order (or the launcher's PMIx fence does not work)");
             }
         }
         return all;

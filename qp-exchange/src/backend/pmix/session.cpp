@@ -183,8 +183,8 @@ std::shared_ptr<PmixSession::Fence> PmixSession::start_fence(bool collect) {
 bool PmixSession::goes_on(const std::string& call) const {
     if (unfinished_ && unfinished_call_ != call) {
         throw Error(ErrorCode::Argument,
-                    "pmix: an earlier call has timed out, and PMIx cannot take it back: repeat "
-                    "that call, with what it was given, before another one");
+                    "pmix: an earlier call has timed out, and PMIx cannot cancel it: repeat that "
+                    "call, with the same arguments, before any other");
     }
     return unfinished_ != nullptr;
 }

@@ -53,7 +53,7 @@ refuses() {
     local log=$DINGO_RUN/gamma/log
     FAKE_CUDA=$2 start_card gamma --own-process
     single "$1: errno" gamma "$regions refused $3 2>&1" passed
-    if [ "$(grep -c 'memory of a GPU' "$log")" = 1 ] && grep -q "$4" "$log"; then
+    if [ "$(grep -c 'cannot use GPU memory' "$log")" = 1 ] && grep -q "$4" "$log"; then
         pass "$1: a line in the card's log"
     else
         fail "$1: a line in the card's log" "$(tail -n 2 "$log" | tr '\n' ' ')"
@@ -66,8 +66,8 @@ refuses 'a card that may not open it' open-fails 95 'cuIpcOpenMemHandle'
 LD_LIBRARY_PATH='' start_card gamma --own-process
 single 'a card without a driver' gamma "$regions refused 19 2>&1" 'card.s log says why|passed'
 "$dingo" card stop gamma >>"$logs/cards.log" 2>&1
-single 'memory that the driver gives to nobody' alpha "FAKE_CUDA=no-ipc $regions refused 95 2>&1" 'dingo: the CUDA driver gives this GPU memory to no other process'
-single 'a GPU without IPC, as by MIG' alpha "FAKE_CUDA=mig $regions refused 95 2>&1" 'dingo: this GPU has no IPC .MIG, a virtual GPU.: no card can open'
+single 'memory that the driver gives to nobody' alpha "FAKE_CUDA=no-ipc $regions refused 95 2>&1" 'dingo: the CUDA driver cannot share this GPU memory with another process'
+single 'a GPU without IPC, as by MIG' alpha "FAKE_CUDA=mig $regions refused 95 2>&1" 'dingo: this GPU has no CUDA IPC .MIG, a virtual GPU., so no card can open'
 single 'a GPU without IPC: vmm' alpha "FAKE_CUDA=mig $regions vmm 2>&1" passed
 serves alpha 'a GPU without IPC: the card serves on'
 single 'memory that the driver gives to nobody: vmm' alpha "! FAKE_CUDA=no-ipc $regions vmm 2>&1" 'Operation not supported'

@@ -27,8 +27,8 @@ plain 'pair: the exit status is the client'"'"'s' "$p --wait-for x -- sh -c 'ech
 plain 'pair: a server that fails is shown with its words' "$p -- sh -c 'echo no such luck; exit 5' -- true" 'no such luck' 5
 plain 'pair: so is one that fails beside its client' "$p --no-address --wait-for x -- sh -c 'echo x; echo out of luck; sleep 1; exit 5' -- sleep 1" 'out of luck' 5
 plain 'pair: a program that is not there' "$p -- no-such-program" 'cannot run no-such-program' 127
-plain 'pair: a server that never listens' "$p --wait 1 -- sleep 60 -- true" 'listens neither at a TCP port' 1
-plain 'pair: a client without an end is ended' "$p --no-address --timeout 1 --wait-for x -- sh -c 'echo x; sleep 60' -- sleep 60" 'did not end in 1 s' 124
+plain 'pair: a server that never listens' "$p --wait 1 -- sleep 60 -- true" 'listens neither on a TCP port' 1
+plain 'pair: a client without an end is ended' "$p --no-address --timeout 1 --wait-for x -- sh -c 'echo x; sleep 60' -- sleep 60" 'did not exit within 1 s' 124
 nothing_left 'pair, when it failed'
 plain 'pair: without a command' "$p alice bob" 'dingo pair A B -- COMMAND' 2
 

@@ -71,11 +71,11 @@ pair 'ordinary user: ibv_srq_pingpong -e' 'ibv_srq_pingpong -e -g $(gid 4)' 'ibv
 plain "another user's card is out of reach" "! DINGO_RUN=$root_run $dingo run --card alpha -- ibv_devinfo"
 as_user=''
 plain 'a program that becomes another user is told why it sees no card' \
-    "! DINGO_RUN=$root_run $dingo run --card alpha -- setpriv --reuid=65534 --clear-groups ibv_devinfo" 'user 65534 may not use the card in .*--share'
+    "! DINGO_RUN=$root_run $dingo run --card alpha -- setpriv --reuid=65534 --clear-groups ibv_devinfo" 'user 65534 has no access to the card in .*--share'
 plain 'a program without /proc is told so' \
     "! DINGO_RUN=$root_run $dingo run --card alpha -- unshare --mount sh -c 'mount -t tmpfs none /proc; ibv_devinfo'" '/proc/self/fd: No such file.*mount /proc'
 plain 'a program whose card has gone is told so' \
-    "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card is in .*/nobody'
+    "! DINGO_VIEW=$root_run/nobody LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so ibv_devinfo" 'no card in .*/nobody'
 as_user='setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/nonexistent'
 # A card's process can read and write its clients' memory, so root's programs refuse another user's
 # card; the card of a trusted user gets access to registered memory only.
@@ -83,7 +83,7 @@ start_card foreign --share
 owner=$as_user foreign=$DINGO_RUN/foreign
 as_user=''
 plain 'a card of another user is refused with the reason' \
-    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who may harm a program' 126
+    "DINGO_RUN=$root_run $dingo run --card $foreign -- ibv_devinfo" 'belongs to user 65534, who could harm a program' 126
 plain 'a card of another user is refused without dingo run, too' \
     "! DINGO_VIEW=$foreign LD_PRELOAD=$dingo_root/build/lib/libdingo-preload.so RDMAV_DRIVERS=$dingo_root/build/lib/libibverbs/libdingo ibv_devinfo" \
     'belongs to user 65534'

@@ -194,7 +194,7 @@ hotplug_card 512 rp5
 single 'no iomem: a card that came later and does not fit' B "$(wait_for $late) dingo p2p query $late" \
     "^$late +[a-z0-9_]+ +no iomem +512 MiB +0 B"
 single 'no iomem: it is a card all the same' B "ls /sys/bus/pci/devices/$late/infiniband" '.'
-single 'no iomem: enable says to reboot warm, or -f' B "! dingo p2p enable $late" 'Reboot warm.*enable -f'
+single 'no iomem: enable says to reboot warm, or -f' B "! dingo p2p enable $late" 'warm reboot.*enable -f'
 limit=120 single 'no iomem: enable -f finds the devices again, and it is on' B \
     "dingo p2p enable -f $late; dingo p2p query $late" "^$late +[a-z0-9_]+ +true +512 MiB +512 MiB"
 late=0000:08:00.0

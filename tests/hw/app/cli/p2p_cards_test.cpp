@@ -145,9 +145,9 @@ TEST_F(DingoP2p, PowerUpThenWarmReboot) {
     EXPECT_EQ(kernel.card().state, "false");
     kernel.answers["resource4_resize"] = [](const std::string&) { return ENOSPC; };
     const std::string text = refusal([&] { p2p_enable(kernel, kernel.card(), false); });
-    EXPECT_THAT(text, HasSubstr("no room for 16 GiB now. Reboot warm"));
+    EXPECT_THAT(text, HasSubstr("no free address space of 16 GiB now. Do a warm reboot"));
     EXPECT_THAT(text, HasSubstr("enable -f"));
-    EXPECT_THAT(text, HasSubstr("without its driver"));
+    EXPECT_THAT(text, HasSubstr("has no driver until then"));
     EXPECT_THAT(kernel.log, ElementsAre("unbind=0000:03:00.0", "resource4_resize=14"))
         << "a driver would have the kernel write the old size";
     EXPECT_EQ(kernel.remembered(), 14u) << "for the BIOS, at the reboot";
@@ -155,11 +155,11 @@ TEST_F(DingoP2p, PowerUpThenWarmReboot) {
     // Until the reboot, the new size has no address.
     kernel.bar(0, 16 * kGiB);
     kernel.put("dingo/p2p", "no iomem");
-    EXPECT_THAT(p2p_advice(kernel.card()), HasSubstr("reboot warm"));
+    EXPECT_THAT(p2p_advice(kernel.card()), HasSubstr("warm reboot"));
     kernel.log.clear();
     const std::string again = refusal([&] { p2p_enable(kernel, kernel.card(), false); });
-    EXPECT_THAT(again, HasSubstr("Reboot warm"));
-    EXPECT_THAT(again, Not(HasSubstr("without its driver"))) << "nothing took it away";
+    EXPECT_THAT(again, HasSubstr("warm reboot"));
+    EXPECT_THAT(again, Not(HasSubstr("has no driver until then"))) << "nothing took it away";
     EXPECT_TRUE(kernel.log.empty());
     kernel.on();  // the reboot
     EXPECT_EQ(kernel.card().state, "true");
@@ -242,7 +242,7 @@ TEST_F(DingoP2p, ForceThatDoesNotHelpSaysSo) {
     kernel.bar(0, 16 * kGiB);
     kernel.put("dingo/p2p", "no iomem");
     EXPECT_THAT(refusal([&] { p2p_enable(kernel, kernel.card(), true); }),
-                HasSubstr("Reboot warm"));
+                HasSubstr("warm reboot"));
     EXPECT_THAT(kernel.log, ElementsAre("remove=1", "rescan=1"));
 }
 

@@ -94,8 +94,10 @@ TEST_F(ToolProgram, WhoGivesItsProgramANewEnvironment) {
     };
     for (const char* name : {"sudo", "su", "runuser"})
         write(name, elf("/lib64/ld-linux-x86-64.so.2"));
-    EXPECT_NE(refused({dir_ / "sudo", "true"}).find("sudo 'dingo run"), std::string::npos);
-    EXPECT_NE(refused({dir_ / "su", "-", "me"}).find("su USER -c"), std::string::npos);
+    EXPECT_NE(refused({dir_ / "sudo", "true"}).find("sudo dingo run -- COMMAND"),
+              std::string::npos);
+    EXPECT_NE(refused({dir_ / "su", "-", "me"}).find("su USER -c 'dingo run -- COMMAND'"),
+              std::string::npos);
     EXPECT_NE(refused({dir_ / "runuser", "--login", "me"}), "");
     EXPECT_EQ(refused({dir_ / "su", "me", "-c", "-"}), "");
     EXPECT_EQ(refused({dir_ / "runuser", "-u", "me", "--", "ls", "-l"}), "");

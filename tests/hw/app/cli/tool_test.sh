@@ -34,9 +34,9 @@ expect 2 '.' "$dingo" frobnicate
 expect 2 'no command' "$dingo" run
 expect 2 'no command' "$dingo" run --
 expect 2 '.' "$dingo" run --no-such-option -- true
-expect 2 'no name for a card' "$dingo" card start ../evil
-expect 2 'no name for a card' "$dingo" card start views
-expect 2 'no name for a card' "$dingo" card show a/b
+expect 2 'is not a valid card name' "$dingo" card start ../evil
+expect 2 'is not a valid card name' "$dingo" card start views
+expect 2 'is not a valid card name' "$dingo" card show a/b
 expect 2 'NAME' "$dingo" card stop
 expect 2 '.' "$dingo" card start a --mtu 1000
 expect 2 '.' "$dingo" card start a --device-memory 1G
@@ -123,7 +123,7 @@ done
 echo "-- cards in one process"
 expect 0 'card d runs: uverbs2' "$dingo" card start d --one-process
 expect 0 'card e runs: uverbs3' "$dingo" card start e --one-process
-expect 2 'no name for a net' "$dingo" card start f --one-process --wire shm:a/b
+expect 2 'not a valid name of a network' "$dingo" card start f --one-process --wire shm:a/b
 "$dingo" card start f --one-process --faults frobnicate=1 2>&1 | grep -qE '^;|; its log' && { echo "FAIL half a sentence"; failed=1; }
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --wire none
 expect 2 'needs a process of its own' "$dingo" card start f --one-process --share
@@ -172,7 +172,7 @@ expect 0 '^c +dead' timeout 5 "$dingo" card list
 expect 0 'card c runs' timeout 10 "$dingo" card start c --own-process
 expect 0 'card c stopped' "$dingo" card stop c
 mkdir -m 700 "$DINGO_RUN/c" && touch "$DINGO_RUN/c/log" # left by a start that was killed
-expect 0 'dead already; its directory is removed' "$dingo" card stop c
+expect 0 'was not running; removed its directory' "$dingo" card stop c
 
 echo "-- a run directory that is named from here"
 expect 0 '^a +running' env -C "${DINGO_RUN%/*}" DINGO_RUN="${DINGO_RUN##*/}" "$dingo" card list
@@ -210,11 +210,11 @@ EOF
     expect 127 'warning: .*musl' "$dingo" run --force --card a -- "$DINGO_RUN/script"
     { cat "$(type -P true)" && echo __interceptor_mmap; } >"$DINGO_RUN/sanitized"
     chmod 755 "$DINGO_RUN/sanitized"
-    expect 0 "warning: .*sanitizer's run time.*-shared-libsan" "$dingo" run --card a -- "$DINGO_RUN/sanitized"
+    expect 0 "warning: .*sanitizer's runtime.*-shared-libsan" "$dingo" run --card a -- "$DINGO_RUN/sanitized"
     if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
         mkdir "$DINGO_RUN/.root"
         cp "$(type -P true)" "$DINGO_RUN/chroot"
-        expect 126 'turn the two around: chroot' "$dingo" run --card a -- "$DINGO_RUN/chroot" "$DINGO_RUN/.root" ibv_devinfo
+        expect 126 'swap the two commands: chroot' "$dingo" run --card a -- "$DINGO_RUN/chroot" "$DINGO_RUN/.root" ibv_devinfo
         expect 0 '' "$dingo" run --card a -- "$DINGO_RUN/chroot" / true
         expect 1 '/proc/self/mem: No such file.*mount /proc' unshare --mount sh -c "mount -t tmpfs none /proc && $dingo run --card a -- true"
         expect 1 '/proc/self/mem: Read-only.*mount /proc' unshare --mount sh -c "mount -o remount,bind,ro /proc && $dingo run --card a -- true"
@@ -256,7 +256,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     (umask 077; : >"$user_run/net/.lock")
     chmod 755 "$user_run" "$user_run/net"
     mkdir "$user_run/run" && chown 65534:65534 "$user_run/run"
-    expect 1 "is user 0's, and you are user 65534.*--wire roce:127.0.0.2.*--share" \
+    expect 1 "belongs to user 0, and you are user 65534.*--wire roce:127.0.0.2.*--share" \
         setpriv --reuid=65534 --regid=65534 --clear-groups env DINGO_RUN="$user_run/run" "$dingo" card start x --wire "shm:$user_run/net"
     rm -rf "$user_run"
 else

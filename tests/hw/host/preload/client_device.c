@@ -78,7 +78,7 @@ static void other_version(int fd) {
     CHECK(pipe(pipes) == 0 && dup2(pipes[1], 2) == 2);
     CHECK(method(fd, VERSION, 99, 0, 0) < 0 && errno == EIO);
     CHECK(dup2(kept, 2) == 2 && read(pipes[0], text, sizeof(text) - 1) > 0);
-    CHECK(strstr(text, "the card's protocol has version 99"));
+    CHECK(strstr(text, "the card speaks protocol version 99"));
 }
 
 void client_ioctl(void) {
