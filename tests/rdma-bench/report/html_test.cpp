@@ -185,7 +185,7 @@ TEST_F(HtmlReport, RepeatsShowTheirIntervalAndDecideTheComparison) {
         shown(to_html({{"A", samples::repeated(7)}, {"B", samples::repeated(7)}}));
     EXPECT_TRUE(has(page, "0.512 to 0.543 (98.4 % of 7)"));
     EXPECT_TRUE(has(page, "interval of the median"));
-    EXPECT_TRUE(has(page, "Judged by intervals that hold the true ratio"));
+    EXPECT_TRUE(has(page, "Judged by confidence intervals of the ratio"));
     EXPECT_TRUE(has(page, "-5.7 to +6.0"));
     EXPECT_TRUE(has(page, ">unclear<")) << "6 % of scatter do not tell 3 %";
 }
