@@ -87,12 +87,21 @@ def sources_of(root, paths, without):
     return sorted(found)
 
 
+def without_comments(text):
+    """Removes comments and keeps line numbers."""
+    def keep(match):
+        found = match.group()
+        return found if found[0] in "\"'" else re.sub(r"[^\n]", "", found)
+    return re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\'', keep, text, flags=re.S)
+
+
 def describe(text, mutant):
-    """Returns the changed source, line number, changed line, the line before it."""
+    """Returns the changed source, line number, changed line, the line before it that is more than a bracket; both without comments, so that a
+    mutant keeps its name when a comment is reworded."""
     changed = apply(text, mutant)
     number = text.count("\n", 0, mutant[1]) + 1
-    lines = changed.splitlines()
-    return changed, number, lines[number - 1].strip(), lines[number - 2].strip() if number > 1 else ""
+    lines = [line.strip() for line in without_comments(changed).splitlines()]
+    return changed, number, lines[number - 1], next((line for line in reversed(lines[:number - 1]) if re.search(r"\w", line)), "")
 
 
 def read_equivalents(path):
