@@ -1,6 +1,4 @@
-/* SPDX-License-Identifier: ((GPL-2.0 WITH
- * Linux-syscall-note) OR BSD-2-Clause)
- */
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
  * ABI between dingo_ib.ko and the dingo provider: driver data of uverbs
  * commands, and driver-specific attributes and methods. Layouts of rings and

@@ -235,8 +235,8 @@ class Engine {
     virtual void set_link(bool up) = 0;
 
     /// Tells the engine that memory of existing regions has become far (FarMemory::is_far()).
-    /// `there` returns true for pointers (from HostPort::dma_pointer()) into that memory: the engine
-    /// must not use them any more, and drops frames whose payload is there.
+    /// `there` returns true for pointers (from HostPort::dma_pointer()) into that memory: the
+    /// engine must not use them any more, and drops frames whose payload is there.
     virtual void memory_became_far(const std::function<bool(const std::byte*)>& there) {
         static_cast<void>(there);
     }
