@@ -19,7 +19,7 @@ mapfile -t files < <(git ls-files --cached --others --exclude-standard)
 sources() { printf '%s\n' "${files[@]}" | grep -E "$1" || true; }
 
 code='\.(c|h|cpp|svh?|py|sh|cmake|toml)$|CMakeLists\.txt$|(^|/)(Kbuild|Makefile)$|\.ci/run$'
-verdict "every source names its licence" "$(sources "$code" | while read -r f; do head -n 5 "$f" | grep -q SPDX-License-Identifier || echo "$f"; done)"
+verdict "every source names its licence" "$(sources "$code" | while read -r f; do head -n 5 "$f" | grep -qE 'SPDX-License-Identifier: [^ ]+( OR [^ ]+| WITH [^ ]+| \*/|-->|$)|SPDX-License-Identifier: \(' || echo "$f"; done)"
 verdict "kernel and provider are GPL-2.0 OR BSD-2-Clause" "$(sources '^(kmod|provider)/.*\.[ch]$' | grep -v /uapi/ | xargs -r grep -L 'SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause')"
 verdict "what programs include of the kernel has the syscall note" "$(sources '^kmod/include/uapi/' | xargs -r grep -L 'SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause)')"
 verdict "no file above 800 lines" "$(sources '\.(c|h|cpp|svh?|py|sh)$' | xargs -r wc -l | awk '$2 != "total" && $1 > 800 {print $2 " (" $1 ")"}')"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause All-to-all exchange: each member names its peers, with one
+// SPDX-License-Identifier: BSD-2-Clause
+// All-to-all exchange: each member names its peers, with one
 // item for each, and receives one item from each. Pairs match in order, so members may be one
 // exchange apart, and a newcomer may exchange with any member. A pair is consumed when the exchange
 // of one side completes with it, even if the other side then gives up: the other half is never

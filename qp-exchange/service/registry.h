@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Jobs, their members and the messages between them
+// SPDX-License-Identifier: BSD-2-Clause
+// Jobs, their members and the messages between them
 // (docs/reference/qpxd.md). A state machine without sockets and without a clock, for a single
 // thread.
 #pragma once

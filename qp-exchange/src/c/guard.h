@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Wrappers of all calls of the C interface: convert
+// SPDX-License-Identifier: BSD-2-Clause
+// Wrappers of all calls of the C interface: convert
 // exceptions to codes and the thread's last error.
 #pragma once
 #include <algorithm>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause One descriptor for event loops that combines all that a
+// SPDX-License-Identifier: BSD-2-Clause
+// One descriptor for event loops that combines all that a
 // call may wait for: sockets, bytes that were already read, and points in time.
 #pragma once
 #include <chrono>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Handshake: TLS, then both sides exchange HELLO. Never
+// SPDX-License-Identifier: BSD-2-Clause
+// Handshake: TLS, then both sides exchange HELLO. Never
 // blocks: call step() when the stream is ready.
 #pragma once
 #include <memory>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Encoding of frames and their fields
+// SPDX-License-Identifier: BSD-2-Clause
+// Encoding of frames and their fields
 // (docs/reference/qp-exchange-protocol.md). No I/O, no state of a conversation.
 #pragma once
 #include <cstddef>

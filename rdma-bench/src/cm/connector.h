@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause -R: connects QPs through the connection managers of both
+// SPDX-License-Identifier: BSD-2-Clause
+// -R: connects QPs through the connection managers of both
 // hosts. The QPs are created by ibv_create_qp() as usual; rdma_cm exchanges their numbers, provides
 // their attributes (rdma_init_qp_attr()) and keeps the connections until the end of the run. The
 // programs exchange all other data over their Link.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause --clients: a server with several concurrent clients. Each
+// SPDX-License-Identifier: BSD-2-Clause
+// --clients: a server with several concurrent clients. Each
 // client has a separate session with its own QPs and memory; all begin each entry together.
 #pragma once
 #include <vector>

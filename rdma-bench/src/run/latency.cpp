@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Latency tests send one message at a time. With WRITE and
+// SPDX-License-Identifier: BSD-2-Clause
+// Latency tests send one message at a time. With WRITE and
 // SEND both sides alternate, and a sample is half a round trip. READ and atomics are answered by
 // the device, and a sample is the whole round trip. A sample lasts from the post of a message to
 // the post of the next, as in perftest.

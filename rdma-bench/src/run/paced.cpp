@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Messages at scheduled times (--rate). A message that cannot
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages at scheduled times (--rate). A message that cannot
 // start on time because the queue is full is late; its latency counts from the scheduled time, so a
 // delay shows in all messages that it affects.
 #include <algorithm>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-2-Clause Content of verified messages: each byte depends on the
+// SPDX-License-Identifier: BSD-2-Clause
+// Content of verified messages: each byte depends on the
 // stream, the message's sequence number and the byte's offset, so that misplaced bytes, old
 // messages and torn messages are all detected.
 #pragma once
