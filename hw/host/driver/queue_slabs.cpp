@@ -72,8 +72,8 @@ QueueSlabs::Piece::~Piece() {
 
 void QueueSlabs::give_back(Slab& slab, std::uint32_t slot) {
     if (--slab.used == 0) {
-        List& slabs = *std::exchange(slab.home, nullptr);
-        slabs.erase(slab.self);
+        slab.dropped = true;
+        slab.home->erase(slab.self);
         return;
     }
     {
@@ -81,18 +81,25 @@ void QueueSlabs::give_back(Slab& slab, std::uint32_t slot) {
         ++cleared_->waiting;
     }
     const std::shared_ptr<Account> account = owner_.account.lock();
-    call_elsewhere(
-        {account != nullptr ? account->user() : Sender{}.user, number_},
-        [cleared = cleared_, kept = *slab.self, slot] {
-            const std::size_t at = slot * kept->slot_bytes;
-            if (::fallocate(kept->memory.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                            static_cast<off_t>(at), static_cast<off_t>(kept->slot_bytes)) != 0) {
-                std::memset(kept->memory.bytes().data() + at, 0, kept->slot_bytes);
-            }
-            const std::scoped_lock lock(cleared->mutex);
-            --cleared->waiting;
-            cleared->slots.emplace_back(kept, slot);
-        });
+    call_elsewhere({account != nullptr ? account->user() : Sender{}.user, number_},
+                   [cleared = cleared_, kept = *slab.self, slot]() mutable {
+                       const std::weak_ptr<Slab> of = kept;
+                       if (!kept->dropped) {
+                           clear(*kept, slot);
+                       }
+                       kept.reset();  // may be the last
+                       const std::scoped_lock lock(cleared->mutex);
+                       --cleared->waiting;
+                       cleared->slots.emplace_back(of, slot);
+                   });
+}
+
+void QueueSlabs::clear(Slab& slab, std::uint32_t slot) {
+    const std::size_t at = slot * slab.slot_bytes;
+    if (::fallocate(slab.memory.fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    static_cast<off_t>(at), static_cast<off_t>(slab.slot_bytes)) != 0) {
+        std::memset(slab.memory.bytes().data() + at, 0, slab.slot_bytes);
+    }
 }
 
 void QueueSlabs::take_cleared() {
@@ -101,8 +108,9 @@ void QueueSlabs::take_cleared() {
         const std::scoped_lock lock(cleared_->mutex);
         slots.swap(cleared_->slots);
     }
-    for (const auto& [slab, slot] : slots) {
-        if (slab->home != nullptr) {
+    for (const auto& [of, slot] : slots) {
+        const std::shared_ptr<Slab> slab = of.lock();
+        if (slab != nullptr && !slab->dropped) {
             slab->free.push_back(slot);
             slab->home->splice(slab->home->begin(), *slab->home, slab->self);
         }

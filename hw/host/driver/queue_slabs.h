@@ -6,6 +6,7 @@
 // with a write() whose data never arrive: then the rest of the file is not used again.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -35,8 +36,9 @@ class QueueSlabs {
         std::size_t slot_bytes;
         std::size_t used = 0;             ///< slots
         std::vector<std::uint32_t> free;  ///< cleared slots
-        List* home = nullptr;             ///< slabs of this size; null: dropped
+        List* home = nullptr;             ///< slabs of this size
         List::iterator self;
+        std::atomic<bool> dropped = false;
     };
 
     /// Zeroed pages, freed by the destructor, which does not wait for the client.
@@ -79,10 +81,11 @@ class QueueSlabs {
     /// Shared with the thread that clears slots.
     struct Cleared {
         std::mutex mutex;
-        std::vector<std::pair<std::shared_ptr<Slab>, std::uint32_t>> slots;  ///< not taken back yet
+        std::vector<std::pair<std::weak_ptr<Slab>, std::uint32_t>> slots;  ///< not taken back yet
         std::size_t waiting = 0;  ///< slots that are not cleared yet
     };
     void give_back(Slab& slab, std::uint32_t slot);
+    static void clear(Slab& slab, std::uint32_t slot);
     void take_cleared();
 
     MemoryOwner owner_;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <thread>
 
 #include "dingo/packet/build.h"
 #include "two_cards.h"
@@ -163,6 +164,9 @@ TEST_F(ContextTest, TenThousandQueuePairsLeaveNothingBehind) {
     const std::size_t mappings = c.context->published();
     for (int n = 0; n < 10'000; ++n) {
         c.make_qp();
+    }
+    while (c.context->queue_memory().clearing() != 0) {
+        std::this_thread::yield();
     }
     EXPECT_EQ(open_descriptors(), descriptors);
     EXPECT_EQ(a->driver.bus().size(), windows);
