@@ -73,8 +73,10 @@ std::uint64_t BusMap::add(Backing backing, std::uint64_t length, bool writable, 
     window.writable = writable;
     window.account = std::move(backing.account);
     window.keep = std::move(backing.keep);
-    window.memory = {std::move(backing.client), backing.va, std::move(backing.parts),
-                     std::move(backing.files)};
+    window.memory.client = std::move(backing.client);
+    window.memory.va = backing.va;
+    window.memory.parts = std::move(backing.parts);
+    window.memory.files = std::move(backing.files);
     if (far) {
         make_far(window);
     } else if (window.memory.client != nullptr && !window.memory.has(0, length)) {

@@ -89,7 +89,8 @@ class FarPlace {
     unsigned busy_ = 0;  ///< accesses being executed
 };
 
-/// Memory of a client that is not mapped here, is mapped only in part, or that its owner makes slow.
+/// Memory of a client that is not mapped here, is mapped only in part, or that its owner makes
+/// slow.
 class FarWindow final : public FarPlace {
   public:
     /// Mapped memory must stay mapped until close() has returned.

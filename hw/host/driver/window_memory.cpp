@@ -81,7 +81,7 @@ bool write_unmapped(const WindowMemory& w, std::uint64_t offset, std::span<const
         w.files, offset, src.size(), [&](const FilePart* file, std::uint64_t at, std::size_t n) {
             const auto from = src.subspan(at - offset, n);
             return file != nullptr
-                       ? file->file->write(file->file_offset + (at - file->offset), from)
+                       ? file->file->write(file->file_offset + (at - file->offset), from, w.writer)
                        : w.client != nullptr && w.client->write(w.va + at, from);
         });
 }

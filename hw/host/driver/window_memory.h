@@ -27,6 +27,8 @@ struct WindowMemory {
     std::vector<MappedPart> parts;  ///< sorted, without overlap
     /// sorted, without overlap with each other or with parts
     std::vector<FilePart> files;
+    /// who makes the accesses
+    ClientFile::Writer writer = ClientFile::Writer::kDataThread;
 
     /// Copies from or to [offset, offset + size), which must be inside the window. Returns false
     /// for a bus error.
