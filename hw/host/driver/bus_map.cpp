@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/errno_error.h"
@@ -253,6 +254,13 @@ bool BusMap::atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::u
         at != nullptr &&
         locked_atomic(at, request.swap, request.compare, request.operand, before)) {
         return true;
+    }
+    std::unique_lock<std::mutex> lock;
+    if (const ClientFile* const file = w->memory.file_at(addr & (kMaxWindow - 1))) {
+        lock = file->lock_atomics(w->memory.writer);
+        if (!lock) {
+            return fail();
+        }
     }
     return request.make_by([&](std::span<std::byte> dst) { return read(addr, dst); },
                            [&](std::span<const std::byte> src) { return write(addr, src); },

@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <utility>
 
 #include "base/errno_error.h"
+#include "base/monotonic_clock.h"
 #include "dingo/touch.h"
 
 namespace dingo::uverbs {
@@ -20,6 +23,28 @@ namespace {
 
 /// Size of a mapping. It takes address space, but no memory.
 constexpr std::uint64_t kView = std::uint64_t{64} << 20;
+
+/// How long the data thread waits for another's atomic.
+constexpr Nanoseconds kAtomicTime = 100'000;
+
+/// One mutex for each file, which several cards may reach.
+std::shared_ptr<std::mutex> atomics_of_file(int fd) {
+    static std::mutex mutex;
+    static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<std::mutex>> files;
+    struct stat st {};
+    if (::fstat(fd, &st) != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    const std::scoped_lock lock(mutex);
+    std::erase_if(files, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<std::mutex>& known = files[{st.st_dev, st.st_ino}];
+    std::shared_ptr<std::mutex> atomics = known.lock();
+    if (atomics == nullptr) {
+        atomics = std::make_shared<std::mutex>();
+        known = atomics;
+    }
+    return atomics;
+}
 
 bool serves(int fd, bool writable) {
     const int flags = ::fcntl(fd, F_GETFL);
@@ -49,6 +74,7 @@ ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& ac
     if (!fd_) {
         throw ErrnoError(ENOMEM);
     }
+    atomics_ = atomics_of_file(fd_.get());
 }
 
 ClientFile::~ClientFile() {
@@ -124,6 +150,17 @@ bool ClientFile::show(View& view, std::uint64_t offset) {
     const std::scoped_lock lock(owners_mutex_);
     view.owned.emplace(std::span(view.bytes, kView), owners_);
     return true;
+}
+
+std::unique_lock<std::mutex> ClientFile::lock_atomics(Writer writer) const {
+    if (writer == Writer::kMover) {
+        return std::unique_lock(*atomics_);
+    }
+    std::unique_lock lock(*atomics_, std::try_to_lock);
+    for (const Nanoseconds begin = clock_now(); !lock && clock_now() - begin < kAtomicTime;) {
+        static_cast<void>(lock.try_lock());
+    }
+    return lock;
 }
 
 void ClientFile::add_owner(const MemoryOwner& owner) {

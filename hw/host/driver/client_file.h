@@ -30,13 +30,16 @@ class ClientFile {
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
 
-    /// Who writes. The data thread waits for no mover, which the client can hold up.
+    /// The thread that writes. The data thread waits for no mover, which the client can hold up.
     enum class Writer : std::uint8_t { kDataThread, kMover };
 
     /// These return false beyond the end of the file.
     bool read(std::uint64_t offset, std::span<std::byte> dst) const;
     bool write(std::uint64_t offset, std::span<const std::byte> src,
                Writer writer = Writer::kDataThread);
+    /// Locks the file's atomics, of all who reach it in this process. The data thread tries for a
+    /// short time only: then the lock may be empty.
+    [[nodiscard]] std::unique_lock<std::mutex> lock_atomics(Writer writer) const;
     /// Another client has registered it, too. Does not wait for a write.
     void add_owner(const MemoryOwner& owner);
 
@@ -55,6 +58,7 @@ class ClientFile {
     Charge descriptor_;
     Charge mappings_;  ///< for the views
     ForeignFd fd_;
+    std::shared_ptr<std::mutex> atomics_;
     std::array<View, 2> views_;  ///< one for each Writer
     std::mutex owners_mutex_;    ///< never held for long
     std::vector<MemoryOwner> owners_;

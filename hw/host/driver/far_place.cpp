@@ -139,6 +139,10 @@ bool FarWindow::do_atomic(std::uint64_t offset, const FarMemory::Atomic& request
         locked_atomic(at, request.swap, request.compare, request.operand, before)) {
         return true;
     }
+    std::unique_lock<std::mutex> lock;
+    if (const ClientFile* const file = memory_.file_at(offset)) {
+        lock = file->lock_atomics(memory_.writer);
+    }
     return FarPlace::do_atomic(offset, request, before);
 }
 

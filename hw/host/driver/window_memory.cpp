@@ -121,6 +121,15 @@ std::byte* WindowMemory::pointer(std::uint64_t offset, std::size_t len) const {
     return part->bytes.data() + (offset - part->offset);
 }
 
+const ClientFile* WindowMemory::file_at(std::uint64_t offset) const {
+    const ClientFile* found = nullptr;
+    for_each_unmapped(files, offset, 1, [&](const FilePart* file, std::uint64_t, std::size_t) {
+        found = file != nullptr ? file->file.get() : nullptr;
+        return true;
+    });
+    return found;
+}
+
 bool WindowMemory::has(std::uint64_t offset, std::uint64_t len) const {
     return for_each_piece(parts, offset, len,
                           [&](std::uint64_t at, std::size_t n, const std::byte* mapped) {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -312,6 +313,47 @@ TEST(ClientFileTest, WhatAMoverWritesIsNotMarked) {
     EXPECT_TRUE(place.far->write(place.offset, data));
     EXPECT_EQ(last_touch.at, nullptr);
     EXPECT_EQ(file.at[16], std::byte{7});
+}
+
+// The data thread's and a mover's, of different clients.
+TEST(ClientFileTest, AtomicsLoseNoneOfAnothersInTheFile) {
+    constexpr std::uint64_t kRounds = 20'000;
+    const File file;
+    const auto account = std::make_shared<Account>(false);
+    BusMap map;
+    const auto add = [&](std::shared_ptr<Account> whose, bool far) {
+        FilePart part{0, kBytes, std::make_shared<ClientFile>(file.fd.get(), true), 0};
+        return map.add({nullptr, 0, {}, {std::move(part)}, std::move(whose), nullptr}, kBytes, true,
+                       far);
+    };
+    const std::uint64_t near = add(std::make_shared<Account>(false), false);
+    const BusMap::Place far = map.place(add(account, true) + 8, 8, true);
+    ASSERT_NE(far.far, nullptr);
+    std::thread mover([&] {
+        std::uint64_t before = 0;
+        for (std::uint64_t i = 0; i < kRounds; ++i) {
+            EXPECT_TRUE(far.far->atomic(far.offset, {false, 0, std::uint64_t{1} << 32}, before));
+        }
+    });
+    std::uint64_t added = 0;  // the mover may lose its processor in the midst of one
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 0; i < kRounds; ++i) {
+        added += map.atomic(near + 8, {false, 0, 1}, before) ? 1 : 0;
+    }
+    mover.join();
+    EXPECT_GT(added, 0U);
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, file.at + 8, sizeof sum);
+    EXPECT_EQ(sum, kRounds << 32 | added);
+}
+
+TEST(ClientFileTest, TheDataThreadWaitsShortlyForAnAtomic) {
+    const File file;
+    const ClientFile reached(file.fd.get(), true);
+    const ClientFile again(file.fd.get(), true);
+    const auto held = again.lock_atomics(ClientFile::Writer::kMover);
+    EXPECT_TRUE(dingo::test::returns_soon(
+        [&] { EXPECT_FALSE(reached.lock_atomics(ClientFile::Writer::kDataThread)); }, [] {}));
 }
 
 // Clients specify where in the file a region begins.
