@@ -235,7 +235,7 @@ void close_on_another_thread(int fd) {
 }
 
 std::size_t closing_elsewhere() {
-    return closers().waiting();
+    return closers().waiting() + callers().waiting();
 }
 
 ClosesFor::ClosesFor(Sender sender) : before_(std::exchange(closes_for, sender)) {}

@@ -23,7 +23,7 @@ void do_elsewhere(std::function<void()> what);
 void close_on_another_thread(int fd);
 
 /// Number of descriptors of this process that were passed to close_on_another_thread() and are not
-/// closed yet.
+/// closed yet, and of calls of call_elsewhere() that have not returned: they may hold others.
 [[nodiscard]] std::size_t closing_elsewhere();
 
 /// The client that sent a descriptor, or made this process create it.
