@@ -199,9 +199,12 @@ bool FarStreams::has_room(Stream stream) {
 
 bool FarStreams::give(State& s, HeldAccess& held) {
     const std::shared_ptr<FarPlace>& far = held.place.far;
+    bool ok = far != nullptr || bus_.is_there(held.addr, held.place);
+    if (ok && far == nullptr) {
+        ok = follow(s, held);
+    }
     if (far == nullptr) {
         std::uint64_t before = 0;
-        bool ok = bus_.is_there(held.addr, held.place);
         if (ok && held.access.kind == FarAccess::Kind::kWrite) {
             ok = bus_.write(held.addr, held.access.data.bytes());
         } else if (ok) {
@@ -223,6 +226,29 @@ bool FarStreams::give(State& s, HeldAccess& held) {
     }
     s.given += count;
     s.mover = far->mover();
+    return true;
+}
+
+bool FarStreams::follow(State& s, HeldAccess& held) {
+    const std::size_t length = held.access.kind == FarAccess::Kind::kAtomic
+                                   ? sizeof(std::uint64_t)
+                                   : held.access.data.size();
+    if (!bus_.is_far(held.addr, length)) {
+        return true;
+    }
+    BusMap::Place place = bus_.place(held.addr, length, true);
+    if (!place.ok || place.far->mover()->is_stuck(clock_now())) {
+        return false;
+    }
+    FarBuffer& data = held.access.data;
+    if (data.held() != nullptr && place.far->depth() == 1) {  // as in write_held()
+        FarBuffer copy = place.far->buffer(length);
+        touches(data.bytes().data(), length);
+        copy.append(data.bytes());
+        data = std::move(copy);
+    }
+    held.place = std::move(place);
+    fill_in(s, held);
     return true;
 }
 

@@ -19,6 +19,8 @@
 #include <semaphore>
 #include <thread>
 
+#include "dingo/touch.h"
+
 namespace dingo::uverbs::test {
 namespace {
 
@@ -225,6 +227,26 @@ TEST_F(Streams, HeldWriteDoesNotReachTheNextOwnerOfItsAddress) {
     EXPECT_EQ(streams.progress(kOne).done, 1U);
     EXPECT_EQ(next[0], std::byte{0});
     EXPECT_EQ(first[0], std::byte{0});
+}
+
+// A client frees memory under the card's hands: nothing of it is the data thread's any more.
+TEST_F(Streams, HeldAccessesGoToTheMoverOfMemoryThatBecameFar) {
+    alignas(8) std::array<std::byte, 64> memory{};
+    const auto account = std::make_shared<Account>(false);
+    const std::uint64_t near =
+        bus.add({nullptr, 0, {{0, memory}}, {}, account, nullptr}, memory.size(), true, false);
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    ASSERT_EQ(streams.write(kOne, near, kData), Access::kDone);
+    ASSERT_EQ(streams.atomic(kOne, near + 8, {false, 0, 5}), Access::kDone);
+    ASSERT_EQ(bus.make_far(account, 0, bus.end()), 1U);
+    touches(nullptr, 0);
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 3; }));
+    EXPECT_FALSE(streams.progress(kOne).failed);
+    EXPECT_EQ(last_touch.at, nullptr) << "the data thread has not touched it";
+    EXPECT_EQ(memory[0], kData[0]);
+    EXPECT_EQ(memory[8], std::byte{5});
+    EXPECT_EQ(streams.atomic_result(kOne), 0U);
 }
 
 TEST_F(Streams, ReadOfAnotherMoverDoesNotChangeTheOrderOfWrites) {
