@@ -87,9 +87,8 @@ std::uint64_t BusMap::add(Backing backing, std::uint64_t length, bool writable, 
 }
 
 void BusMap::make_far(Window& window) {
-    std::shared_ptr<Mover> mover = window.memory.client != nullptr
-                                       ? mover_of(window.memory.client)
-                                       : std::make_shared<Mover>(0, room_of(window.account));
+    std::shared_ptr<Mover> mover =
+        window.memory.client != nullptr ? mover_of(window.memory.client) : mover_of(window.account);
     window.was = std::move(window.far);
     window.far = std::make_shared<FarWindow>(std::move(mover), std::move(window.memory),
                                              std::move(window.keep));
@@ -161,6 +160,22 @@ std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& cli
     std::shared_ptr<Mover> mover = known.lock();
     if (mover == nullptr) {
         mover = std::make_shared<Mover>(0, room_of(client->account()));
+        known = mover;
+    }
+    return mover;
+}
+
+/// For windows without a client, as of DMABufs.
+std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<Account>& account) {
+    if (account == nullptr) {
+        return std::make_shared<Mover>(0, room_of(account));
+    }
+    const Gate::Hold hold(gate_.get());
+    std::erase_if(account_movers_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Mover>& known = account_movers_[account];
+    std::shared_ptr<Mover> mover = known.lock();
+    if (mover == nullptr) {
+        mover = std::make_shared<Mover>(0, room_of(account));
         known = mover;
     }
     return mover;
