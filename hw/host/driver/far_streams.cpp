@@ -199,12 +199,9 @@ bool FarStreams::has_room(Stream stream) {
 
 bool FarStreams::give(State& s, HeldAccess& held) {
     const std::shared_ptr<FarPlace>& far = held.place.far;
-    bool ok = far != nullptr || bus_.is_there(held.addr, held.place);
-    if (ok && far == nullptr) {
-        ok = follow(s, held);
-    }
     if (far == nullptr) {
         std::uint64_t before = 0;
+        bool ok = bus_.is_there(held.addr, held.place);
         if (ok && held.access.kind == FarAccess::Kind::kWrite) {
             ok = bus_.write(held.addr, held.access.data.bytes());
         } else if (ok) {
@@ -229,27 +226,28 @@ bool FarStreams::give(State& s, HeldAccess& held) {
     return true;
 }
 
-bool FarStreams::follow(State& s, HeldAccess& held) {
-    const std::size_t length = held.access.kind == FarAccess::Kind::kAtomic
-                                   ? sizeof(std::uint64_t)
-                                   : held.access.data.size();
-    if (!bus_.is_far(held.addr, length)) {
-        return true;
+std::size_t FarStreams::follow(const State& s, HeldAccess& held) {
+    FarBuffer& data = held.access.data;
+    const std::size_t length =
+        held.access.kind == FarAccess::Kind::kAtomic ? sizeof(std::uint64_t) : data.size();
+    if (held.place.far != nullptr || !bus_.is_far(held.addr, length)) {
+        return 0;
     }
     BusMap::Place place = bus_.place(held.addr, length, true);
-    if (!place.ok || place.far->mover()->is_stuck(clock_now())) {
-        return false;
+    if (!place.ok || place.window != held.place.window) {
+        return 0;
     }
-    FarBuffer& data = held.access.data;
+    std::size_t copied = 0;
     if (data.held() != nullptr && place.far->depth() == 1) {  // as in write_held()
         FarBuffer copy = place.far->buffer(length);
         touches(data.bytes().data(), length);
         copy.append(data.bytes());
         data = std::move(copy);
+        copied = length;
     }
     held.place = std::move(place);
     fill_in(s, held);
-    return true;
+    return copied;
 }
 
 FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length) {
@@ -446,6 +444,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
             break;
         }
         HeldAccess& next = s.held.front();
+        moved += follow(s, next);
         const Mover* const mover = next.place.mover();
         if (!is_idle(s) && (mover == nullptr || s.mover.get() != mover)) {
             break;
