@@ -43,7 +43,10 @@ for shard in "${wanted[@]}"; do
 done
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-rm -f "$out"/report.txt "$out"/*.log
+rm -f "$out/report.txt"
+# Logs of before, and nobody else's.
+find "$out" -maxdepth 1 -type f -regextype posix-extended \
+    -regex '.*/[0-9]{2,}-[0-9.]+(-[a-z]+)?-(resets|unplugs|kills|users|commands|fuzz|lab)\.log' -delete
 
 # Built once before the shards start: all guests get the same card, provider and modules.
 build=${DINGO_BUILD:-$PWD/build}
@@ -76,7 +79,7 @@ log_of() {
 
 # run_shard N SECONDS: runs a shard for at most SECONDS (0: no limit); its log ends with "ended".
 run_shard() {
-    local kernel what share log rc=0 suite=sweeps limit=() variables progress
+    local kernel what share log rc=0 suite=sweeps variables progress pid='' began=$SECONDS
     IFS=/ read -r kernel what share <<<"${shards[$1]}"
     log=$(log_of "$1")
     variables=("DINGO_SHARD=$what-$1" "DINGO_SWEEP_GROUPS=$what")
@@ -86,15 +89,21 @@ run_shard() {
     fuzz) variables+=("DINGO_FUZZ_SECONDS=${share:-3600}") ;;
     *) variables+=("DINGO_SWEEPS=${share:-full}") ;;
     esac
-    if [ "$2" != 0 ]; then
-        variables+=("DINGO_SWEEP_END=$((EPOCHSECONDS + $2 - closing))")
-        limit=(timeout -k 60 "$2")
-    fi
-    env "${variables[@]}" "${limit[@]}" tests/e2e/vm/suite.sh --kernel "$kernel" "$suite" -- --card "$build/bin/dingo-card" --provider "$build" \
-        --ko "$build/kmod-$kernel/dingo.ko" "${vm_options[@]}" </dev/null >"$log" 2>&1 || rc=$?
-    if [ $rc = 124 ] || [ $rc = 137 ]; then
+    [ "$2" = 0 ] || variables+=("DINGO_SWEEP_END=$((EPOCHSECONDS + $2 - closing))")
+    # timeout (0: none) hands a signal on to all that the suite has started.
+    trap 'kill $pid 2>/dev/null || true; wait; exit 143' TERM
+    env "${variables[@]}" timeout -k 60 "$2" tests/e2e/vm/suite.sh --kernel "$kernel" "$suite" -- --card "$build/bin/dingo-card" --provider "$build" \
+        --ko "$build/kmod-$kernel/dingo.ko" "${vm_options[@]}" </dev/null >"$log" 2>&1 &
+    pid=$!
+    wait $pid || rc=$?
+    if [ "$2" != 0 ] && [ $((SECONDS - began)) -ge "$2" ] && { [ $rc = 124 ] || [ $rc = 137 ]; }; then
         progress=$(cat "build/test-logs/vm-$suite-$kernel-$what-$1"/sweep{s,}.out 2>/dev/null | grep '^# ' | tail -n 1) || true
-        echo "SKIP $suite:$what: cut after $2 s${progress:+: ${progress#\# }}" >>"$log"
+        [ -n "$progress" ] || progress=$(grep '^PASS ' "$log" | tail -n 1) || true
+        if [ -n "$progress" ]; then
+            echo "SKIP $suite:$what: cut after $2 s: ${progress#\# }" >>"$log"
+        else
+            echo "FAIL $suite:$what: no progress in $2 s" >>"$log"
+        fi
     elif [ $rc != 0 ] && ! grep -q '^FAIL ' "$log"; then
         echo "FAIL $suite:$what: status $rc: $(tail -n 1 "$log")" >>"$log"
     fi

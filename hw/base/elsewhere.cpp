@@ -33,6 +33,7 @@ struct MostThreads {
 };
 constexpr MostThreads kClosers{8, 64, 256};
 constexpr MostThreads kUnmappers{1, 1, 1};
+constexpr MostThreads kCallers{1, 64, 256};
 /// Most descriptors that may wait while none was closed for kStall: of one sender, and of all
 /// senders of a user.
 constexpr std::size_t kMostStalled = 64;
@@ -55,11 +56,12 @@ thread_local Sender closes_for;
 /// Unmapping this much takes no noticeable time.
 constexpr std::size_t kSmallMapping = 1 << 20;
 
-/// A descriptor to close, or a mapping to remove.
+/// A descriptor to close, a mapping to remove, or any other call.
 struct LetGo {
     int fd = -1;
     void* at = nullptr;
     std::size_t size = 0;  ///< of the mapping in bytes; 0: not a mapping
+    std::function<void()> call = nullptr;
 };
 
 /// The descriptor may be a socket whose close() waits until its data are sent (SO_LINGER).
@@ -73,10 +75,10 @@ class Threads {
   public:
     explicit Threads(MostThreads most) : most_(most) {}
 
-    void take(const LetGo& what, const Sender& sender) {
+    void take(LetGo what, const Sender& sender) {
         const std::lock_guard lock(mutex_);
         const auto lane = lanes_.try_emplace(sender).first;
-        lane->second.queue.push_back(what);
+        lane->second.queue.push_back(std::move(what));
         ++waiting_;
         if (!may_have_a_thread(*lane)) {
             return;  // a busy thread of the lane takes it later
@@ -163,7 +165,7 @@ class Threads {
             --idle_;
             const auto at = next();
             Lane& lane = at->second;
-            const LetGo what = lane.queue.front();
+            LetGo what = std::move(lane.queue.front());
             lane.queue.pop_front();
             ++lane.busy;
             // Start another thread, so that calls behind this one do not wait for it.
@@ -171,7 +173,9 @@ class Threads {
                 start();
             }
             lock.unlock();
-            if (what.size != 0) {
+            if (what.call) {
+                std::exchange(what.call, nullptr)();
+            } else if (what.size != 0) {
                 ::munmap(what.at, what.size);
             } else {
                 do_not_linger(what.fd);
@@ -208,6 +212,12 @@ Threads& unmapper() {
     return *instance;
 }
 
+/// Separate ones, too.
+Threads& callers() {
+    static auto* const instance = new Threads(kCallers);
+    return *instance;
+}
+
 }  // namespace
 
 void do_elsewhere(std::function<void()> what) {
@@ -225,7 +235,7 @@ void close_on_another_thread(int fd) {
 }
 
 std::size_t closing_elsewhere() {
-    return closers().waiting();
+    return closers().waiting() + callers().waiting();
 }
 
 ClosesFor::ClosesFor(Sender sender) : before_(std::exchange(closes_for, sender)) {}
@@ -253,6 +263,10 @@ void let_go_later(std::shared_ptr<const void> what) {
         });
     } catch (const std::system_error&) {  // no thread: leaked
     }
+}
+
+void call_elsewhere(const Sender& client, std::function<void()> call) {
+    callers().take({.call = std::move(call)}, client);
 }
 
 void unmap_elsewhere(void* at, std::size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Runs calls on detached threads when they may block on another process (close()) or take long
+// Runs calls on detached threads when they may block on another process (as close()) or take long
 // because of the size of the memory (munmap()).
 #pragma once
 
@@ -23,7 +23,7 @@ void do_elsewhere(std::function<void()> what);
 void close_on_another_thread(int fd);
 
 /// Number of descriptors of this process that were passed to close_on_another_thread() and are not
-/// closed yet.
+/// closed yet, and of calls of call_elsewhere() that have not returned: they may hold others.
 [[nodiscard]] std::size_t closing_elsewhere();
 
 /// The client that sent a descriptor, or made this process create it.
@@ -53,6 +53,10 @@ class ClosesFor {
 
 /// Drops `what` after 10 s, on another thread: a reader that still uses it has timed out by then.
 void let_go_later(std::shared_ptr<const void> what);
+
+/// Queues `call`, which `client` may block for as long as it likes. A client's calls are made in
+/// order, one at a time, and do not wait for those of another client.
+void call_elsewhere(const Sender& client, std::function<void()> call);
 
 /// munmap(): in this thread up to 1 MiB, else queued for another thread.
 void unmap_elsewhere(void* at, std::size_t size);

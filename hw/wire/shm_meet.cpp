@@ -113,10 +113,9 @@ void ShmWire::service() {
     budget_ = kServiceBudget;
     Poller::Found found = poller_.collect(0);
     // Start with another socket each time.
-    if (found.count > 0)
-        std::rotate(found.events.begin(),
-                    found.events.begin() + ++service_first_ % static_cast<unsigned>(found.count),
-                    found.events.begin() + found.count);
+    const auto count = static_cast<std::size_t>(std::max(found.count, 0));
+    std::rotate(found.events.begin(), found.events.begin() + service_first_.among(count),
+                found.events.begin() + count);
     poller_.tell(found);
     for (const auto& peer : peers_) {
         peer->tell();

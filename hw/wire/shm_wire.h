@@ -27,6 +27,7 @@
 #include "base/poller.h"
 #include "base/unique_fd.h"
 #include "wire/factory.h"
+#include "wire/fair_start.h"
 #include "wire/local_segments.h"
 #include "wire/shm_peer.h"
 #include "wire/shm_places.h"
@@ -188,7 +189,7 @@ class ShmWire final : public Wire, private LocalMember {
     Nanoseconds now_ = 0;
     Nanoseconds serviced_ = 0;
     bool service_due_ = true;
-    unsigned service_first_ = 0;
+    FairStart service_first_;
     bool any_gone_ = false;
     bool any_wait_ = false;  ///< holds_enough() told a sender to wait
     ShmPatience patience_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "base/errno_error.h"
@@ -73,8 +74,10 @@ std::uint64_t BusMap::add(Backing backing, std::uint64_t length, bool writable, 
     window.writable = writable;
     window.account = std::move(backing.account);
     window.keep = std::move(backing.keep);
-    window.memory = {std::move(backing.client), backing.va, std::move(backing.parts),
-                     std::move(backing.files)};
+    window.memory.client = std::move(backing.client);
+    window.memory.va = backing.va;
+    window.memory.parts = std::move(backing.parts);
+    window.memory.files = std::move(backing.files);
     if (far) {
         make_far(window);
     } else if (window.memory.client != nullptr && !window.memory.has(0, length)) {
@@ -84,9 +87,8 @@ std::uint64_t BusMap::add(Backing backing, std::uint64_t length, bool writable, 
 }
 
 void BusMap::make_far(Window& window) {
-    std::shared_ptr<Mover> mover = window.memory.client != nullptr
-                                       ? mover_of(window.memory.client)
-                                       : std::make_shared<Mover>(0, room_of(window.account));
+    std::shared_ptr<Mover> mover =
+        window.memory.client != nullptr ? mover_of(window.memory.client) : mover_of(window.account);
     window.was = std::move(window.far);
     window.far = std::make_shared<FarWindow>(std::move(mover), std::move(window.memory),
                                              std::move(window.keep));
@@ -158,6 +160,22 @@ std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& cli
     std::shared_ptr<Mover> mover = known.lock();
     if (mover == nullptr) {
         mover = std::make_shared<Mover>(0, room_of(client->account()));
+        known = mover;
+    }
+    return mover;
+}
+
+/// For windows without a client, as of DMABufs.
+std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<Account>& account) {
+    if (account == nullptr) {
+        return std::make_shared<Mover>(0, room_of(account));
+    }
+    const Gate::Hold hold(gate_.get());
+    std::erase_if(account_movers_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Mover>& known = account_movers_[account];
+    std::shared_ptr<Mover> mover = known.lock();
+    if (mover == nullptr) {
+        mover = std::make_shared<Mover>(0, room_of(account));
         known = mover;
     }
     return mover;
@@ -251,6 +269,13 @@ bool BusMap::atomic(std::uint64_t addr, const FarMemory::Atomic& request, std::u
         at != nullptr &&
         locked_atomic(at, request.swap, request.compare, request.operand, before)) {
         return true;
+    }
+    std::unique_lock<std::mutex> lock;
+    if (const ClientFile* const file = w->memory.file_at(addr & (kMaxWindow - 1))) {
+        lock = file->lock_atomics(w->memory.writer);
+        if (!lock) {
+            return fail();
+        }
     }
     return request.make_by([&](std::span<std::byte> dst) { return read(addr, dst); },
                            [&](std::span<const std::byte> src) { return write(addr, src); },

@@ -165,6 +165,7 @@ class BusMap {
     Window* find(std::uint64_t addr);
     void close(std::uint64_t index);
     std::shared_ptr<Mover> mover_of(const std::shared_ptr<ClientMemory>& client);
+    std::shared_ptr<Mover> mover_of(const std::shared_ptr<Account>& account);
     std::shared_ptr<FarRoom> room_of(const std::shared_ptr<Account>& account);
     bool fail();
 
@@ -175,6 +176,7 @@ class BusMap {
     /// Keyed by owner, not by address, which may be reused by another client before the mover has
     /// ended.
     std::map<std::weak_ptr<ClientMemory>, std::weak_ptr<Mover>, std::owner_less<>> movers_;
+    std::map<std::weak_ptr<Account>, std::weak_ptr<Mover>, std::owner_less<>> account_movers_;
     std::map<std::weak_ptr<Account>, std::weak_ptr<FarRoom>, std::owner_less<>> rooms_;
     std::uint64_t errors_ = 0;
     std::uint64_t last_id_ = 0;

@@ -11,8 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <utility>
 
 #include "base/errno_error.h"
+#include "base/monotonic_clock.h"
 #include "dingo/touch.h"
 
 namespace dingo::uverbs {
@@ -20,6 +23,28 @@ namespace {
 
 /// Size of a mapping. It takes address space, but no memory.
 constexpr std::uint64_t kView = std::uint64_t{64} << 20;
+
+/// How long the data thread waits for another's atomic.
+constexpr Nanoseconds kAtomicTime = 100'000;
+
+/// One mutex for each file, which several cards may reach.
+std::shared_ptr<std::mutex> atomics_of_file(int fd) {
+    static std::mutex mutex;
+    static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<std::mutex>> files;
+    struct stat st {};
+    if (::fstat(fd, &st) != 0) {
+        throw ErrnoError(EINVAL);
+    }
+    const std::scoped_lock lock(mutex);
+    std::erase_if(files, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<std::mutex>& known = files[{st.st_dev, st.st_ino}];
+    std::shared_ptr<std::mutex> atomics = known.lock();
+    if (atomics == nullptr) {
+        atomics = std::make_shared<std::mutex>();
+        known = atomics;
+    }
+    return atomics;
+}
 
 bool serves(int fd, bool writable) {
     const int flags = ::fcntl(fd, F_GETFL);
@@ -40,7 +65,7 @@ bool serves(int fd, bool writable) {
 
 ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& account, pid_t pid)
     : descriptor_(account, process_quotas().descriptors),
-      mapping_(account, process_quotas().mappings),
+      mappings_(account, process_quotas().mappings, views_.size()),
       owners_{{account, pid, nullptr}} {
     if (!serves(fd, writable)) {
         throw ErrnoError(EINVAL);
@@ -49,10 +74,13 @@ ClientFile::ClientFile(int fd, bool writable, const std::shared_ptr<Account>& ac
     if (!fd_) {
         throw ErrnoError(ENOMEM);
     }
+    atomics_ = atomics_of_file(fd_.get());
 }
 
 ClientFile::~ClientFile() {
-    hide();
+    for (View& view : views_) {
+        hide(view);
+    }
 }
 
 bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
@@ -72,23 +100,26 @@ bool ClientFile::read(std::uint64_t offset, std::span<std::byte> dst) const {
 
 // Not by pwrite(), which would wait for the file's lock: a client can hold it arbitrarily long with
 // a write() whose data never arrives. A page fault does not need that lock.
-bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
+bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src, Writer writer) {
     struct stat st {};
     // Writing must not extend the file.
     if (::fstat(fd_.get(), &st) != 0 ||
         offset + src.size() > static_cast<std::uint64_t>(st.st_size)) {
         return false;
     }
-    const std::scoped_lock lock(mutex_);
+    View& view = views_[static_cast<std::size_t>(writer)];
+    const std::scoped_lock lock(view.mutex);
     while (!src.empty()) {
-        if (!show(offset)) {
+        if (!show(view, offset)) {
             return false;
         }
-        const std::uint64_t in_view = offset - view_at_;
+        const std::uint64_t in_view = offset - view.at;
         const std::size_t want = std::min<std::uint64_t>(src.size(), kView - in_view);
         const iovec from{const_cast<std::byte*>(src.data()), want};
-        const iovec to{view_ + in_view, want};
-        touches(view_ + in_view, want, src.data());
+        const iovec to{view.bytes + in_view, want};
+        if (writer == Writer::kDataThread) {
+            touches(view.bytes + in_view, want, src.data());
+        }
         ssize_t n = ::process_vm_writev(::getpid(), &from, 1, &to, 1, 0);
         if (n < 0 && (errno == ENOSYS || errno == EPERM)) {  // some containers forbid the call
             n = ::pwrite(fd_.get(), src.data(), want, static_cast<off_t>(offset));
@@ -103,36 +134,53 @@ bool ClientFile::write(std::uint64_t offset, std::span<const std::byte> src) {
 }
 
 /// Makes the view one that holds `offset`.
-bool ClientFile::show(std::uint64_t offset) {
+bool ClientFile::show(View& view, std::uint64_t offset) {
     const std::uint64_t at = offset / kView * kView;
-    if (view_ != nullptr && view_at_ == at) {
+    if (view.bytes != nullptr && view.at == at) {
         return true;
     }
-    hide();
-    void* const view = ::mmap(nullptr, kView, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                              fd_.get(), static_cast<off_t>(at));
-    if (view == MAP_FAILED) {
+    hide(view);
+    void* const bytes = ::mmap(nullptr, kView, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                               fd_.get(), static_cast<off_t>(at));
+    if (bytes == MAP_FAILED) {
         return false;
     }
-    view_ = static_cast<std::byte*>(view);
-    owned_.emplace(std::span(view_, kView), owners_);
-    view_at_ = at;
+    view.bytes = static_cast<std::byte*>(bytes);
+    view.at = at;
+    const std::scoped_lock lock(owners_mutex_);
+    view.owned.emplace(std::span(view.bytes, kView), owners_);
     return true;
 }
 
+std::unique_lock<std::mutex> ClientFile::lock_atomics(Writer writer) const {
+    if (writer == Writer::kMover) {
+        return std::unique_lock(*atomics_);
+    }
+    std::unique_lock lock(*atomics_, std::try_to_lock);
+    for (const Nanoseconds begin = clock_now(); !lock && clock_now() - begin < kAtomicTime;) {
+        static_cast<void>(lock.try_lock());
+    }
+    return lock;
+}
+
 void ClientFile::add_owner(const MemoryOwner& owner) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(owners_mutex_);
     dingo::add_owner(owners_, owner);
-    if (owned_) {
-        owned_->add_owner(owner);
+    for (const View& view : views_) {
+        if (view.owned) {
+            view.owned->add_owner(owner);
+        }
     }
 }
 
-void ClientFile::hide() {
-    owned_.reset();
-    if (view_ != nullptr) {
-        ::munmap(view_, kView);
-        view_ = nullptr;
+void ClientFile::hide(View& view) {
+    {
+        const std::scoped_lock lock(owners_mutex_);
+        view.owned.reset();
+    }
+    if (view.bytes != nullptr) {
+        ::munmap(view.bytes, kView);
+        view.bytes = nullptr;
     }
 }
 

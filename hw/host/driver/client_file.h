@@ -5,6 +5,7 @@
 // may shrink it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,25 +30,38 @@ class ClientFile {
     ClientFile(const ClientFile&) = delete;
     ClientFile& operator=(const ClientFile&) = delete;
 
+    /// The thread that writes. The data thread waits for no mover, which the client can hold up.
+    enum class Writer : std::uint8_t { kDataThread, kMover };
+
     /// These return false beyond the end of the file.
     bool read(std::uint64_t offset, std::span<std::byte> dst) const;
-    bool write(std::uint64_t offset, std::span<const std::byte> src);
-    /// Another client has registered it, too.
+    bool write(std::uint64_t offset, std::span<const std::byte> src,
+               Writer writer = Writer::kDataThread);
+    /// Locks the file's atomics, of all who reach it in this process. The data thread tries for a
+    /// short time only: then the lock may be empty.
+    [[nodiscard]] std::unique_lock<std::mutex> lock_atomics(Writer writer) const;
+    /// Another client has registered it, too. Does not wait for a write.
     void add_owner(const MemoryOwner& owner);
 
   private:
-    bool show(std::uint64_t offset);
-    void hide();
+    /// Mapping of a part of the file that is being written. Only the kernel accesses it, for which
+    /// missing pages are an error and no signal.
+    struct View {
+        std::mutex mutex;  ///< of the writers
+        std::byte* bytes = nullptr;
+        std::uint64_t at = 0;              ///< offset in the file
+        std::optional<OwnedMemory> owned;  ///< guarded by owners_mutex_
+    };
+    bool show(View& view, std::uint64_t offset);
+    void hide(View& view);
 
     Charge descriptor_;
-    Charge mapping_;  ///< for the mapping of the view
+    Charge mappings_;  ///< for the views
     ForeignFd fd_;
-    std::mutex mutex_;           ///< the data thread and a mover write
-    std::byte* view_ = nullptr;  ///< mapping of the part being written; only the kernel accesses
-                                 ///< it, for which missing pages are an error and no signal
-    std::uint64_t view_at_ = 0;  ///< offset in the file
+    std::shared_ptr<std::mutex> atomics_;
+    std::array<View, 2> views_;  ///< one for each Writer
+    std::mutex owners_mutex_;    ///< never held for long
     std::vector<MemoryOwner> owners_;
-    std::optional<OwnedMemory> owned_;  ///< the view
 };
 
 /// Part of a window that is in a file.

@@ -112,14 +112,16 @@ void FarPlace::close() {
 FarWindow::FarWindow(std::shared_ptr<Mover> mover, const WindowMemory& memory)
     : FarPlace(std::move(mover)),
       atomics_(atomics_of(memory.client->pid())),
-      memory_{memory.client, memory.va, {}, memory.files} {}
+      memory_{memory.client, memory.va, {}, memory.files, ClientFile::Writer::kMover} {}
 
 FarWindow::FarWindow(std::shared_ptr<Mover> mover, WindowMemory memory,
                      std::shared_ptr<const void> keep)
     : FarPlace(std::move(mover)),
       atomics_(atomics_of(memory.client != nullptr ? memory.client->pid() : 0)),
       keep_(std::move(keep)),
-      memory_(std::move(memory)) {}
+      memory_(std::move(memory)) {
+    memory_.writer = ClientFile::Writer::kMover;
+}
 
 bool FarWindow::do_read(std::uint64_t offset, std::span<std::byte> dst) {
     return memory_.read(offset, dst);
@@ -136,6 +138,10 @@ bool FarWindow::do_atomic(std::uint64_t offset, const FarMemory::Atomic& request
         at != nullptr &&
         locked_atomic(at, request.swap, request.compare, request.operand, before)) {
         return true;
+    }
+    std::unique_lock<std::mutex> lock;
+    if (const ClientFile* const file = memory_.file_at(offset)) {
+        lock = file->lock_atomics(memory_.writer);
     }
     return FarPlace::do_atomic(offset, request, before);
 }

@@ -226,6 +226,30 @@ bool FarStreams::give(State& s, HeldAccess& held) {
     return true;
 }
 
+std::size_t FarStreams::follow(const State& s, HeldAccess& held) {
+    FarBuffer& data = held.access.data;
+    const std::size_t length =
+        held.access.kind == FarAccess::Kind::kAtomic ? sizeof(std::uint64_t) : data.size();
+    if (held.place.far != nullptr || !bus_.is_far(held.addr, length)) {
+        return 0;
+    }
+    BusMap::Place place = bus_.place(held.addr, length, true);
+    if (!place.ok || place.window != held.place.window) {
+        return 0;
+    }
+    std::size_t copied = 0;
+    if (data.held() != nullptr && place.far->depth() == 1) {  // as in write_held()
+        FarBuffer copy = place.far->buffer(length);
+        touches(data.bytes().data(), length);
+        copy.append(data.bytes());
+        data = std::move(copy);
+        copied = length;
+    }
+    held.place = std::move(place);
+    fill_in(s, held);
+    return copied;
+}
+
 FarMemory::Access FarStreams::take(State& s, HeldAccess held, std::size_t length) {
     fill_in(s, held);
     const Mover* const mover = held.place.mover();
@@ -420,6 +444,7 @@ FarMemory::Progress FarStreams::progress(Stream stream) {
             break;
         }
         HeldAccess& next = s.held.front();
+        moved += follow(s, next);
         const Mover* const mover = next.place.mover();
         if (!is_idle(s) && (mover == nullptr || s.mover.get() != mover)) {
             break;

@@ -102,6 +102,9 @@ class FarStreams final : public FarMemory {
     /// Gives an access to its mover or executes it at once. Returns false if that is not possible
     /// now.
     bool give(State& s, HeldAccess& held);
+    /// A held access to near memory that has become far meanwhile is its mover's from now on.
+    /// Returns how many bytes were copied.
+    std::size_t follow(const State& s, HeldAccess& held);
     /// Gives or holds an access of `length` bytes.
     Access take(State& s, HeldAccess held, std::size_t length);
 

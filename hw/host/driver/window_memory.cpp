@@ -81,7 +81,7 @@ bool write_unmapped(const WindowMemory& w, std::uint64_t offset, std::span<const
         w.files, offset, src.size(), [&](const FilePart* file, std::uint64_t at, std::size_t n) {
             const auto from = src.subspan(at - offset, n);
             return file != nullptr
-                       ? file->file->write(file->file_offset + (at - file->offset), from)
+                       ? file->file->write(file->file_offset + (at - file->offset), from, w.writer)
                        : w.client != nullptr && w.client->write(w.va + at, from);
         });
 }
@@ -119,6 +119,15 @@ std::byte* WindowMemory::pointer(std::uint64_t offset, std::size_t len) const {
         return nullptr;
     }
     return part->bytes.data() + (offset - part->offset);
+}
+
+const ClientFile* WindowMemory::file_at(std::uint64_t offset) const {
+    const ClientFile* found = nullptr;
+    for_each_unmapped(files, offset, 1, [&](const FilePart* file, std::uint64_t, std::size_t) {
+        found = file != nullptr ? file->file.get() : nullptr;
+        return true;
+    });
+    return found;
 }
 
 bool WindowMemory::has(std::uint64_t offset, std::uint64_t len) const {

@@ -27,6 +27,8 @@ struct WindowMemory {
     std::vector<MappedPart> parts;  ///< sorted, without overlap
     /// sorted, without overlap with each other or with parts
     std::vector<FilePart> files;
+    /// who makes the accesses
+    ClientFile::Writer writer = ClientFile::Writer::kDataThread;
 
     /// Copies from or to [offset, offset + size), which must be inside the window. Returns false
     /// for a bus error.
@@ -35,6 +37,8 @@ struct WindowMemory {
 
     /// Returns nullptr if the range is not completely within one mapped part.
     [[nodiscard]] std::byte* pointer(std::uint64_t offset, std::size_t len) const;
+    /// The file of this byte; nullptr: none.
+    [[nodiscard]] const ClientFile* file_at(std::uint64_t offset) const;
     /// Returns true if parts and files cover [offset, offset + len).
     [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t len) const;
 };

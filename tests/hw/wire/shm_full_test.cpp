@@ -3,8 +3,13 @@
 // A peer on an shm segment that takes nothing, or little: cards that send to it wait, and no others
 // do.
 #include <algorithm>
+#include <deque>
+#include <numeric>
+#include <vector>
 
+#include "base/poller.h"
 #include "shm_support.h"
+#include "wire/fair_start.h"
 
 namespace dingo::test {
 namespace {
@@ -194,6 +199,30 @@ TEST_F(ShmFull, FaultsAndCapturesLeaveItSo) {
         sent++;
     EXPECT_LT(sent, 10'000U);
     EXPECT_TRUE(send_from_it(3));
+}
+
+// epoll tells of Poller::kMost ready sockets at once and puts them behind the others.
+TEST(FairStartTest, AllSocketsHaveTheirTurn) {
+    constexpr std::size_t kPasses = 4000;
+    constexpr std::size_t kServed = 4;  // of a pass, when all use their shares
+    for (const std::size_t sockets : {2, 100, 128, 129, 130, 161, 172, 192}) {
+        std::deque<std::size_t> list(sockets);
+        std::iota(list.begin(), list.end(), 0U);
+        std::vector<std::size_t> served(sockets);
+        FairStart start;
+        for (std::size_t pass = 0; pass < kPasses; ++pass) {
+            const std::size_t count = std::min(sockets, Poller::kMost);
+            const std::size_t first = start.among(count);
+            ASSERT_LT(first, count);
+            for (std::size_t i = 0; i < std::min(kServed, count); ++i) {
+                ++served[list[(first + i) % count]];
+            }
+            std::rotate(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(count),
+                        list.end());
+        }
+        const std::size_t fair = kPasses * std::min(kServed, sockets) / sockets;
+        EXPECT_GE(*std::ranges::min_element(served), fair / 3) << sockets;
+    }
 }
 
 }  // namespace

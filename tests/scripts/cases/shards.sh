@@ -44,6 +44,26 @@ chmod +x "$tree/scripts/hasty.sh"
 check 'shards: what does not end is ended and says how far it came; what has no time does not begin' \
     'SKIP sweeps:resets: cut after N s: 3 of 9 done|SKIP 7.2/kills: no time left' \
     "$("$tree/scripts/hasty.sh" --jobs 1 --seconds 6 7.2/resets 7.2/kills 2>/dev/null | sed -n '/^SKIP/s/after [0-9]* s/after N s/p; /no time/p' | paste -sd '|')"
+suite_says 'sleep 60'
+check 'shards: one that did nothing in its time has failed' 'FAIL sweeps:unplugs: no progress in N s' \
+    "$("$tree/scripts/hasty.sh" --jobs 1 --seconds 6 7.2/unplugs 2>/dev/null | sed -n '/^FAIL/s/in [0-9]* s/in N s/p')"
+suite_says 'kill -KILL $$'
+check 'shards: one that was killed has failed, with a limit or without' 'FAIL sweeps:kills: status 137: |FAIL sweeps:kills: status 137: ' \
+    "$({ shards 7.2/kills; shards --seconds 1000 7.2/kills; } | grep ^FAIL | paste -sd '|')"
+suite_says 'sleep 60 & echo $! >'$tree'/sleeper; wait'
+check 'shards: ended by a signal, all that they started ends' '143 gone' \
+    "$("$tree/scripts/lab-shards.sh" 7.2/kills >/dev/null 2>&1 & all=$!
+        for _ in $(seq 200); do [ ! -s "$tree/sleeper" ] || break; sleep 0.05; done
+        kill $all; rc=0; wait $all || rc=$?
+        for _ in $(seq 100); do kill -0 "$(cat "$tree/sleeper")" 2>/dev/null || break; sleep 0.05; done
+        echo "$rc $(kill "$(cat "$tree/sleeper")" 2>/dev/null && echo there || echo gone)")"
+mkdir "$tree/logs"
+touch "$tree/logs/"{mine,2026-11-29-mine}.log
+suite_says 'echo "PASS sweeps:$group"'
+shards --out "$tree/logs" 7.2/kills 7.2/resets >/dev/null
+shards --out "$tree/logs" 7.2/users >/dev/null
+check 'shards: a new run removes the logs of the one before only' '00-7.2-users.log 2026-11-29-mine.log mine.log' \
+    "$(cd "$tree/logs" && printf '%s\n' *.log | paste -sd ' ')"
 suite_says 'echo "# nothing"; exit 3'
 check 'shards: a suite that says nothing has failed' '1 FAIL sweeps:kills: status 3: # nothing' \
     "$(rc=0; shards 7.2/kills >"$work/shards.out" || rc=$?; echo "$rc $(grep ^FAIL "$work/shards.out")")"

@@ -71,6 +71,11 @@ TEST(BusMap, WindowsOfAnAccountBecomeFar) {
 
     const BusMap::Place place = map.place(at + 8, 8, true);
     ASSERT_NE(place.far, nullptr);
+    const auto mover_of = [&](std::shared_ptr<Account> whose) {
+        return map.place(add(memory, std::move(whose), true), 8, true).far->mover();
+    };
+    EXPECT_EQ(mover_of(account), place.far->mover()) << "a thread for each account";
+    EXPECT_NE(mover_of(std::make_shared<Account>(false)), place.far->mover());
     const std::array<std::byte, 8> data{std::byte{5}};
     EXPECT_TRUE(place.far->write(place.offset, data));
     EXPECT_EQ(memory[8], std::byte{5});
@@ -85,7 +90,7 @@ TEST(BusMap, WindowsOfAnAccountBecomeFar) {
     EXPECT_EQ(read[0], std::byte{6});
     map.remove(at);
     EXPECT_FALSE(place.far->read(place.offset, read));
-    EXPECT_EQ(keep.use_count(), 4) << "the place is here, and has it as the other windows do";
+    EXPECT_EQ(keep.use_count(), 6) << "the place is here, and has it as the other windows do";
 }
 
 // Atomics on a word that a program and another card change concurrently.

@@ -19,6 +19,8 @@
 #include <semaphore>
 #include <thread>
 
+#include "../../base/trap.h"
+
 namespace dingo::uverbs::test {
 namespace {
 
@@ -225,6 +227,46 @@ TEST_F(Streams, HeldWriteDoesNotReachTheNextOwnerOfItsAddress) {
     EXPECT_EQ(streams.progress(kOne).done, 1U);
     EXPECT_EQ(next[0], std::byte{0});
     EXPECT_EQ(first[0], std::byte{0});
+}
+
+// A client frees memory under the card's hands: nothing of it is the data thread's any more.
+TEST_F(Streams, HeldAccessesGoToTheMoverOfMemoryThatBecameFar) {
+    const dingo::test::Trap trap;
+    if (!trap.works()) {
+        GTEST_SKIP() << "no userfaultfd";
+    }
+    const std::span<std::byte> memory(static_cast<std::byte*>(trap.page()),
+                                      dingo::test::Trap::kBytes);
+    const auto account = std::make_shared<Account>(false);
+    const std::uint64_t near =
+        bus.add({nullptr, 0, {{0, memory}}, {}, account, nullptr}, memory.size(), true, false);
+    const auto others = std::make_shared<FetchedPiece>();
+    others->bytes = FarBuffer(64);
+    others->bytes.resize(64);
+    others->bytes.bytes()[0] = std::byte{9};
+    ASSERT_EQ(streams.write(kOne, slow_at, kData), Access::kDone);
+    ASSERT_EQ(streams.write(kOne, near, kData), Access::kDone);
+    ASSERT_EQ(streams.atomic(kOne, near + 8, {false, 0, 5}), Access::kDone);
+    ASSERT_EQ(streams.write_held(kOne, near + 64, others->bytes.bytes(), others), Access::kDone);
+    ASSERT_EQ(others.use_count(), 2);
+    ASSERT_EQ(bus.make_far(account, 0, bus.end()), 1U);
+    slow->let_go();
+    EXPECT_TRUE(dingo::test::returns_soon(
+        [&] {
+            EXPECT_TRUE(comes([&] {
+                streams.progress(kOne);
+                return others.use_count() == 1;
+            })) << "another client's memory does not wait for it";
+            EXPECT_TRUE(trap.wait_until_used()) << "by the mover";
+            EXPECT_EQ(streams.progress(kOne).done, 1U);
+        },
+        [&] { trap.let_go(); }));
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 4; }));
+    EXPECT_FALSE(streams.progress(kOne).failed);
+    EXPECT_EQ(memory[0], kData[0]);
+    EXPECT_EQ(memory[8], std::byte{5});
+    EXPECT_EQ(memory[64], std::byte{9});
+    EXPECT_EQ(streams.atomic_result(kOne), 0U);
 }
 
 TEST_F(Streams, ReadOfAnotherMoverDoesNotChangeTheOrderOfWrites) {

@@ -13,11 +13,14 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <thread>
 
+#include "../../base/trap.h"
 #include "base/elsewhere.h"
 #include "base/foreign_fd.h"
+#include "host/driver/bus_map.h"
 #include "pretend.h"
 #include "two_cards.h"
 
@@ -260,6 +263,97 @@ TEST(ClientFileTest, AnErrnoOfBeforeMeansNothing) {
     EXPECT_TRUE(reached.read(kBytes - 16, data));
     errno = EINTR;
     EXPECT_FALSE(reached.read(kBytes, data)) << "the end, which sets no errno";
+}
+
+// Its client may hold a mover up: the card's other threads do not wait for it.
+TEST(ClientFileTest, AMoversWriteThatWaitsHoldsNobody) {
+    for (const auto writer : {ClientFile::Writer::kMover, ClientFile::Writer::kDataThread}) {
+        const dingo::test::Trap trap;
+        if (!trap.works()) {
+            GTEST_SKIP() << "no userfaultfd";
+        }
+        const File file;
+        ClientFile reached(file.fd.get(), true);
+        std::array<std::byte, 16> data{std::byte{7}};
+        std::thread stuck([&] {
+            EXPECT_TRUE(reached.write(0, {static_cast<const std::byte*>(trap.page()), data.size()},
+                                      writer));
+        });
+        ASSERT_TRUE(trap.wait_until_used());
+        EXPECT_TRUE(dingo::test::returns_soon(
+            [&] {
+                reached.add_owner({std::make_shared<Account>(false), 1, nullptr});
+                if (writer == ClientFile::Writer::kMover) {
+                    EXPECT_TRUE(reached.write(kPageBytes, data));
+                }
+            },
+            [&] { trap.let_go(); }));
+        stuck.join();
+        EXPECT_TRUE(reached.write(2 * kPageBytes, data, writer));
+        EXPECT_EQ(file.at[2 * kPageBytes], std::byte{7});
+    }
+}
+
+// The mark says what the data thread waits for.
+TEST(ClientFileTest, WhatAMoverWritesIsNotMarked) {
+    const File file;
+    const auto account = std::make_shared<Account>(false);
+    BusMap map;
+    FilePart part{0, kBytes, std::make_shared<ClientFile>(file.fd.get(), true), 0};
+    const std::uint64_t at =
+        map.add({nullptr, 0, {}, {std::move(part)}, account, nullptr}, kBytes, true, false);
+    const std::array<std::byte, 16> data{std::byte{7}};
+    touches(nullptr, 0);
+    EXPECT_TRUE(map.write(at, data));
+    EXPECT_NE(last_touch.at, nullptr);
+    ASSERT_EQ(map.make_far(account, 0, map.end()), 1U);
+    const BusMap::Place place = map.place(at + 16, data.size(), true);
+    ASSERT_NE(place.far, nullptr);
+    touches(nullptr, 0);
+    EXPECT_TRUE(place.far->write(place.offset, data));
+    EXPECT_EQ(last_touch.at, nullptr);
+    EXPECT_EQ(file.at[16], std::byte{7});
+}
+
+// The data thread's and a mover's, of different clients.
+TEST(ClientFileTest, AtomicsLoseNoneOfAnothersInTheFile) {
+    constexpr std::uint64_t kRounds = 20'000;
+    const File file;
+    const auto account = std::make_shared<Account>(false);
+    BusMap map;
+    const auto add = [&](std::shared_ptr<Account> whose, bool far) {
+        FilePart part{0, kBytes, std::make_shared<ClientFile>(file.fd.get(), true), 0};
+        return map.add({nullptr, 0, {}, {std::move(part)}, std::move(whose), nullptr}, kBytes, true,
+                       far);
+    };
+    const std::uint64_t near = add(std::make_shared<Account>(false), false);
+    const BusMap::Place far = map.place(add(account, true) + 8, 8, true);
+    ASSERT_NE(far.far, nullptr);
+    std::thread mover([&] {
+        std::uint64_t before = 0;
+        for (std::uint64_t i = 0; i < kRounds; ++i) {
+            EXPECT_TRUE(far.far->atomic(far.offset, {false, 0, std::uint64_t{1} << 32}, before));
+        }
+    });
+    std::uint64_t added = 0;  // the mover may lose its processor in the midst of one
+    std::uint64_t before = 0;
+    for (std::uint64_t i = 0; i < kRounds; ++i) {
+        added += map.atomic(near + 8, {false, 0, 1}, before) ? 1 : 0;
+    }
+    mover.join();
+    EXPECT_GT(added, 0U);
+    std::uint64_t sum = 0;
+    std::memcpy(&sum, file.at + 8, sizeof sum);
+    EXPECT_EQ(sum, kRounds << 32 | added);
+}
+
+TEST(ClientFileTest, TheDataThreadWaitsShortlyForAnAtomic) {
+    const File file;
+    const ClientFile reached(file.fd.get(), true);
+    const ClientFile again(file.fd.get(), true);
+    const auto held = again.lock_atomics(ClientFile::Writer::kMover);
+    EXPECT_TRUE(dingo::test::returns_soon(
+        [&] { EXPECT_FALSE(reached.lock_atomics(ClientFile::Writer::kDataThread)); }, [] {}));
 }
 
 // Clients specify where in the file a region begins.

@@ -3,10 +3,16 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <list>
 #include <set>
+#include <thread>
+#include <tuple>
 
+#include "../../base/trap.h"
 #include "host/driver/object_tables.h"
 #include "host/driver/queue_slabs.h"
 #include "host/driver/shared_segments.h"
@@ -22,6 +28,13 @@ struct Piece {
     QueueSlabs::Piece memory;
 };
 
+void wait_until_cleared(const QueueSlabs& slabs) {
+    for (int i = 0; i < 5000 && slabs.clearing() != 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(slabs.clearing(), 0U);
+}
+
 TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     QueueSlabs slabs;
     EXPECT_EQ(slabs.files(), 0U);
@@ -36,6 +49,7 @@ TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     ASSERT_EQ(pieces.size(), 2 * slots + 1);
     pieces.erase(std::next(pieces.begin(), static_cast<std::ptrdiff_t>(slots)));
     pieces.pop_front();
+    wait_until_cleared(slabs);
     for (std::size_t n = 0; n < slots - 1 + 2; ++n) {
         pieces.emplace_back(slabs);
     }
@@ -44,6 +58,63 @@ TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     EXPECT_EQ(slabs.files(), 4U);
     pieces.clear();
     EXPECT_EQ(slabs.files(), 0U);
+}
+
+TEST(QueueSlabsTest, AClientThatHoldsItsFilesLockHoldsNobody) {
+    dingo::test::Trap trap;
+    if (!trap.works()) {
+        GTEST_SKIP() << "no userfaultfd";
+    }
+    QueueSlabs slabs;
+    QueueSlabs others;
+    std::list<Piece> pieces;
+    for (int n = 0; n < 3; ++n) {
+        pieces.emplace_back(slabs);
+        pieces.emplace_back(others);
+    }
+    Piece& first = pieces.front();
+    const int file = first.memory.fd();
+    first.memory.bytes()[0] = std::byte{1};
+    const std::uint64_t used = first.memory.offset();
+    std::thread writer([&] {  // its own queue, whose lock it holds meanwhile
+        std::ignore = ::pwrite(file, trap.page(), 1, static_cast<off_t>(kPageBytes));
+    });
+    ASSERT_TRUE(trap.wait_until_used());
+    EXPECT_TRUE(dingo::test::returns_soon(
+        [&] {
+            pieces.pop_front();
+            pieces.pop_front();
+            wait_until_cleared(others);
+            EXPECT_EQ(slabs.clearing(), 1U);
+            const Piece next(slabs);
+            EXPECT_NE(next.memory.offset(), used) << "it is not clear yet";
+        },
+        [&] { trap.let_go(); }));
+    writer.join();
+    wait_until_cleared(slabs);
+    std::set<std::uint64_t> offsets;
+    for (int n = 0; n < 2; ++n) {
+        pieces.emplace_back(slabs);
+        offsets.insert(pieces.back().memory.offset());
+        EXPECT_EQ(pieces.back().memory.bytes()[0], std::byte{0});
+    }
+    EXPECT_TRUE(offsets.contains(used));
+    EXPECT_EQ(slabs.files(), 1U);
+}
+
+TEST(QueueSlabsTest, AQueueLeavesNoMemoryBehind) {
+    QueueSlabs slabs;
+    const Piece stays(slabs);
+    struct stat st {};
+    {
+        const Piece goes(slabs);
+        goes.memory.bytes()[0] = std::byte{1};
+        ASSERT_EQ(::fstat(stays.memory.fd(), &st), 0);
+        EXPECT_GT(st.st_blocks, 0);
+    }
+    wait_until_cleared(slabs);
+    ASSERT_EQ(::fstat(stays.memory.fd(), &st), 0);
+    EXPECT_EQ(st.st_blocks, 0);
 }
 
 TEST(SharesTest, AnOwnerHasOneWhileItHasContexts) {
