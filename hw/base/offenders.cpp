@@ -182,9 +182,8 @@ Offenders::Verdict Offenders::charge(const MemoryOwner& owner, std::uint64_t ns,
     }
     record.settled = now + kSettles;
     record.settled_for = owner.context;
-    std::erase_if(terms_, [now](const auto& entry) {
-        return now > entry.second.far_until + kForgiven;
-    });
+    std::erase_if(terms_,
+                  [now](const auto& entry) { return now > entry.second.far_until + kForgiven; });
     Term& term = terms_[account->user()];
     const std::uint64_t lasts = kFirst << std::min(term.offences++, kMostDoublings);
     term.far_until = std::max(term.far_until, now + lasts);
