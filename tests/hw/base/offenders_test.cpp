@@ -141,7 +141,7 @@ TEST_F(OffendersTest, ConnectingAgainGivesNoNewCredit) {
     EXPECT_EQ(held_by_new(1003), Verdict::kMay) << "it is there again";
 }
 
-// Of a user who does not own the card, clients take turns.
+// A user who does not own the card may have clients that take turns.
 TEST_F(OffendersTest, AHoldOfAnotherContextIsAnOffence) {
     const int first = 0;
     const int second = 0;
