@@ -40,11 +40,17 @@ CardLoop::CardLoop(const IdlePolicy::Limits& idle, std::shared_ptr<Gate> gate)
         throw std::system_error(errno, std::generic_category(), "eventfd");
     }
     poller_.add(wake_.get(), EPOLLIN, *this);
+    gate_->on_enter = [this] {
+        if (faults_) {
+            faults_->visitor_entered();
+        }
+    };
     gate_->on_leave = [this] { visited(); };
 }
 
 CardLoop::~CardLoop() {
     if (gate_ != nullptr) {
+        gate_->on_enter = nullptr;
         gate_->on_leave = nullptr;
     }
     for (ServedCard* const card : cards_) {
@@ -69,14 +75,16 @@ void CardLoop::end() {
 }
 
 void CardLoop::visited() noexcept {
-    if (failure_) {
-        return;
+    if (!failure_) {
+        try {
+            serve_visited();
+        } catch (...) {
+            failure_ = std::current_exception();
+            end();
+        }
     }
-    try {
-        serve_visited();
-    } catch (...) {
-        failure_ = std::current_exception();
-        end();
+    if (faults_) {
+        faults_->visitor_leaves();
     }
 }
 
@@ -205,11 +213,13 @@ void CardLoop::serve() {
     }
 }
 
-/// The control thread has been told of an offence: it comes before the next touch of that memory.
+/// Told of an offence, the control thread comes before the next touch of that memory. While a hold
+/// goes on after that, it only gets a chance to.
 void CardLoop::await_judge() {
     constexpr std::chrono::microseconds kNap{50};
     constexpr int kMostNaps = 100;
-    for (int i = 0; i < kMostNaps && !gate_->wanted() && !stop_; ++i) {
+    const bool is_told = last_touch.offence.exchange(false, std::memory_order_relaxed);
+    for (int i = 0; is_told && i < kMostNaps && !gate_->wanted() && !stop_; ++i) {
         std::this_thread::sleep_for(kNap);
     }
     last_touch.leave.store(false, std::memory_order_relaxed);

@@ -53,6 +53,7 @@ DoorbellScanner::DoorbellScanner(std::span<std::byte> memory)
 // Sequentially consistent, like the loads of dirty in scan_page(). A writer sets dirty and reads
 // need_kick, the card sets need_kick and reads dirty: at least one of them sees the other's store.
 void DoorbellScanner::set_need_kick(std::size_t page, std::uint32_t value) {
+    touches(at(page), 1);
     shared<std::uint32_t>(at(page) + kNeedKick).store(value, std::memory_order_seq_cst);
 }
 
@@ -230,6 +231,7 @@ void DoorbellScanner::renew(std::size_t page) {
 }
 
 void DoorbellScanner::clear(std::uint64_t offset) {
+    touches(memory_.data() + offset, sizeof(std::uint64_t));
     shared<std::uint64_t>(memory_.data() + offset).store(0, std::memory_order_relaxed);
     std::erase_if(rings_, [&](const Ring& ring) { return ring.offset == offset; });
     if (Page& page = pages_[offset / kPageSize]; page.shadow != nullptr) {
@@ -338,6 +340,7 @@ void DoorbellScanner::disarm() {
 void DoorbellScanner::store(DoorbellSink& sink, std::uint64_t offset, std::uint64_t value,
                             unsigned size) {
     std::byte* const to = memory_.data() + offset;
+    touches(to, size);
     switch (size) {
         case 1:
             shared<std::uint8_t>(to).store(static_cast<std::uint8_t>(value));
@@ -364,6 +367,7 @@ void DoorbellScanner::reset() {
     for (std::size_t page = 0; page < pages_.size(); ++page) {
         Page& p = pages_[page];
         bool used = p.shadow != nullptr;
+        touches(at(page), 1);
         for (std::size_t offset = kDirty; offset < kDirty + kLineSize; offset += 8) {
             used |= shared<std::uint64_t>(at(page) + offset).load(std::memory_order_relaxed) != 0;
         }

@@ -39,7 +39,11 @@ UniqueFd wchan_of(pid_t thread) {
 }  // namespace
 
 FaultWatch::FaultWatch(std::function<void()> on_offence)
-    : on_offence_(std::move(on_offence)), wchan_(wchan_of(::gettid())) {
+    : on_offence_(std::move(on_offence)),
+      own_(::gettid()),
+      watched_(own_),
+      opened_(own_),
+      wchan_(wchan_of(own_)) {
     if (!wchan_) {
         log::debug("the kernel does not tell what threads wait for: nobody watches page faults");
         return;
@@ -50,6 +54,7 @@ FaultWatch::FaultWatch(std::function<void()> on_offence)
             set_log(log);
             run();
         });
+        may_mark = true;
     } catch (const std::system_error& error) {
         log::warn("page faults are not watched: {}", error.what());
     }
@@ -60,6 +65,7 @@ FaultWatch::~FaultWatch() {
         ends_ = true;
         rouse();
         thread_.join();
+        may_mark = false;
     }
 }
 
@@ -68,11 +74,35 @@ void FaultWatch::rouse() {
     rests_.notify_one();
 }
 
+void FaultWatch::visitor_entered() {
+    if (!thread_.joinable()) {
+        return;
+    }
+    may_mark = true;
+    touches(nullptr, 0);  // what the watched thread touched last
+    watched_.store(::gettid(), std::memory_order_relaxed);
+    visited_.store(true, std::memory_order_seq_cst);
+    if (rests_.load(std::memory_order_seq_cst)) {
+        rouse();
+    }
+}
+
+void FaultWatch::visitor_leaves() {
+    if (!may_mark) {
+        return;
+    }
+    touches(nullptr, 0);
+    may_mark = false;
+    watched_.store(own_, std::memory_order_relaxed);
+    visited_.store(false, std::memory_order_relaxed);
+}
+
 void FaultWatch::run() {
     unsigned asleep = 0;
+    std::minstd_rand random(std::random_device{}());
     while (!ends_) {
-        std::this_thread::sleep_for(std::chrono::nanoseconds(kPeriod));
-        if (awake_.load(std::memory_order_relaxed)) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(next_period(random)));
+        if (is_awake()) {
             asleep = 0;
             look();
             continue;
@@ -83,7 +113,7 @@ void FaultWatch::run() {
         }
         asleep = 0;
         rests_.store(true, std::memory_order_seq_cst);
-        if (!awake_.load(std::memory_order_seq_cst) && !ends_) {
+        if (!is_awake() && !ends_) {
             rests_.wait(true);
         }
         rests_ = false;
@@ -98,24 +128,38 @@ bool FaultWatch::waits_for_punch() const {
     return text_of(wchan_, room).starts_with("shmem_");
 }
 
+FaultWatch::Mark FaultWatch::mark() {
+    return {last_touch.at.load(std::memory_order_relaxed),
+            last_touch.with.load(std::memory_order_relaxed),
+            last_touch.bytes.load(std::memory_order_relaxed)};
+}
+
 void FaultWatch::look() {
     const std::uint64_t now = clock_now();
     const std::uint64_t since = now - std::exchange(looked_, now);
-    const std::byte* const at = last_touch.at.load(std::memory_order_relaxed);
-    const std::byte* const with = last_touch.with.load(std::memory_order_relaxed);
-    const std::size_t bytes = last_touch.bytes.load(std::memory_order_relaxed);
-    if (!waits_for_punch() || last_touch.at.load(std::memory_order_relaxed) != at ||
-        last_touch.with.load(std::memory_order_relaxed) != with) {
+    if (const pid_t thread = watched_.load(std::memory_order_relaxed); thread != opened_) {
+        wchan_ = wchan_of(thread);
+        opened_ = thread;
+        found_ = nullptr;
+    }
+    const Mark seen = mark();
+    const auto still = [&] { return waits_for_punch() && mark() == seen; };
+    if (!still()) {
         found_ = nullptr;
         return;
     }
     // It may have begun to wait just now, or this thread had no processor.
-    const bool again = std::exchange(found_, at) == at;
+    const bool again = std::exchange(found_, seen.at) == seen.at;
     const std::uint64_t waited = again ? since : std::min(since, kPeriod);
-    const Offenders::Verdict verdict = offenders().held(at, with, bytes, waited, now);
-    if (verdict != Offenders::Verdict::kMay) {
-        last_touch.leave.store(true, std::memory_order_relaxed);
+    const Offenders::Verdict verdict =
+        offenders().held(seen.at, seen.with, seen.bytes, waited, now, still);
+    if (verdict == Offenders::Verdict::kMay) {
+        return;
     }
+    if (verdict == Offenders::Verdict::kOffence) {
+        last_touch.offence.store(true, std::memory_order_relaxed);
+    }
+    last_touch.leave.store(true, std::memory_order_relaxed);
     if (verdict == Offenders::Verdict::kOffence) {
         on_offence_();
     }

@@ -103,6 +103,7 @@ void Gate::run_job(Job& job) {
         ~Inside() { gate.leave(); }
         Gate& gate;
     } const inside{*this};
+    entered();
     job.call(job.argument);
 }
 
@@ -129,6 +130,8 @@ void Gate::enter() {
         entered_ = std::chrono::steady_clock::now();
     }
     admit(lock);
+    lock.unlock();
+    entered();
 }
 
 void Gate::leave() {

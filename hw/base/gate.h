@@ -86,7 +86,9 @@ class Gate {
     /// Number of visits so far, of all visitors.
     [[nodiscard]] std::uint64_t visits() const { return visits_.load(std::memory_order_relaxed); }
 
-    /// Called by each visitor before it leaves. Set it before other threads know the gate.
+    /// Called by each visitor that has entered itself. Set both before other threads know the gate.
+    std::function<void()> on_enter;
+    /// Called by each visitor before it leaves.
     std::function<void()> on_leave;
 
   private:
@@ -101,6 +103,11 @@ class Gate {
 
     void enter();
     void leave();
+    void entered() const {
+        if (on_enter) {
+            on_enter();
+        }
+    }
     void admit(std::unique_lock<std::mutex>& lock);
     void run_job(Job& job);
     Visit do_job(std::unique_lock<std::mutex>& lock);

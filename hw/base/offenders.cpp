@@ -37,6 +37,19 @@ bool is_same(const std::weak_ptr<Account>& a, const std::weak_ptr<Account>& b) {
     return !a.owner_before(b) && !b.owner_before(a);
 }
 
+/// Those that have the other memory, too: by their account, or by another connection of theirs.
+std::vector<MemoryOwner> on_both_sides(const std::vector<MemoryOwner>& owners,
+                                       const std::vector<MemoryOwner>& others) {
+    std::vector<MemoryOwner> both;
+    std::ranges::copy_if(owners, std::back_inserter(both), [&others](const MemoryOwner& owner) {
+        return std::ranges::any_of(others, [&owner](const MemoryOwner& other) {
+            return is_same(owner.account, other.account) ||
+                   (owner.pid != 0 && owner.pid == other.pid);
+        });
+    });
+    return both;
+}
+
 }  // namespace
 
 void add_owner(std::vector<MemoryOwner>& owners, const MemoryOwner& owner) {
@@ -97,7 +110,8 @@ bool Offenders::has(const std::shared_ptr<Account>& account, const std::byte* at
 }
 
 Offenders::Verdict Offenders::held(const std::byte* at, const std::byte* with, std::size_t bytes,
-                                   std::uint64_t ns, std::uint64_t now) {
+                                   std::uint64_t ns, std::uint64_t now,
+                                   const std::function<bool()>& still) {
     std::vector<MemoryOwner> owners = owners_of(at);
     std::vector<MemoryOwner> others = owners_of(with);
     if (!owners.empty() && !any_missing(at, bytes)) {
@@ -106,14 +120,45 @@ Offenders::Verdict Offenders::held(const std::byte* at, const std::byte* with, s
     if (!others.empty() && !any_missing(with, bytes)) {
         others.clear();
     }
-    if (owners.empty() == others.empty()) {
+    if (owners.empty()) {
+        owners.swap(others);
+    } else if (!others.empty()) {
+        owners = on_both_sides(owners, others);
+    }
+    if (owners.empty() || (still && !still())) {
         return Verdict::kMay;
     }
     Verdict worst = Verdict::kMay;
-    for (const MemoryOwner& owner : owners.empty() ? others : owners) {
+    for (const MemoryOwner& owner : owners) {
         worst = std::max(worst, charge(owner, ns, now));
     }
     return worst;
+}
+
+std::uint64_t Offenders::Credit::at(std::uint64_t now) const {
+    return std::min(kFree, left + (now - std::min(now, counted)) / kPart);
+}
+
+// A user gets no new credit by connecting again.
+Offenders::Record& Offenders::record_of(const std::shared_ptr<Account>& account,
+                                        std::uint64_t now) {
+    std::erase_if(records_, [&](const auto& entry) {
+        const auto& [owner, record] = entry;
+        if (owner.expired()) {
+            Credit& rest = left_over_[record.user];
+            rest = {std::min(rest.at(now), record.credit.at(now)), now};
+        }
+        return owner.expired();
+    });
+    std::erase_if(left_over_, [now](const auto& entry) { return entry.second.at(now) == kFree; });
+    const auto [known, fresh] = records_.try_emplace(account);
+    if (fresh) {
+        known->second.user = account->user();
+        if (const auto rest = left_over_.find(account->user()); rest != left_over_.end()) {
+            known->second.credit = rest->second;
+        }
+    }
+    return known->second;
 }
 
 Offenders::Verdict Offenders::charge(const MemoryOwner& owner, std::uint64_t ns,
@@ -123,25 +168,23 @@ Offenders::Verdict Offenders::charge(const MemoryOwner& owner, std::uint64_t ns,
         return Verdict::kMay;
     }
     const std::scoped_lock lock(mutex_);
-    std::erase_if(credits_, [](const auto& entry) { return entry.first.expired(); });
     stats_.held += ns;
-    Credit& credit = credits_[account];
-    credit.left = std::min(kFree, credit.left + (now - std::min(now, credit.counted)) / kPart);
-    credit.counted = now;
-    credit.held += ns;
-    if (credit.left > ns) {
-        credit.left -= ns;
+    Record& record = record_of(account, now);
+    record.held += ns;
+    record.credit = {record.credit.at(now), now};
+    if (record.credit.left > ns) {
+        record.credit.left -= ns;
         return Verdict::kMay;
     }
-    credit.left = 0;
-    if (now < credit.settled) {
+    record.credit.left = 0;
+    if (now < record.settled && record.settled_for == owner.context) {
         return Verdict::kTooLong;
     }
-    credit.settled = now + kSettles;
+    record.settled = now + kSettles;
+    record.settled_for = owner.context;
+    std::erase_if(terms_,
+                  [now](const auto& entry) { return now > entry.second.far_until + kForgiven; });
     Term& term = terms_[account->user()];
-    if (now > term.far_until + kForgiven) {
-        term.offences = 0;
-    }
     const std::uint64_t lasts = kFirst << std::min(term.offences++, kMostDoublings);
     term.far_until = std::max(term.far_until, now + lasts);
     if (owner.context != nullptr) {
@@ -151,6 +194,7 @@ Offenders::Verdict Offenders::charge(const MemoryOwner& owner, std::uint64_t ns,
         offences_.erase(offences_.begin());
     }
     offences_.push_back({++stats_.offences, owner, lasts});
+    last_offence_ = stats_.offences;
     return Verdict::kOffence;
 }
 
@@ -176,13 +220,15 @@ std::vector<Offence> Offenders::since(std::uint64_t number) const {
 
 Offenders::Stats Offenders::stats() const {
     const std::scoped_lock lock(mutex_);
-    return stats_;
+    Stats stats = stats_;
+    stats.users = terms_.size();
+    return stats;
 }
 
 std::uint64_t Offenders::held_by(const std::shared_ptr<Account>& account) const {
     const std::scoped_lock lock(mutex_);
-    const auto known = credits_.find(account);
-    return known == credits_.end() ? 0 : known->second.held;
+    const auto known = records_.find(account);
+    return known == records_.end() ? 0 : known->second.held;
 }
 
 Offenders& offenders() {

@@ -6,8 +6,10 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,7 +53,7 @@ class Offenders {
     /// One hold goes on until what it led to is done: it is no second offence.
     static constexpr std::uint64_t kSettles = 1'000'000'000;
 
-    /// Of a hold: within what the owner may; beyond; beyond, and it is an offence.
+    /// A hold is within what the owner may, or beyond, or beyond and an offence.
     enum class Verdict : std::uint8_t { kMay, kTooLong, kOffence };
 
     /// `bytes` are mapped here and by these until remove().
@@ -65,9 +67,10 @@ class Offenders {
 
     /// The data thread waits in a page fault, and touches [at, at + bytes), maybe together with
     /// [with, with + bytes). `ns` are charged to the owners of the one of which a page is missing;
-    /// to nobody when that is not clear.
+    /// if both miss one, to those who own both. To nobody when `still` is false
+    /// after the look at the pages: the thread does not wait there any more.
     Verdict held(const std::byte* at, const std::byte* with, std::size_t bytes, std::uint64_t ns,
-                 std::uint64_t now);
+                 std::uint64_t now, const std::function<bool()>& still = {});
 
     /// New memory of this user is to be far.
     [[nodiscard]] bool is_far(uid_t user, std::uint64_t now) const;
@@ -75,10 +78,13 @@ class Offenders {
     [[nodiscard]] bool is_shut_out(const Account& account, std::uint64_t now) const;
     /// Offences from `number` on. The oldest of many are forgotten.
     [[nodiscard]] std::vector<Offence> since(std::uint64_t number) const;
+    /// Number of the last offence; 0: none. Takes no lock.
+    [[nodiscard]] std::uint64_t last() const { return last_offence_; }
 
     struct Stats {
         std::uint64_t held = 0;  ///< ns, of all accounts
         std::uint64_t offences = 0;
+        std::size_t users = 0;  ///< whose offences are not forgiven
     };
     [[nodiscard]] Stats stats() const;
     /// ns for which the account has held the thread up.
@@ -93,8 +99,14 @@ class Offenders {
     struct Credit {
         std::uint64_t left = kFree;
         std::uint64_t counted = 0;  ///< when it was that
-        std::uint64_t held = 0;     ///< in all
-        std::uint64_t settled = 0;  ///< no offence before
+        [[nodiscard]] std::uint64_t at(std::uint64_t now) const;
+    };
+    struct Record {
+        uid_t user = 0;
+        Credit credit;
+        std::uint64_t held = 0;             ///< in all
+        std::uint64_t settled = 0;          ///< no offence of the same kind and context before
+        const void* settled_for = nullptr;  ///< context of the last offence
     };
     struct Term {
         unsigned offences = 0;
@@ -104,20 +116,24 @@ class Offenders {
 
     [[nodiscard]] std::vector<MemoryOwner> owners_of(const std::byte* at) const;
     Verdict charge(const MemoryOwner& owner, std::uint64_t ns, std::uint64_t now);
+    Record& record_of(const std::shared_ptr<Account>& account, std::uint64_t now);
 
     static constexpr std::size_t kMostKept = 64;
 
     mutable std::mutex mutex_;
     std::map<const std::byte*, Memory> memory_;
     std::map<std::uint64_t, const std::byte*> by_id_;
-    std::map<std::weak_ptr<Account>, Credit, std::owner_less<>> credits_;
+    std::map<std::weak_ptr<Account>, Record, std::owner_less<>> records_;
+    /// What accounts that have ended left to the next ones of their users.
+    std::map<uid_t, Credit> left_over_;
     std::map<uid_t, Term> terms_;
     std::vector<Offence> offences_;
+    std::atomic<std::uint64_t> last_offence_ = 0;
     std::uint64_t last_id_ = 0;
     Stats stats_;
 };
 
-/// Of this process. Never destroyed: memory goes on detached threads.
+/// Those of this process. Never destroyed: memory goes on detached threads.
 Offenders& offenders();
 
 /// Memory of clients that is mapped here for as long as this lives.

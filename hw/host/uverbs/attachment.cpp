@@ -31,6 +31,10 @@ ShareOwner owner_of(const Listener::Newcomer& client, const std::shared_ptr<Acco
     return {client.pid > 0 ? Kind::kProcess : Kind::kNobody, client.pid};
 }
 
+std::string process_text(pid_t pid) {
+    return pid > 0 ? fmt::format("process {}", pid) : "a process";
+}
+
 /// Formats a GID as the IPv4 address that it contains, else as IPv6.
 std::string address_text(const Gid& gid) {
     constexpr std::array<std::uint8_t, 12> kIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -155,14 +159,14 @@ bool UverbsAttachment::settle(Nanoseconds now) {
 }
 
 void UverbsAttachment::judge() {
-    for (const Offence& offence : offenders().since(judged_ + 1)) {
-        judged_ = offence.number;
+    for (const Offence& offence : offenders().since(device_.judged + 1)) {
+        device_.judged = offence.number;
         judge(offence);
     }
 }
 
-// Clients of another user are one client. Its queues are never far, so one that makes them slow
-// goes.
+// Clients of another user are one client, and all of them go: each could hold the card up in turn.
+// Of the card's own user each connection has an account.
 void UverbsAttachment::judge(const Offence& offence) {
     const std::shared_ptr<Account> account = offence.owner.account.lock();
     if (account == nullptr) {
@@ -172,22 +176,22 @@ void UverbsAttachment::judge(const Offence& offence) {
     const std::uint64_t held = offenders().held_by(account) / kMillisecond;
     const std::uint64_t lasts = offence.lasts / (1000 * kMillisecond);
     for (const auto& file : files_) {
-        if (offence.owner.context != nullptr && file->has_context() &&
-            &file->context() == offence.owner.context) {
-            log::warn(
-                "process {} (user {}) has held the card for {} ms by punching holes into its "
-                "queues: it is cut off, and what user {} registers in the next {} s is far memory",
-                file->pid(), account->user(), held, account->user(), lasts);
+        if (offence.owner.context != nullptr && file->account() == account && !file->closed()) {
+            offence_log_.warn(
+                "{} (user {}) has held the card for {} ms by punching holes into its queues: it is "
+                "cut off, and what user {} registers in the next {} s is far memory",
+                process_text(file->pid()), account->user(), held, account->user(), lasts);
             file->end();
         }
     }
     if (const std::size_t regions = device_.driver.make_far(account);
         offence.owner.context == nullptr && regions != 0) {
-        log::warn(
-            "process {} (user {}) has held the card for {} ms by punching holes into memory that "
-            "it has registered: its {} regions, and what user {} registers in the next {} s, are "
-            "far memory",
-            offence.owner.pid, account->user(), held, regions, account->user(), lasts);
+        offence_log_.warn(
+            "{} (user {}) has held the card for {} ms by punching holes into memory that it has "
+            "registered: its {} regions, and what user {} registers in the next {} s, are far "
+            "memory",
+            process_text(offence.owner.pid), account->user(), held, regions, account->user(),
+            lasts);
     }
     forget_closed();
 }

@@ -78,7 +78,7 @@ class UverbsAttachment final : public HostAttachment, private Pollable {
     Listener listener_;
     std::list<std::unique_ptr<UverbsFile>> files_;  ///< in order of their ids
     std::uint32_t last_id_ = 0;
-    std::uint64_t judged_ = 0;  ///< number of the last offence
+    log::Limit offence_log_;
     std::vector<Service*> services_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/offenders.h"
 #include "base/poller.h"
 #include "host/driver/driver.h"
 #include "host/uverbs/accounts.h"
@@ -58,6 +59,10 @@ struct Device {
     DirectCard direct;
     unsigned number = 0;         ///< N of uverbsN
     Nanoseconds sweep = kNever;  ///< time of the next check for unread answers
+    std::uint64_t judged = 0;    ///< number of the last offence that was judged (base/offenders.h)
+
+    /// A client has held the data thread up since: no request is served before that is judged.
+    [[nodiscard]] bool must_judge() const { return offenders().last() > judged; }
 };
 
 }  // namespace dingo::uverbs

@@ -105,7 +105,7 @@ void UverbsFile::end() {
 
 void UverbsFile::ready(std::uint32_t /*events*/) {
     const ClosesFor sender(client_.sender);
-    for (unsigned i = 0; i < kRequestBudget; ++i) {
+    for (unsigned i = 0; i < kRequestBudget && !device_.must_judge(); ++i) {
         if (has_too_many_closing(client_.sender)) {
             fail();
             return;

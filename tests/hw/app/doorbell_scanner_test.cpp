@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/shared_memory.h"
+#include "dingo/touch.h"
 
 namespace dingo {
 namespace {
@@ -451,6 +452,25 @@ TEST_F(Scanner, WatchingWhatIsNoSlotIsIgnored) {
     scanner.watch(3, 511, true, now);
     scanner.watch(3, 511, true, now);
     EXPECT_EQ(scanner.watched(), 1u);
+}
+
+// Its owner may have punched a hole there.
+TEST_F(Scanner, MarksEachPageThatItAccesses) {
+    may_mark = true;
+    const auto marked_by = [](auto access) {
+        touches(nullptr, 0);
+        access();
+        return last_touch.at.load();
+    };
+    const std::byte* const page = memory.bytes().data() + 3 * std::size_t{4096};
+    EXPECT_EQ(marked_by([&] { scanner.kicked(3, now); }), page) << "need_kick";
+    EXPECT_EQ(marked_by([&] { scanner.disarm(); }), page);
+    EXPECT_EQ(marked_by([&] { scanner.renew(3); }), page);
+    EXPECT_EQ(marked_by([&] { scanner.clear(3 * 4096 + 1024); }), page + 1024);
+    EXPECT_EQ(marked_by([&] { scanner.store(sink, 3 * 4096 + 1032, 1, 8); }), page + 1032);
+    EXPECT_EQ(marked_by([&] { scanner.reset(); }),
+              memory.bytes().data() + (kPages - 1) * std::size_t{4096});
+    may_mark = false;
 }
 
 }  // namespace

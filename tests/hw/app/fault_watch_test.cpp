@@ -8,12 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -136,8 +139,9 @@ TEST(FaultWatch, FindsWhoPunchesHoles) {
     }
     EXPECT_GE(data.offences, 1U);
     EXPECT_TRUE(should_leave());
+    EXPECT_TRUE(last_touch.offence);
     EXPECT_GE(memory.held(), Offenders::kFree);
-    last_touch.leave = false;
+    last_touch.leave = last_touch.offence = false;
 }
 
 // First touches take processor time, and waits for a processor are nobody's.
@@ -206,7 +210,79 @@ TEST(FaultWatch, WatchesAThreadThatHasSlept) {
     ends = true;
     data.join();
     EXPECT_GE(offences, 1U);
-    last_touch.leave = false;
+    last_touch.leave = last_touch.offence = false;
+}
+
+// Movers access memory of clients, too, and nobody waits for them.
+TEST(Touch, OnlyTheWatchedThreadMarks) {
+    std::array<std::byte, 2> memory{};
+    touches(&memory[0], 1);
+    EXPECT_NE(last_touch.at, &memory[0]);
+    {
+        const FaultWatch watch([] {});
+        touches(&memory[0], 1);
+        std::thread([&] { touches(&memory[1], 1); }).join();
+        EXPECT_EQ(last_touch.at, &memory[0]);
+    }
+    touches(&memory[1], 1);
+    EXPECT_EQ(last_touch.at, &memory[0]);
+}
+
+TEST(Touch, WhatIsOnlyLookedUpIsNotMarked) {
+    std::array<std::byte, 2> memory{};
+    may_mark = true;
+    touches(&memory[0], 1, &memory[1]);
+    {
+        const KeepsMark looks_up;
+        touches(&memory[1], 2);
+    }
+    EXPECT_EQ(last_touch.at, &memory[0]);
+    EXPECT_EQ(last_touch.with, &memory[1]);
+    EXPECT_EQ(last_touch.bytes, 1U);
+    may_mark = false;
+}
+
+TEST(FaultWatch, LooksAtTimesThatNobodyKnows) {
+    std::minstd_rand random(1);
+    std::set<std::uint64_t> periods;
+    for (int i = 0; i < 100; ++i) {
+        const std::uint64_t period = FaultWatch::next_period(random);
+        EXPECT_GE(period, FaultWatch::kPeriod / 2);
+        EXPECT_LE(period, FaultWatch::kPeriod * 3 / 2);
+        periods.insert(period);
+    }
+    EXPECT_GT(periods.size(), 90U);
+}
+
+// A visitor of the gate touches the memory while the watched thread sleeps.
+TEST(FaultWatch, FindsWhoHoldsAVisitorUp) {
+    if (!kernel_tells()) {
+        GTEST_SKIP() << "the kernel does not say where threads wait";
+    }
+    const Shared memory(kFile, kMappings);
+    std::atomic<unsigned> offences = 0;
+    FaultWatch watch([&] { ++offences; });
+    watch.sleeps();
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));  // it rests
+    std::atomic<bool> ends = false;
+    std::thread visitor([&] {
+        watch.visitor_entered();
+        while (!ends) {
+            touches(memory.at(), kPage);
+            std::memset(memory.at(), 1, kPage);
+        }
+        watch.visitor_leaves();
+        touches(memory.at(), kPage);
+    });
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (offences == 0 && std::chrono::steady_clock::now() < give_up) {
+        memory.punch(kFile);
+    }
+    ends = true;
+    visitor.join();
+    EXPECT_GE(offences, 1U);
+    EXPECT_EQ(last_touch.at, nullptr) << "the visitor has left";
+    last_touch.leave = last_touch.offence = false;
 }
 
 }  // namespace

@@ -197,5 +197,24 @@ TEST(Gate, AHolderMayHoldItAgainAndTellsOnceThatItLeaves) {
     EXPECT_EQ(left, 1) << "the data thread is no visitor";
 }
 
+TEST(Gate, AVisitorIsToldOnceThatItHasEntered) {
+    Gate gate;
+    std::vector<std::thread::id> entered;
+    gate.on_enter = [&] {
+        const Gate::Hold hold(gate);
+        entered.push_back(std::this_thread::get_id());
+    };
+    {
+        const Gate::Hold outer(gate);
+        const Gate::Hold inner(gate);
+    }
+    gate.run([] {});
+    EXPECT_EQ(entered, std::vector(2, std::this_thread::get_id()));
+    gate.close();
+    { const Gate::Hold hold(gate); }
+    gate.open();
+    EXPECT_EQ(entered.size(), 2U) << "the data thread is no visitor";
+}
+
 }  // namespace
 }  // namespace dingo

@@ -91,6 +91,19 @@ TEST_F(OffendersTest, NobodyIsChargedWhereItIsNotClear) {
     EXPECT_EQ(all.stats().held, 0U);
 }
 
+// A client that copies from one of its regions to another punches both.
+TEST_F(OffendersTest, WhoOwnsBothSidesIsCharged) {
+    all.add(one.bytes, {{bad, 7, nullptr}, {good, 8, nullptr}});
+    all.add(other.bytes, {{bad, 7, nullptr}});
+    EXPECT_EQ(held(kLong), Verdict::kOffence);
+    EXPECT_EQ(all.held_by(bad), kLong);
+    EXPECT_EQ(all.held_by(good), 0U) << "only one side is its";
+    const auto again = std::make_shared<Account>(false, 1002);
+    all.add(other.bytes, {{again, 8, nullptr}});
+    EXPECT_EQ(held(kLong), Verdict::kOffence) << "two connections of one process";
+    EXPECT_EQ(all.held_by(good), kLong);
+}
+
 TEST_F(OffendersTest, AllWhoHaveTheMemoryAreCharged) {
     const auto id = all.add(one.bytes, {{bad, 7, nullptr}});
     all.add_owner(id, {good, 8, nullptr});
@@ -108,6 +121,60 @@ TEST_F(OffendersTest, ALittleIsFreeAndComesBack) {
     now += Offenders::kPart * kHalf;
     EXPECT_EQ(held(kHalf), Verdict::kMay) << "half of it is there again";
     EXPECT_EQ(held(kHalf), Verdict::kOffence);
+}
+
+TEST_F(OffendersTest, ConnectingAgainGivesNoNewCredit) {
+    all.add(other.bytes, {{good, 8, nullptr}});
+    other.touch();
+    constexpr std::uint64_t kPiece = Offenders::kFree - 1;
+    const auto held_by_new = [&](uid_t user) {
+        const auto account = std::make_shared<Account>(false, user);
+        const auto id = all.add(one.bytes, {{account, 7, nullptr}});
+        const Verdict verdict = held(kPiece);
+        all.remove(id);
+        return verdict;
+    };
+    EXPECT_EQ(held_by_new(1003), Verdict::kMay);
+    EXPECT_EQ(held_by_new(1004), Verdict::kMay) << "another user";
+    EXPECT_EQ(held_by_new(1003), Verdict::kOffence);
+    now += Offenders::kPart * Offenders::kFree;
+    EXPECT_EQ(held_by_new(1003), Verdict::kMay) << "it is there again";
+}
+
+// A user who does not own the card may have clients that take turns.
+TEST_F(OffendersTest, AHoldOfAnotherContextIsAnOffence) {
+    const int first = 0;
+    const int second = 0;
+    const auto id = all.add(one.bytes, {{bad, 7, &first}});
+    EXPECT_EQ(held(kLong), Verdict::kOffence);
+    EXPECT_EQ(held(kLong), Verdict::kTooLong);
+    all.remove(id);
+    all.add(one.bytes, {{bad, 7, &second}});
+    EXPECT_EQ(held(kLong), Verdict::kOffence);
+    EXPECT_EQ(all.last(), 2U);
+}
+
+TEST_F(OffendersTest, NobodyIsChargedWhenTheWaitHasEnded) {
+    all.add(one.bytes, {{bad, 7, nullptr}});
+    const auto held_if = [&](bool still) {
+        return all.held(one.bytes.data(), nullptr, kBytes, kLong, now, [still] { return still; });
+    };
+    EXPECT_EQ(held_if(false), Verdict::kMay);
+    EXPECT_EQ(all.held_by(bad), 0U);
+    EXPECT_EQ(held_if(true), Verdict::kOffence);
+}
+
+TEST_F(OffendersTest, ForgivenUsersAreForgotten) {
+    all.add(one.bytes, {{bad, 7, nullptr}});
+    all.add(other.bytes, {{good, 8, nullptr}});
+    other.touch();
+    EXPECT_EQ(held(kLong), Verdict::kOffence);
+    EXPECT_EQ(all.stats().users, 1U);
+    now += Offenders::kFirst + Offenders::kForgiven + 1;
+    one.touch();
+    other.punch();
+    EXPECT_EQ(held(kLong), Verdict::kOffence);
+    EXPECT_EQ(all.stats().users, 1U) << "only the second one";
 }
 
 TEST_F(OffendersTest, EachOffenceLastsTwiceAsLong) {

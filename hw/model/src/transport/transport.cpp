@@ -43,6 +43,7 @@ void prefetch_next(const Scheduler& scheduler, CardContext& card) {
     const std::uint32_t slot = index & ((1U << qp->log_sq) - 1);
     if (index == qp->sq_producer)
         return;
+    const KeepsMark prefetched;  // a prefetch causes no fault
     if (const std::byte* const wqe =
             qp->sq.pointer(card, std::uint64_t{slot} * DINGO_SQ_BLOCK, DINGO_SQ_BLOCK))
         prefetch_lines(wqe, kPrefetchedBlocks * DINGO_SQ_BLOCK);
