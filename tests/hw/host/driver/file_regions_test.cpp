@@ -303,6 +303,7 @@ TEST(ClientFileTest, WhatAMoverWritesIsNotMarked) {
     const std::uint64_t at =
         map.add({nullptr, 0, {}, {std::move(part)}, account, nullptr}, kBytes, true, false);
     const std::array<std::byte, 16> data{std::byte{7}};
+    may_mark = true;
     touches(nullptr, 0);
     EXPECT_TRUE(map.write(at, data));
     EXPECT_NE(last_touch.at, nullptr);
@@ -311,6 +312,7 @@ TEST(ClientFileTest, WhatAMoverWritesIsNotMarked) {
     ASSERT_NE(place.far, nullptr);
     touches(nullptr, 0);
     EXPECT_TRUE(place.far->write(place.offset, data));
+    may_mark = false;
     EXPECT_EQ(last_touch.at, nullptr);
     EXPECT_EQ(file.at[16], std::byte{7});
 }
