@@ -31,7 +31,7 @@ plain 'cluster: ranks 0 and 1 move data' "$dingo run --cluster 2 -- $mpi -n 2 sh
     for i in \$(seq 60); do sleep 0.5; ss -Hltn \"sport = :18515\" | grep -q . && break; done
     exec ib_write_bw -F -n 500 localhost'" '^ +65536 +500'
 plain "cluster: the launcher's exit status" "$dingo run --cluster 2 -- sh -c 'exit 7'" '' 7
-plain 'cluster: addresses are of one card' "$dingo run --cluster 2 --ip 10.0.0.1/24 -- true" "one card's" 2
+plain 'cluster: addresses are of one card' "$dingo run --cluster 2 --ip 10.0.0.1/24 -- true" "apply to one card only" 2
 "$dingo" run --cluster 2 -- sleep 60 >"$logs/interrupted.out" 2>&1 &
 pid=$!
 for _ in $(seq 600); do [ "$("$dingo" card list -q | wc -l)" != 2 ] || break; sleep 0.05; done
