@@ -11,19 +11,28 @@ lanes() {
     for suite in "$@"; do field 2 "$suite"; done | awk '!seen[$0]++'
 }
 
-# run_lane LANE SUITE...: runs those of LANE, one after the other; prints "NAME STATUS SECONDS"
+# children_cpu FILE: sets cpu to the seconds of processor time of this shell's ended children. Their
+# daemons do not count. FILE is written, because "times" in a subshell would give the subshell's.
+children_cpu() {
+    times >"$1"
+    cpu=$(awk 'NR == 2 { gsub("s", ""); for (i = 1; i <= 2; i++) { split($i, t, "m"); sum += 60 * t[1] + t[2] } printf "%d", sum }' "$1")
+}
+
+# run_lane LANE SUITE...: runs those of LANE, one after the other; prints "NAME STATUS SECONDS CPU"
 # after each. STATUS is "late" if no time was left to start it, and "cut" if the deadline ended it.
 run_lane() {
-    local lane=$1 suite name rc start limit polite=()
+    local lane=$1 suite name rc start limit cpu before polite=()
     shift
     # Lane cpu gives way to suites that wait for a card or a guest.
     [ "$lane" != cpu ] || [ "$(lanes "$@")" = cpu ] || polite=(nice -n 10)
     for suite in "$@"; do
         [ "$(field 2 "$suite")" = "$lane" ] || continue
         name=$(field 1 "$suite") start=$SECONDS rc=0 limit=()
+        children_cpu "$logs/.$lane.times"
+        before=$cpu
         if [ "$deadline" != 0 ]; then
             if [ $((deadline - SECONDS)) -lt 60 ]; then
-                echo "$name late 0"
+                echo "$name late 0 0"
                 continue
             fi
             limit=(timeout -k 30 $((deadline - SECONDS)))
@@ -31,11 +40,12 @@ run_lane() {
         # shellcheck disable=SC2046  # the program's arguments are words
         "${polite[@]}" "${limit[@]}" $(field 3 "$suite") </dev/null >"$logs/$name.log" 2>&1 || rc=$?
         [ "$deadline" = 0 ] || [ $SECONDS -lt "$deadline" ] || [ $rc = 0 ] || rc='cut'
-        echo "$name $rc $((SECONDS - start))"
+        children_cpu "$logs/.$lane.times"
+        echo "$name $rc $((SECONDS - start)) $((cpu - before))"
     done
 }
 
-# report SUITE STATUS SECONDS: prints a finished suite's failures, skips and counts, and adds to the
+# report SUITE STATUS SECONDS CPU: prints a finished suite's failures, skips and counts, and adds to the
 # totals.
 report() {
     local name rc=$2 p f s log line
@@ -58,7 +68,7 @@ report() {
         tail -n 15 "$log"
     fi
     grep -E '^(FAIL|SKIP|# second try) ' "$log" || true
-    printf '   %d passed, %d failed, %d skipped (%d s; %s)\n' "$p" "$f" "$s" "$3" "${log#"$PWD/"}"
+    printf '   %d passed, %d failed, %d skipped (%d s, CPU %d s; %s)\n' "$p" "$f" "$s" "$3" "$4" "${log#"$PWD/"}"
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     [ "$f" = 0 ] || failures+=("$name")
     while read -r line; do failed_cases+=("$name: ${line#FAIL }"); done < <(grep '^FAIL ' "$log" || true)
@@ -92,7 +102,7 @@ fails_beside_others() {
 # Suites that fail beside others run again alone. DEADLINE: the value of $SECONDS at which all are
 # stopped; 0: none. Sets passed, failed, skipped, failures (suites) and failed_cases.
 run_suites() {
-    local logs=$1 deadline=$2 suite lane name rc seconds lane_fd again=()
+    local logs=$1 deadline=$2 suite lane name rc seconds cpu lane_fd again=()
     local -A results=()
     lane_pids=()
     shift 2
@@ -108,16 +118,16 @@ run_suites() {
     for suite in "$@"; do
         name=$(field 1 "$suite") lane=$(field 2 "$suite")
         printf '== %s: %s\n' "$name" "$(field 4 "$suite")"
-        read -r _ rc seconds <&"${results[$lane]}" || { rc=125 seconds=0; touch "$logs/$name.log"; }
-        if fails_beside_others "$name" "$rc"; then again+=("$suite"); else report "$suite" "$rc" "$seconds"; fi
+        read -r _ rc seconds cpu <&"${results[$lane]}" || { rc=125 seconds=0 cpu=0; touch "$logs/$name.log"; }
+        if fails_beside_others "$name" "$rc"; then again+=("$suite"); else report "$suite" "$rc" "$seconds" "$cpu"; fi
     done
     wait "${lane_pids[@]}" || true
     for suite in "${again[@]}"; do
         lane_pids=()
         start_lane "$(field 2 "$suite")" "$suite"
         printf '== %s, alone: %s\n' "$(field 1 "$suite")" "$(field 4 "$suite")"
-        read -r _ rc seconds <&"$lane_fd" || { rc=125 seconds=0; touch "$logs/$(field 1 "$suite").log"; }
-        report "$suite" "$rc" "$seconds"
+        read -r _ rc seconds cpu <&"$lane_fd" || { rc=125 seconds=0 cpu=0; touch "$logs/$(field 1 "$suite").log"; }
+        report "$suite" "$rc" "$seconds" "$cpu"
         wait "${lane_pids[@]}" || true
     done
     lane_pids=()

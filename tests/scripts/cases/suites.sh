@@ -11,7 +11,7 @@ program() {
 # failed suites".
 runs() (
     . scripts/lib/suites.sh
-    run_suites "$work/suites" "$@" | sed -E 's/ \([0-9]+ s; [^)]*\)//'
+    run_suites "$work/suites" "$@" | sed -E 's/ \([0-9]+ s, CPU [0-9]+ s; [^)]*\)//'
 )
 counts() (
     . scripts/lib/suites.sh
