@@ -71,8 +71,7 @@ TEST_F(RtlReset, NoHalfFrameLeaves) {
     EXPECT_LT(whole, 4 * kResets);
 }
 
-// A reset does not clear tables row by row, because many tests reset a simulated card for each
-// case.
+// A reset clears no table row by row: many tests reset a simulated card for each case.
 TEST_F(RtlReset, TakesTwoHundredCyclesAndForgetsEveryObject) {
     constexpr std::uint64_t kMost = 200;
     const auto cycles = [this] { return engine_->simulated_clock()->cycles; };

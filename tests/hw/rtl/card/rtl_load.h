@@ -38,9 +38,8 @@ class RtlPair {
   public:
     explicit RtlPair(const RtlLoad& load);
 
-    /// Cycles that `count` completions take, after `count` others as warm-up; calls `at_start`
-    /// after the warm-up. @throws std::runtime_error: a completion has an error, or none comes for
-    /// 2 ms
+    /// Cycles that `count` completions take, behind `count` others as warm-up; calls `at_start`
+    /// between them. @throws std::runtime_error: a completion has an error, or none comes for 2 ms
     std::uint64_t stream(unsigned count, const std::function<void()>& at_start = {});
 
     /// Nanoseconds from the doorbell to the last byte in the peer's memory (READ: in the
@@ -51,7 +50,7 @@ class RtlPair {
     };
     Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined, bool pushed = false);
 
-    /// Records waveforms of a card for `length`, starting at the current time. @throws
+    /// Records waveforms of a card for `length` from the time of this call. @throws
     /// std::runtime_error
     void trace(unsigned card, rtl::Trace window, Nanoseconds length);
     TwoCards& cards() { return cards_; }

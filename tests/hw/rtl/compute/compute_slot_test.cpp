@@ -71,8 +71,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         dut.cfg_valid_i = 0;
     }
 
-    /// Beats of `bytes` random bytes; half of the words are shifted right, so that small ones
-    /// occur.
+    /// Beats of `bytes` random bytes; half of the words are shifted right to be small.
     std::vector<Beat> beats_of(unsigned bytes, bool err) {
         std::vector<Beat> beats((bytes + kBeatBytes - 1) / kBeatBytes);
         for (std::size_t i = 0; i < beats.size(); ++i) {

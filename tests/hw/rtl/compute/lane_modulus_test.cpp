@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_lane_modulus (multiplication with a reciprocal) equals x % modulus, without an error by
-// one.
+// dingo_lane_modulus, which multiplies with a reciprocal, equals x % modulus.
 #include <gtest/gtest.h>
 
 #include "Vdingo_lane_modulus.h"

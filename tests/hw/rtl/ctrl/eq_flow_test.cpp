@@ -32,8 +32,7 @@ TEST_P(RtlEqFlow, EveryEventArrivesOnceAndWakesTheHost) {
         bench.configure(hosts[i].cfg);
         ASSERT_FALSE(HasFatalFailure());
     }
-    // A CQ has no second event before the host has consumed the first, because it must be armed
-    // anew.
+    // As a CQ must be armed anew, it has no second event before the host has consumed the first.
     std::array<bool, kCqs> told{};
     std::array<bool, 64> out{};
     unsigned posted = 0;

@@ -401,8 +401,7 @@ TEST_P(MrWork, DoesWhatTheModelDoes) {
             EXPECT_GT((seen[{op, verr}]), 5u) << unsigned{op} << ' ' << verr;
 }
 
-/// The walk that unbinds a QP's windows takes a time that grows with the table; work requests go on
-/// meanwhile.
+/// The walk that unbinds a QP's windows visits the whole table; work requests do not wait for it.
 TEST_P(MrWork, WorkRequestsGoOnDuringTheWalk) {
     ASSERT_TRUE(dut.ready_o);
     Entry region;

@@ -72,7 +72,7 @@ module axi_credit_props (
   always_comb begin
     if (m_rvalid_i) assume (reads_q != 10'd0);
     if (m_bvalid_i) assume (addrs_q != 10'd0 && datas_q != 10'd0);
-    // dingo_host has 128 read tags and at most 64 writes at work
+    // dingo_host has 128 read tags and at most 64 writes outstanding
     if (dut_reads >= 10'd512) assume (!arvalid_i);
     if (dut_writes >= 10'd512) assume (!awvalid_i);
     if (rst_ni) begin

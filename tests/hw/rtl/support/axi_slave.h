@@ -77,8 +77,7 @@ class AxiSlave {
 
     AxiSlave(AxiPins pins, Read read, Write write, AxiTiming timing = {});
 
-    /// Takes the handshakes of this cycle: after the master's outputs settle, before the rising
-    /// edge.
+    /// Takes the handshakes of this cycle, with settled outputs of the master.
     void sample();
     /// Sets the master's inputs of the next cycle, after the rising edge.
     void drive();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Packed SystemVerilog structures as C++ structures. A structure lists its members in the order of
-// declaration: `template <class V> void fields(V& v) { v(member, bits); ... }`; drive() and
-// sample() visit them from the highest bit down. Members are integers, enums or arrays of 32-bit
-// words.
+// declaration: `template <class V> void fields(V& v) { v(member, bits); ... }`, from the highest
+// bit down. Members are integers, enums or arrays of 32-bit words.
 #pragma once
 
 #include <verilated.h>

@@ -181,6 +181,7 @@ TEST_F(Overlap, ACommandWaitsForAResponseInWork) {
     ASSERT_EQ(b.cqes.size(), 1U);
 }
 
+// 80 delays, so that the response comes in every cycle of another QP's SEND.
 TEST_F(Overlap, AResponseDoesNotDisturbThePacketThatIsLeaving) {
     config.mtu = 3;
     start();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// READs of one SGE: dingo_req_reads kept the place of the data when the READ was sent, so a
-// response needs no WQE. A READ whose place was replaced, or that is repeated, takes
-// dingo_req_place.
+// READs of one SGE: dingo_req_reads kept the place of the data when the READ was sent, so responses
+// need no WQE. READs whose place was replaced, or that are repeated, take dingo_req_place.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {

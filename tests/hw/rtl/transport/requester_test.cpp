@@ -297,6 +297,8 @@ TEST_F(Requester, NothingIsSentWhileSendingIsHeldUp) {
     EXPECT_EQ(b.packets.size(), 1U);
 }
 
+// Eight QPs are due, but sending is halted: their WQEs keep their places in dingo_wqe_cache. The
+// response's fill must not wait for those places.
 TEST_F(Requester, AResponseGetsItsWqeAlsoWhenQpsThatHaveTheirsCannotHaveTheirTurns) {
     start();
     read(0, 8);

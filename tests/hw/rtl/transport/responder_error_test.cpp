@@ -304,8 +304,7 @@ TEST_P(Errors, BusErrorOfAWriteIsFatal) {
     expect_event(DINGO_EV_QP_FATAL);
 }
 
-/// Messages that were on their way to memory when the QP failed complete before the rest is
-/// flushed.
+/// Messages that are on their way to memory when the QP fails complete before the flushed ones.
 TEST_P(Errors, FailureElsewhereKeepsTheOrderOfCompletions) {
     for (unsigned i = 0; i < 6; ++i)
         bench.write_wqe(1, 0x10 + i, {{kIova + 4096 * i, kKey, 300}});

@@ -140,8 +140,7 @@ TEST_P(Reads, FullWireDoesNotMixResponsesOfQueuePairs) {
     EXPECT_GE(changes, 3 * (kPackets / kTogether)) << "one QP has kept the others waiting";
 }
 
-/// QP 1 fails while a full wire interrupts its turn: its response ends, the one of QP 2 is
-/// complete.
+/// QP 1 fails while a full wire interrupts its turn: its response ends, that of QP 2 does not.
 TEST_P(Reads, FailureInTheMiddleOfAResponseOnAFullWire) {
     bench.create_rc(2);
     bench.room_pause = 60;

@@ -138,8 +138,7 @@ TEST_P(Requests, EmptyMessagesNeedNoKey) {
     EXPECT_EQ(bench.sent.back().d.msn, 2u);
 }
 
-/// The entries of a ring are read ahead of their use, each once: 8 entries of 64 bytes in two
-/// reads.
+/// The entries of a ring are read ahead of their use, each once: here 4 in a read.
 TEST_P(Requests, EntriesAreReadAheadOnce) {
     for (unsigned i = 0; i < 8; ++i)
         bench.write_wqe(1, i, {{kIova, kKey, 256}});

@@ -540,6 +540,7 @@ TEST_P(Srq, ContextOfTheQpWithItsNumberStaysAsItIs) {
     EXPECT_EQ(info.rq_consumer, 12U);
 }
 
+// A reset 20 to 69 cycles after packets were offered: new QPs and the SRQ begin without entries.
 TEST_P(Srq, ResetInTheMiddle) {
     for (unsigned round = 0; round < 8; ++round) {
         for (std::uint32_t tag = 0; tag < 4; ++tag)

@@ -151,8 +151,7 @@ TEST_P(Uc, MemoryThatCannotBeWrittenEndsTheQp) {
     EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_FATAL);
 }
 
-/// The WRITE drops the SEND, whose receive stays taken; when the WRITE fails, that receive is
-/// flushed.
+/// The WRITE drops the SEND, whose receive stays taken and is flushed when the WRITE fails.
 TEST_P(Uc, AReceiveThatIsHeldWhenAWriteFailsIsFlushed) {
     post(7, 4096, 1024);
     post(8, 8192, 1024);

@@ -189,6 +189,7 @@ TEST_P(TxMux, KeepsThePacketsOfEachEngineInOrderAndTheirSegmentsWithThem) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TxMux, testing::Range(0U, 8U));
 
+// Packets have 16 segments; the engine's queue of 64 must keep room for two packets (SEG_ROOM).
 TEST(TxMuxRoom, EndsWhenNothingLeavesAndHoldsUpOnlyItsEngine) {
     Vdingo_tx_mux dut;
     const auto clock = [&] {
