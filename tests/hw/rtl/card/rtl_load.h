@@ -50,8 +50,7 @@ class RtlPair {
     };
     Latency once(std::uint8_t opcode, std::uint32_t bytes, bool inlined, bool pushed = false);
 
-    /// Records waveforms of a card for `length` from the time of this call. @throws
-    /// std::runtime_error
+    /// Records waveforms of a card for `length`. @throws std::runtime_error
     void trace(unsigned card, rtl::Trace window, Nanoseconds length);
     TwoCards& cards() { return cards_; }
 

@@ -110,7 +110,7 @@ TEST_F(Inline, WhatIsWrongIsRefused) {
     wrong(
         DINGO_VERR_WQE_SIZE, [&] { b.raw[2] = 1; }, false);  // data beyond the WQE's block
     wrong(
-        DINGO_VERR_WQE_SIZE, [&] { b.raw[3] = 1; }, false);  // an SGE beside inline data
+        DINGO_VERR_WQE_SIZE, [&] { b.raw[3] = 1; }, false);  // an SGE together with inline data
     wrong(
         DINGO_VERR_WQE_SIZE, [&] { b.raw[9] = 2; }, false);  // 576 bytes
     wrong(
