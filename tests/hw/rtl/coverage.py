@@ -45,7 +45,7 @@ def main(arguments):
         return 0
     hit, total = collections.Counter(), collections.Counter()
     for (file, _, _, page, _), count in counts.items():
-        # An else that is not written out is a branch; what Verilator calls a line is a block of statements.
+        # Verilator counts an if without else as two branches; its "line" is a block of statements.
         for module in (file, "all"):
             total[module, page] += 1
             hit[module, page] += count > 0

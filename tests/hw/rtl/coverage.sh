@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Which blocks, branches and bits of the SystemVerilog card the conformance suite and the packet scripts reach: a Markdown table.
+# Prints a Markdown table: the blocks, branches and bits of the RTL that the conformance suite and the packet scripts reach.
 # usage: tests/hw/rtl/coverage.sh [GTEST-FILTER]    default: every test on the engine rtl, and every script
-# KINDS="line toggle": blocks and branches, then bits. Each is a build and a run of its own, since counting bits makes the
-# simulation slow. A test gets LIMIT=200 seconds, and what it reached counts only when it ended.
-# Builds and counts are kept in build/coverage; the points that nothing reaches: build/coverage/missed.txt.
+# KINDS="line toggle": blocks and branches, then bits. Each kind has its own build and run, because counting bits makes the
+# simulation slow. A test that does not end within LIMIT=200 seconds adds no counts.
+# Builds and counts stay in build/coverage; build/coverage/missed.txt lists the points that no test reaches.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 . scripts/lib/common.sh

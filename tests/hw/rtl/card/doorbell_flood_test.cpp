@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Doorbells that never end, from a process that may ring them: commands of others complete, and
-// the card does not wait for a read whose answer stands behind doorbells, as on PCIe.
+// A process rings its doorbells without end: admin commands complete, and the card keeps taking
+// doorbells while it waits for a read, since on PCIe a read's completion does not pass doorbells.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ using namespace dingo::test;
 
 constexpr unsigned kMostCycles = 400'000;
 constexpr unsigned kMostBursts = 20;
-constexpr unsigned kBurst = 200;  // doorbells: more than the card's queue of them holds
+constexpr unsigned kBurst = 200;  // doorbells: more than the card's doorbell queue holds
 
 class RtlDoorbellFlood : public testing::Test {
   protected:
@@ -32,19 +32,19 @@ class RtlDoorbellFlood : public testing::Test {
         qp_ = driver_.create_qp(cq_, cq_);
     }
 
-    /// Lets the card come to rest; from here on its cycles are those of execute().
+    /// Lets the card come to rest; after that it has only the cycles that execute() gives it.
     void start_clock() {
         while (engine_->run(now_, 64)) {
         }
         rtl::set_timing(*engine_, {});
     }
 
-    /// A doorbell that says nothing new of a queue that is the process's own.
+    /// Rings the SQ doorbell of qp_ with an index that the card has already.
     void ring_in_vain() {
         driver_.doorbell(qp_.db_page, std::uint32_t{DINGO_DB_SQ} << 24 | qp_.qpn, qp_.sq_producer);
     }
 
-    /// Runs a command; `each` is called before every cycle. None: it does not complete.
+    /// Runs a command; `each` is called before every cycle. nullopt: it did not complete.
     template <typename Command>
     std::optional<dingo_admin_cpl> execute(std::uint16_t opcode, Command command,
                                            const std::function<void(unsigned)>& each = {}) {
@@ -69,7 +69,8 @@ class RtlDoorbellFlood : public testing::Test {
         return execute(DINGO_OP_QUERY_QP, command, each);
     }
 
-    /// Between a read's request and its answer come doorbells, and the answer does not pass them.
+    /// For execute(): puts kBurst doorbells between a read's request and its answer, for the first
+    /// kMostBursts reads. The answer does not pass them.
     std::function<void(unsigned)> burst_at_each_read() {
         return [this, reads = host_.dma_reads](unsigned) mutable {
             if (host_.dma_reads == reads)
@@ -94,7 +95,7 @@ class RtlDoorbellFlood : public testing::Test {
 
 TEST_F(RtlDoorbellFlood, CommandThatNeedsTheCardAtRestCompletes) {
     start_clock();
-    // A doorbell keeps the card busy for 5 cycles, and it is at rest after 8 idle ones.
+    // A doorbell keeps the card busy for 5 cycles; the card is at rest after 8 idle cycles.
     for (unsigned distance : {12U, 4U, 8U, 13U}) {
         const auto completion = query(qp_.qpn, [&](unsigned i) {
             if (i % distance == 0)
@@ -124,20 +125,20 @@ TEST_F(RtlDoorbellFlood, PageListIsReadWhileDoorbellsKeepComing) {
     ASSERT_TRUE(completion) << "after " << bursts_ << " reads, with each " << kBurst
                             << " doorbells";
     EXPECT_EQ(completion->status, DINGO_ST_OK);
-    EXPECT_GE(bursts_, 5U);  // the command, and two lines of each list
+    EXPECT_GE(bursts_, 5U);  // reads: the command, and two lines of each page list
     const auto there = query(create.qpn);
     ASSERT_TRUE(there);
     EXPECT_EQ(there->status, DINGO_ST_OK);
 }
 
 TEST_F(RtlDoorbellFlood, QueueIsFlushedWhileDoorbellsKeepComing) {
-    constexpr unsigned kRequests = 1'500;  // of two blocks: the card's cache of 2,048 has not all
+    constexpr unsigned kRequests = 1'500;  // of two blocks each; dingo_wqe_cache holds 2,048 blocks
     const TestQp first = qp_;
     cq_ = driver_.create_cq(12);
     qp_ = driver_.create_qp(cq_, cq_, {.kind = DINGO_QPT_UD, .log_sq = 12});
     TestDriver::PathOptions path;
     driver_.bring_up(qp_, path);
-    // A key that is nobody's takes the QP to SQE, where requests are flushed as they are posted.
+    // An invalid lkey takes the QP to SQE, in which the card flushes what is posted.
     SendWr wr;
     wr.sges.resize(1);
     wr.sges[0].addr = host_.alloc(64);
@@ -150,10 +151,10 @@ TEST_F(RtlDoorbellFlood, QueueIsFlushedWhileDoorbellsKeepComing) {
     for (unsigned i = 0; i < kRequests; ++i)
         driver_.post_send(qp_, wr, false);
     start_clock();
-    driver_.ring_sq(qp_);  // the command comes soon, and finds most of them
+    driver_.ring_sq(qp_);  // the command below comes while most are still to be flushed
 
     const TestQp subject = qp_;
-    qp_ = first;  // whose doorbells come
+    qp_ = first;  // ring_in_vain() rings its doorbell
     dingo_cmd_modify_qp modify{};
     modify.qpn = subject.qpn;
     modify.next_state = DINGO_QPS_RTS;
@@ -162,7 +163,7 @@ TEST_F(RtlDoorbellFlood, QueueIsFlushedWhileDoorbellsKeepComing) {
     ASSERT_TRUE(completion) << "after " << bursts_ << " reads, with each " << kBurst
                             << " doorbells";
     EXPECT_EQ(completion->status, DINGO_ST_OK);
-    EXPECT_GE(bursts_, 2U);  // the command, and what it flushes
+    EXPECT_GE(bursts_, 2U);  // reads: the command, and WQEs to be flushed
     unsigned flushed = 0;
     while (const auto cqe = driver_.poll_cq(cq_))
         flushed += cqe->status == DINGO_WCS_WR_FLUSH_ERR;

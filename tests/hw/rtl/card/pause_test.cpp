@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A MAC that wants no RoCE frame, for a peer that pauses them and never stops doing so: commands
-// that bring the card to rest complete, and frames of the Ethernet function leave.
+// roce_stop_i stays up, as while a peer pauses the RoCE class without end: commands that need the
+// card at rest complete, and frames of the Ethernet function leave.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 using namespace dingo;
 using namespace dingo::test;
 
-constexpr unsigned kPatience = 4'096;  // cycles that a command waits
+constexpr unsigned kPatience = 4'096;  // cycles that a command waits for RoCE frames to leave
 constexpr unsigned kEthernetBytes = 300;
 
 class RtlPause : public testing::Test {
@@ -47,7 +47,7 @@ class RtlPause : public testing::Test {
         for (unsigned i = 0; i < cycles; ++i)
             engine_->run(now_ += rtl::kCycle, 1);
     }
-    /// More requests than the card has room for frames.
+    /// 128 packets: more than the card's frame buffers hold.
     void send_roce() {
         SendWr wr;
         wr.opcode = DINGO_WR_WRITE;
@@ -60,7 +60,7 @@ class RtlPause : public testing::Test {
         driver_.post_eth(ring_, host_.alloc(kEthernetBytes), kEthernetBytes,
                          DINGO_ETH_DESC_FLAGS_EOP_MASK);
     }
-    /// Cycles that a command takes which finds the card at rest.
+    /// Cycles until a command that needs the card at rest completes; nullopt: not within `most`.
     std::optional<unsigned> query(unsigned most) {
         dingo_cmd_query_qp command{};
         command.hdr.opcode = DINGO_OP_QUERY_QP;
@@ -99,7 +99,7 @@ TEST_F(RtlPause, ACommandDoesNotWaitForFramesThatNeverLeave) {
     for (unsigned i = 1; i <= 2; ++i) {
         const auto cycles = query(3 * kPatience);
         ASSERT_TRUE(cycles);
-        EXPECT_GT(*cycles, kPatience);  // they had their time to leave
+        EXPECT_GT(*cycles, kPatience);  // the command waited the full time for the frames
         send_ethernet();
         run(2'000);
         EXPECT_EQ(ethernet_, i);
@@ -120,7 +120,7 @@ TEST_F(RtlPause, ACommandLosesNoFrameOfAPauseThatEnds) {
     for (unsigned i = 0; i < 4'000 && !driver_.poll_admin(); ++i)
         run(1);
     run(10'000);
-    // 8 requests of 16 packets: each of them left
+    // 8 requests of 16 packets, none lost and none repeated
     EXPECT_EQ(roce_, 128U) << before << " before";
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Cycles a message, of two cards on a stated PCIe and wire: the same on every machine, so bounds
-// are no measure of the machine. They are a fifth above what was measured; docs/performance.md has
-// that.
+// Simulated cycles a message between two cards with the PCIe and wire of rtl::Timing. They do not
+// depend on the machine that runs the test. The bounds are about a fifth above the measured values
+// (docs/performance.md).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SendOneQp", small(DINGO_WR_SEND, 1, 64), 500, 14},
         Case{"Read", small(DINGO_WR_READ, 16, 16), 500, 9.8},
         Case{
-            "WriteOfManyPackets",  // 64 of them
+            "WriteOfManyPackets",  // 64 packets
             with(small(DINGO_WR_WRITE, 1, 16), [](RtlLoad& l) { l.bytes = 16384, l.path_mtu = 1; }),
             50, 64 * 9.4},
         Case{"ReadOfManyPackets",
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                       l.random = true;
                   }),
              1000, 8},
-        Case{"RandomPagesWhole",  // the wire's 84: page lists are read beside writes
+        Case{"RandomPagesWhole",  // the wire takes 84: reads of page lists overlap with writes
              with(small(DINGO_WR_WRITE, 16, 32),
                   [](RtlLoad& l) {
                       l.bytes = 4096;

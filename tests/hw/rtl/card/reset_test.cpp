@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// CTRL.RESET while frames pass: what reaches the wire, and what comes in, is whole. How long it
-// takes.
+// CTRL.RESET while frames leave: each frame on the wire is whole. Also the cycles that a reset
+// takes and that it destroys all objects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace dingo::test;
 
 constexpr unsigned kResets = 40;
 
-/// Frames of the Ethernet function, each of one value.
+/// A card with stalls on its ports; sent_ records the frames that it sends.
 class RtlReset : public testing::Test {
   protected:
     RtlReset()
@@ -43,6 +43,8 @@ class RtlReset : public testing::Test {
     std::vector<std::vector<std::byte>> sent_;
 };
 
+// The frames before one reset have one byte value, so a mix of frames of two rounds shows. The
+// reset comes at a different time in each round: in some rounds all frames leave, in others few.
 TEST_F(RtlReset, NoHalfFrameLeaves) {
     constexpr std::uint32_t kBytes = 9000;
     unsigned whole = 0;
@@ -69,7 +71,7 @@ TEST_F(RtlReset, NoHalfFrameLeaves) {
     EXPECT_LT(whole, 4 * kResets);
 }
 
-// Tables are not cleared row by row: a simulated card is reset for every case of many tests.
+// A reset clears no table row by row: many tests reset a simulated card for each case.
 TEST_F(RtlReset, TakesTwoHundredCyclesAndForgetsEveryObject) {
     constexpr std::uint64_t kMost = 200;
     const auto cycles = [this] { return engine_->simulated_clock()->cycles; };

@@ -8,8 +8,8 @@
 namespace dingo::test {
 namespace {
 
-constexpr Nanoseconds kWire = 200;  // MAC, PHY and fibre of both ends
-constexpr Nanoseconds kGiveUp = 2'000'000;
+constexpr Nanoseconds kWire = 200;          // MAC, PHY and fibre of both ends
+constexpr Nanoseconds kGiveUp = 2'000'000;  // without a completion
 constexpr std::uint64_t kMemory = 4U << 20;
 
 }  // namespace
@@ -35,7 +35,7 @@ void RtlPair::connect(unsigned qps) {
     options.path.max_rd_atomic = 16;
     options.qp.log_sq = std::bit_width(2 * load_.outstanding * blocks - 1);
     options.qp.log_rq = std::bit_width(2 * load_.outstanding - 1);
-    options.qp.log_stride = 5;  // one SGE, as most programs ask for
+    options.qp.log_stride = 5;  // max_recv_sge 1, the usual choice of programs
     options.log_cq = std::bit_width(4 * load_.outstanding - 1);
     for (unsigned i = 0; i < qps; ++i)
         links_.push_back(cards_.connect(options));
@@ -66,7 +66,7 @@ void RtlPair::post(unsigned card, TwoCards::Connection& link, bool ring) {
     const Mr& remote = regions_[1 - card].remote;
     SendWr wr;
     wr.opcode = load_.opcode;
-    wr.swap_add = 1;  // of a FETCH_ADD
+    wr.swap_add = 1;  // used by FETCH_ADD only
     wr.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
     if (load_.opcode != DINGO_WR_SEND) {
         wr.raddr = remote.iova;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_compute_slot: payload of every packet goes through the kernel of its QP, in order, whatever
-// stalls; what frames a packet stays.
+// dingo_compute_slot: each packet's payload passes the kernel of its QP, in order, with any stalls;
+// last, bytes and err of each beat stay as they are. The reference is the model's kernels.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -32,7 +32,7 @@ struct Beat {
     }
 };
 
-/// Chances in percent that a side waits.
+/// Probability in percent that the inputs, or the outputs, stall in a cycle.
 struct Stalls {
     unsigned in, out;
 };
@@ -71,7 +71,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         dut.cfg_valid_i = 0;
     }
 
-    /// Beats of `bytes` random bytes, small and negative words among them.
+    /// Beats of `bytes` random bytes; half of the words are shifted right to be small.
     std::vector<Beat> beats_of(unsigned bytes, bool err) {
         std::vector<Beat> beats((bytes + kBeatBytes - 1) / kBeatBytes);
         for (std::size_t i = 0; i < beats.size(); ++i) {
@@ -85,7 +85,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         return beats;
     }
 
-    /// The payload behind the kernel of its QP.
+    /// The payload as the model's kernel of the QP changes it; responses stay as they are.
     std::vector<Beat> expected(const Txd& txd, std::vector<Beat> beats) {
         const Config config = txd.from_rsp ? Config{} : configs[txd.qp];
         std::uint32_t offset = txd.offset;
@@ -120,7 +120,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         const std::size_t txds_in = txds.size();
         while (!wanted.empty() || txds_out < txds_in) {
             ASSERT_LT(cycles, limit) << wanted.size() << " beats to come";
-            // What is offered stays until it is taken.
+            // Valid stays until ready, as AXI-Stream requires.
             txd_up = txd_up || (!txds.empty() && chance(stalls.in));
             gather_up = gather_up || (!gathered.empty() && chance(stalls.in));
             inline_up = inline_up || (!inlined.empty() && chance(stalls.in));

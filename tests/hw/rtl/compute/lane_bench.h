@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A lane of a kernel: words in, words out eleven stages later, with gaps between them.
+// Bench for a lane of a kernel: a word enters, its result leaves kLaneStages cycles later.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace dingo::rtl {
 
 inline constexpr unsigned kLaneStages = 11;
 
-/// Drives en_i of a Verilated lane: a word enters in `gaps` of 4 cycles none.
+/// Drives en_i of a Verilated lane. In a cycle no word enters with probability `gaps` / 4.
 template <typename Lane>
 class LaneBench {
   public:
     explicit LaneBench(unsigned gaps) : gaps_(gaps) {}
 
-    /// One cycle; next() gives x, check(x, y) sees what comes out.
+    /// One cycle: next() returns the word x that enters; check(x, y) gets a result y and its x.
     template <typename Next, typename Check>
     void cycle(Next next, Check check) {
         const bool enter = random_() % 4 >= gaps_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_lane_log gives the bits of the model's logarithm.
+// dingo_lane_log equals the model's logarithm bit for bit.
 #include <gtest/gtest.h>
 
 #include "Vdingo_lane_log.h"
@@ -20,7 +20,7 @@ TEST_P(LaneLog, EqualsTheModelBitForBit) {
         const std::uint32_t n = at++;
         if (n < 100'000)
             return n;
-        if (n < 104'000)  // around powers of two and at the ends
+        if (n < 104'000)  // within 32 of each power of two; wraps below 0
             return (1U << n % 32) + n / 32 % 64 - 32;
         return random() >> random() % 31;
     };

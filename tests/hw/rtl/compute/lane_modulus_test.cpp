@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_lane_modulus divides without a divider and is never off by one.
+// dingo_lane_modulus, which multiplies with a reciprocal, equals x % modulus.
 #include <gtest/gtest.h>
 
 #include "Vdingo_lane_modulus.h"
@@ -24,7 +24,7 @@ TEST_P(LaneModulus, EqualsTheRemainder) {
         if (n < 1000)
             return n;
         if (n < 2000)
-            return 999 - n;  // the largest
+            return 999 - n;  // the 1,000 largest words
         return n % 2 == 0 ? random() : modulus * (random() % 1000) + n % 3 - 1;
     };
     for (unsigned cycle = 0; cycle < 40'000; ++cycle)

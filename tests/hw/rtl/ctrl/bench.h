@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the benches of hw/rtl/ctrl share: the clock, packed structures, counters that a module
-// reports.
+// Shared by the benches of hw/rtl/ctrl: packed structures as ports have them, and random numbers.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +21,14 @@ struct Field {
 class Bits {
   public:
     Bits() = default;
-    /// In the order of declaration: the first field is the most significant one.
+    /// Fields in the order of their declaration: the first one is the most significant.
     Bits(std::initializer_list<Field> fields) {
         for (const Field* f = fields.end(); f != fields.begin();) {
             --f;
             add(f->value, f->width);
         }
     }
-    /// Puts a field above what is there.
+    /// Adds a field above the most significant bit.
     void add(std::uint64_t value, unsigned width) {
         for (unsigned i = 0; i < width; ++i, ++size_) {
             if (size_ % 32 == 0) {
@@ -60,7 +59,7 @@ class Bits {
     unsigned size_ = 0;
 };
 
-/// A port of the Verilated module gets a packed vector.
+/// Sets a port of the Verilated module.
 template <typename Port>
 void drive(Port& port, const Bits& bits) {
     if constexpr (std::is_integral_v<Port>) {
@@ -86,7 +85,7 @@ Bits sample(const Port& port, unsigned lsb, unsigned width) {
     return bits;
 }
 
-/// Seeded dice.
+/// Random numbers from a seed.
 class Dice {
   public:
     explicit Dice(unsigned seed) : random_(seed) {}

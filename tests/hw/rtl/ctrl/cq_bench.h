@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_cq with its surroundings: host memory, four clients, doorbells, and what comes out.
+// Bench for dingo_cq: host memory, four clients, doorbells; the outputs are collected.
 #pragma once
 
 #include <array>
@@ -76,13 +76,13 @@ inline Cqe random_cqe(Dice& dice, unsigned client) {
 struct CqBench {
     Vdingo_cq dut;
     std::optional<std::pair<bool, std::uint32_t>> resized;  ///< answer: error, producer
-    Dice dice;                                              ///< what is done
-    Dice noise;  ///< when: so that what is done does not depend on it
+    Dice dice;                                              ///< chooses operations
+    Dice noise;  ///< chooses their times; separate, so that operations do not depend on stalls
     HostPort<Vdingo_cq> host{dut, noise};
     std::uint64_t now = 0x1234'5678'9abc;
     unsigned willing = 100;  ///< percent of cycles in which events and counters are taken
 
-    // offered, until taken
+    // inputs, offered until they are taken
     std::array<std::optional<Cqe>, 4> cqe;
     struct Doorbell {
         unsigned page;
@@ -91,7 +91,7 @@ struct CqBench {
     std::optional<Doorbell> db;
     bool took_db = false;  ///< in the last cycle
     std::array<bool, 4> took_cqe{};
-    // what came out
+    // outputs
     std::deque<std::pair<unsigned, unsigned>> completions;  ///< EQ, CQ
     std::deque<std::uint32_t> errors;                       ///< CQ
     std::deque<std::pair<unsigned, unsigned>> fails;        ///< client, QP
@@ -179,7 +179,7 @@ struct CqBench {
             clock();
             if (dut.idle_o && !dut.due_o && host.idle() && !db && !cqe[0] && !cqe[1] && !cqe[2] &&
                 !cqe[3]) {
-                clock();  // failures come a cycle later
+                clock();  // *_fail_* outputs follow a cycle later
                 return;
             }
         }

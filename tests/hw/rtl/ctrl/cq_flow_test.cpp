@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_cq under load: many entries on their way, a host that polls memory, consumes, arms and
-// waits.
+// dingo_cq under load: many entries are on their way, while the host polls, consumes and arms.
 #include <gtest/gtest.h>
 
 #include "cq_bench.h"
@@ -10,16 +9,16 @@ namespace {
 
 using namespace dingo::rtl;
 
-/// A driver: knows a CQ only by host memory and events.
+/// Driver's view of a CQ, from host memory and events only.
 struct Driver {
     CqConfig cfg;
     std::uint32_t consumer = 0;
     unsigned arm_sn = 0;
-    bool waiting = false;  ///< armed, and no event has come
+    bool waiting = false;  ///< armed, and the event has not come
     bool armed_solicited = false;
     unsigned after =
-        0;  ///< entries taken since the doorbell that armed (solicited ones if so armed)
-    std::array<std::deque<Cqe>, 4> expected;  ///< per client
+        0;  ///< entries taken since the CQ was armed (solicited ones, if armed for those)
+    std::array<std::deque<Cqe>, 4> expected;  ///< entries not yet seen, per client
     std::uint32_t rung = 0;                   ///< consumer index that the card knows
 };
 
@@ -41,7 +40,7 @@ TEST_P(RtlCqFlow, NoEntryIsLostAndNoWaiterSleepsForEver) {
         bench.configure(d.cfg);
     }
     std::array<std::optional<Cqe>, 4> offered;
-    unsigned bell_cq = 0;  // of the doorbell that is offered
+    unsigned bell_cq = 0;  // bell_*: the doorbell that is offered
     std::uint32_t bell_word0 = 0;
     std::uint32_t bell_index = 0;
     std::pair<unsigned, std::uint32_t> before{};  // the doorbell that was taken last: CQ, index
@@ -62,20 +61,20 @@ TEST_P(RtlCqFlow, NoEntryIsLostAndNoWaiterSleepsForEver) {
                     in_ring += other && other->cq == e.cq;
                 }
                 if (d.consumer - d.rung + in_ring <
-                    1u << d.cfg.log_size) {  // QPs do not overflow their CQ
+                    1u << d.cfg.log_size) {  // keeps the CQ from overflowing
                     e.wqe_index = next++;
                     bench.cqe[c] = offered[c] = e;
                 }
             }
         }
-        // the host: one CQ a cycle
+        // The host polls one CQ a cycle.
         Driver& d = drivers[dice.below(kCqs)];
         bool more = dice.percent(80);
         while (more) {
             const auto got = bench.entry(d.cfg, d.consumer & ((1u << d.cfg.log_size) - 1));
             const unsigned phase = (d.consumer >> d.cfg.log_size & 1) == 0;
             more = false;
-            // memory of a new ring is 0: no entry
+            // A new ring is all 0, which is not the first phase: no entry.
             if ((got[3] >> 56) == phase) {
                 bool found = false;
                 for (auto& queue : d.expected) {
@@ -120,7 +119,7 @@ TEST_P(RtlCqFlow, NoEntryIsLostAndNoWaiterSleepsForEver) {
             bench.completions.pop_front();
         }
         if (bench.took_db) {
-            // the one before it has had its effect
+            // dingo_cq takes one doorbell at a time, so the one before has had its effect.
             drivers[before.first].rung = before.second;
             before = {bell_cq, bell_index};
             Driver& armed = drivers[bell_cq];
@@ -178,6 +177,7 @@ TEST(RtlCqSpeed, AnEntryEveryFourCycles) {
     EXPECT_LE(cycles, 4 * taken) << taken << " entries";
 }
 
+// Twelve entries are on their way when the host refuses the fifth: it and all behind it fail.
 TEST(RtlCqErrors, EntriesBehindARefusedOneFailToo) {
     CqBench bench(1);
     CqConfig cfg{.cq = 1, .log_size = 6, .mem = {}};
@@ -204,7 +204,7 @@ TEST(RtlCqErrors, EntriesBehindARefusedOneFailToo) {
         EXPECT_EQ(client, 1u);
         EXPECT_EQ(qp, 7u);
     }
-    // a new CQ of this number knows nothing of it
+    // A new CQ with this number starts without the error.
     bench.host.bad_lines.clear();
     bench.configure(cfg);
     bench.fails.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_cq, one operation after the other: everything it does is what CompletionQueue of the model
-// does.
+// dingo_cq, one operation after the other: entries, events, failures and counters equal those of
+// the model's CompletionQueue.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,14 +12,14 @@ namespace {
 
 using namespace dingo::rtl;
 
-/// hw/model/src/completion_queue.cpp, with what it would tell kept in lists.
+/// As hw/model/src/completion_queue.cpp; events and failures are kept in fields.
 struct Model {
     CqConfig cfg{.on = false, .mem = {}};
     std::uint32_t producer = 0, consumer = 0, notified = 0, last_solicited = 0;
     unsigned arm_sn = 0;
     bool armed = false, armed_solicited = false, error = false;
     bool fired = false, failed_now = false, overflow = false;
-    // MODIFY_CQ; times are those of the bench before the operation, a little early
+    // MODIFY_CQ; first_at is the time before the operation, so up to kSlack early
     std::uint32_t count = 0, period = 0, counted_from = 0;
     std::uint64_t first_at = 0;
     bool waits = false;
@@ -122,7 +122,7 @@ class RtlCq : public testing::TestWithParam<int> {
         models[cq].cfg = cfg;
         bench.configure(cfg);
     }
-    /// A new ring, whose indices and phase start afresh; EQ, page and arming stay.
+    /// RESIZE_CQ: indices and phase start at 0; EQ, page and arming stay.
     void resize(unsigned cq) {
         Model& m = models[cq];
         CqConfig cfg{true, true, cq, bench.dice.below(8), bench.dice.below(3), bench.dice.below(5),
@@ -149,7 +149,8 @@ class RtlCq : public testing::TestWithParam<int> {
         bench.configure(cfg);
         ++met["moderated"];
     }
-    /// Periods that are over; never do an operation and the end of one meet.
+    /// Ends the periods that are over. Skips the time around each end, so that the end of a period
+    /// and an operation are never in an unknown order.
     void catch_up() {
         for (bool again = true; again;) {
             again = false;
@@ -174,7 +175,7 @@ class RtlCq : public testing::TestWithParam<int> {
         Cqe e = random_cqe(bench.dice, client);
         Model& m = models[e.cq];
         if (!m.cfg.on) {
-            return;  // nobody completes into a CQ that is not there
+            return;  // a QP's CQ always exists
         }
         const std::uint32_t slot = m.producer & ((1u << m.cfg.log_size) - 1);
         const std::uint32_t phase = (m.producer >> m.cfg.log_size & 1) == 0;
@@ -251,7 +252,7 @@ class RtlCq : public testing::TestWithParam<int> {
     }
 
     static constexpr unsigned kPeriod = 1'000'000;
-    static constexpr unsigned kSlack = 200'000;  ///< longer than an operation takes
+    static constexpr unsigned kSlack = 200'000;  ///< ns, more than an operation takes
     CqBench bench;
     std::array<Model, kCqs> models;
     std::deque<std::pair<unsigned, unsigned>> wanted_fails;

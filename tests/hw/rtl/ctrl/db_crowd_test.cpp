@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_db when doorbells come faster than their targets take them, and while a command halts them:
-// the host's write never waits, the newest index and every request for an event arrive, a
-// stranger's doorbell takes nobody's place, and a halt ends.
+// dingo_db when doorbells come faster than their targets take them, and during halts: the host's
+// write never waits, the newest index and every request for an event arrive, a doorbell from a page
+// that does not own the object replaces none, and a halt ends.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,11 +20,11 @@ constexpr unsigned kCqs = 8;
 constexpr unsigned kEqs = 8;
 constexpr unsigned kSrqLog = 2;
 constexpr unsigned kSrqs = 1 << kSrqLog;
-constexpr unsigned kPage = 5;  // of every queue
+constexpr unsigned kPage = 5;  // doorbell page of every queue
 constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;
 constexpr unsigned kPageLsb = kCfg - 1 - 8 - 3 - 16 - 3 - 3 - 10;
 constexpr unsigned kMostWait = 24;     // cycles until a doorbell is taken
-constexpr unsigned kMostHalt = 3'000;  // until a halt has ended, targets willing or not
+constexpr unsigned kMostHalt = 3'000;  // cycles from halt_i to a steady idle_o
 constexpr unsigned kArmSn = 29;
 constexpr unsigned kFlag = 1U << 28;  // CQ: solicited only; EQ: arm
 
@@ -32,7 +32,7 @@ struct Object {
     std::uint32_t index = 0;  // of the newest doorbell
     unsigned sn = 0;
     int armed = -1;      // cycle of the newest request for an event
-    int armed_any = -1;  // CQ: for any completion
+    int armed_any = -1;  // CQ: cycle of the newest one for any completion, not only solicited ones
 };
 
 class DbCrowd : public testing::TestWithParam<unsigned> {
@@ -92,7 +92,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
         srq_there_[index] = on;
     }
 
-    /// A doorbell, now and then of a stranger.
+    /// A random doorbell; one in five is from a page that does not own the object.
     void invent() {
         constexpr std::array types{DINGO_DB_SQ,  DINGO_DB_RQ, DINGO_DB_CQ,     DINGO_DB_CQ,
                                    DINGO_DB_SRQ, DINGO_DB_EQ, DINGO_DB_ETH_TX, DINGO_DB_ETH_RX};
@@ -119,7 +119,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
         if (good_)
             note(rung_[object_], word0_, index_, cycle);
     }
-    /// What a doorbell means to its target.
+    /// Applies a doorbell to `object`.
     static void note(Object& object, std::uint32_t word0, std::uint32_t index, int cycle) {
         const unsigned type = word0 >> 24 & 0xf;
         const unsigned sn = word0 >> kArmSn & 3;
@@ -153,7 +153,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
             const auto page = sample(dut_.db_o, 64, 10).get(0, 10);
             ++gave_;
             if ((word0 >> 24 & 0xf) == DINGO_DB_CQ && page != kPage)
-                return;  // dingo_cq drops it
+                return;  // dingo_cq checks the page and drops it
             note(given_[word0 & 0x0fffffff], word0,
                  static_cast<std::uint32_t>(sample(dut_.db_o, 32, 32).get(0, 32)), cycle);
         }
@@ -167,7 +167,7 @@ class DbCrowd : public testing::TestWithParam<unsigned> {
     Dice dice_{7};
     std::array<bool, kQps> there_{};
     std::array<bool, kSrqs> srq_there_{};
-    std::map<std::uint32_t, Object> rung_;  // type and object
+    std::map<std::uint32_t, Object> rung_;  // key: type and object
     std::map<std::uint32_t, Object> given_;
     std::uint32_t object_ = 0;
     std::uint32_t word0_ = 0;
@@ -190,7 +190,7 @@ TEST_P(DbCrowd, NothingWaitsAndNothingIsLost) {
     const int flood = 60'000;
     for (int cycle = 0; cycle < flood + 20'000; ++cycle) {
         if (cycle >= flood && willing == 0)
-            break;  // nobody takes them
+            break;  // no target takes them
         dut_.crowded_i = cycle < flood;
         if (!offered && cycle < flood) {
             invent();
@@ -253,6 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Willing, DbCrowd, testing::Values(100, 20, 2, 0));
 
 class DbCrowdHalt : public DbCrowd {};
 
+// Doorbells of two QPs and two SRQs are stored during a halt, which destroys one of each: the
+// doorbells of those two are dropped and counted, the others arrive.
 TEST_P(DbCrowdHalt, QueueDestroyedInAHaltGetsNone) {
     dut_.crowded_i = 1;
     dut_.sq_ready_i = dut_.rq_ready_i = dut_.cq_ready_i = dut_.eq_ready_i = dut_.stat_ready_i = 1;

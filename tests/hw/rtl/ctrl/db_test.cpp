@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_db: every doorbell reaches its one target in order, or is counted; the rules of the C++
-// model.
+// dingo_db: every doorbell reaches its one target, in order, or is dropped and counted, by the
+// rules of the C++ model.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;
 constexpr unsigned kSrqLog = 2;
 constexpr unsigned kSrqs = 1 << kSrqLog;
 constexpr unsigned kTagLsb = kCfg - 1 - 8;
-// behind valid and tag: kind, pdn, send_cq, recv_cq
+// fields between tag and page: kind, pdn, send_cq, recv_cq
 constexpr unsigned kPageLsb = kTagLsb - 3 - 16 - 3 - 3 - 10;
 
 enum Target { kNone, kSq, kRq, kCq, kEq, kEtx, kErx, kSrq };
@@ -41,7 +41,7 @@ struct SrqEntry {
     unsigned page = 0;
 };
 
-/// As Card::ring() of the model; CQ, EQ and Ethernet objects are judged elsewhere.
+/// As ModelEngine::ring() of the model, but the modules of CQ, EQ and Ethernet check their objects.
 Target judge(const Doorbell& db, const std::array<QpEntry, kQps>& qps,
              const std::array<SrqEntry, kSrqs>& srqs) {
     const unsigned type = db.word0 >> 24 & 0xf;
@@ -90,7 +90,7 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
     std::array<SrqEntry, kSrqs> srqs;
     std::deque<std::pair<Target, Doorbell>> expected;
     std::map<int, unsigned> seen;
-    unsigned held = 0;  // doorbells inside
+    unsigned held = 0;  // doorbells in dingo_db
     unsigned halted = 0;
     const auto clock = [&] {
         dut.clk_i = 1;
@@ -109,7 +109,7 @@ TEST_P(RtlDb, EveryDoorbellReachesItsTargetOrIsCounted) {
     unsigned srq_index = 0;
     SrqEntry srq_entry;
     for (int cycle = 0; cycle < 250'000; ++cycle) {
-        // Contexts are written while everything stands still.
+        // Contexts are written only while doorbells are halted and dingo_db is idle.
         if (halted == 0 && dice.percent(2)) {
             halted = 30;
         } else if (halted != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_eq with its surroundings: host memory, sources of events, doorbells, interrupts.
+// Bench for dingo_eq: host memory, sources of events, doorbells, interrupts.
 #pragma once
 
 #include <array>
@@ -45,17 +45,17 @@ struct Event {
 
 struct EqBench {
     Vdingo_eq dut;
-    Dice dice;   ///< what is done
-    Dice noise;  ///< when: so that what is done does not depend on it
+    Dice dice;   ///< chooses operations
+    Dice noise;  ///< chooses their times; separate, so that operations do not depend on stalls
     HostPort<Vdingo_eq> host{dut, noise};
     unsigned willing = 100;  ///< percent of cycles in which interrupts and counters are taken
 
-    // offered, until taken
+    // inputs, offered until they are taken
     std::array<std::optional<Event>, 4> events;
     std::optional<std::pair<unsigned, unsigned>> completion;    ///< EQ, CQ
     std::optional<std::pair<std::uint32_t, std::uint32_t>> db;  ///< index, word0
     bool took_db = false;                                       ///< in the last cycle
-    // what came out
+    // outputs
     std::vector<unsigned> vectors;
     std::map<unsigned, unsigned> counted;
 
@@ -132,7 +132,7 @@ struct EqBench {
         clock();
         settle();
     }
-    /// In the next cycle.
+    /// Sets forget_* for the next cycle.
     void forget(const Event& event) {
         drive(dut.forget_i, event.bits());
         dut.forget_valid_i = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_eq under load, at the end of its table, and when the card dies.
+// dingo_eq under load, with a full table of waiting events, and after DEVICE_FATAL.
 #include <gtest/gtest.h>
 
 #include "eq_bench.h"
@@ -11,8 +11,8 @@ using namespace dingo::rtl;
 
 class RtlEqFlow : public testing::TestWithParam<int> {};
 
-/// A host with two EQs, one of them asynchronous, that sleeps until the interrupt and then
-/// consumes.
+/// A host has two EQs, one of them asynchronous. It arms an EQ and sleeps until its interrupt
+/// comes. The rings have 4 and 8 entries, so that many events wait for room.
 TEST_P(RtlEqFlow, EveryEventArrivesOnceAndWakesTheHost) {
     const unsigned stall = static_cast<unsigned>(GetParam());
     EqBench bench(stall + 1);
@@ -32,7 +32,7 @@ TEST_P(RtlEqFlow, EveryEventArrivesOnceAndWakesTheHost) {
         bench.configure(hosts[i].cfg);
         ASSERT_FALSE(HasFatalFailure());
     }
-    // A CQ is not told of again before its event was consumed, as arming has it.
+    // As a CQ must be armed anew, it has no second event before the host has consumed the first.
     std::array<bool, kCqs> told{};
     std::array<bool, 64> out{};
     unsigned posted = 0;
@@ -87,7 +87,7 @@ TEST_P(RtlEqFlow, EveryEventArrivesOnceAndWakesTheHost) {
                 ++h.consumer;
                 ++consumed;
             }
-            h.awake = taken != 0 && dice.percent(50);  // or it sleeps, armed
+            h.awake = taken != 0 && dice.percent(50);  // else the doorbell arms, and it sleeps
             bench.db = {h.consumer, h.cfg.eq | DINGO_DB_EQ << 24 | unsigned{!h.awake} << 28};
         }
         bench.clock();
@@ -114,14 +114,15 @@ TEST(RtlEqTable, WhenItIsFullEventsAreDroppedAndCounted) {
     EqConfig cfg{true, 3, true, 5, 0, {}};
     cfg.mem = bench.host.make_ring(0, 64);
     bench.configure(cfg);
-    // one entry in the ring, 64 in the table, 10 too many; then one of each name again
+    // Round 0: one entry in the ring, 64 in the table, 10 without room. Round 1 repeats ids 0 to
+    // 64: those that wait already are not counted.
     for (unsigned round = 0; round < 2; ++round) {
         for (std::uint32_t id = 0; id < (round == 0 ? 75u : 65u); ++id) {
             bench.events[id % 4] = Event{DINGO_EV_QP_FATAL, id, id};
             bench.settle();
         }
     }
-    // id 0 is in the ring, so that it may wait once more: no room for it either
+    // Id 0 is in the ring and does not wait, so its repetition needs a place in the table: none.
     EXPECT_EQ(bench.counted[DINGO_CARD_EQ_OVERFLOW], 64u + 10u + 1u);
     for (std::uint32_t id = 0; id < 65; ++id) {
         ASSERT_EQ(bench.host.load(cfg.mem.addr + 4, 4), id);
@@ -129,7 +130,7 @@ TEST(RtlEqTable, WhenItIsFullEventsAreDroppedAndCounted) {
         bench.settle();
     }
     EXPECT_EQ(bench.host.writes(), 65u);
-    // what is forgotten in the middle leaves no holes
+    // Events forgotten from the middle of the table leave no holes in it.
     for (int round = 0; round < 5; ++round) {
         const std::uint64_t before = bench.host.writes();
         const auto first = static_cast<std::uint32_t>(before);
@@ -151,6 +152,7 @@ TEST(RtlEqTable, WhenItIsFullEventsAreDroppedAndCounted) {
     EXPECT_EQ(bench.counted[DINGO_CARD_DB_DROPPED], 0u);
 }
 
+// After DEVICE_FATAL no other event is written, not even a second DEVICE_FATAL.
 TEST(RtlEqFatal, TheLastEventIsThatOfTheCard) {
     EqBench bench(1);
     EqConfig cfg{true, 2, true, 9, 3, {}};

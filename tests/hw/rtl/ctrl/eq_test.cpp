@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_eq, one operation after the other: EventQueue and AsyncEvents of the model.
+// dingo_eq, one operation after the other: entries, interrupts and counters equal those of the
+// model's EventQueue and AsyncEvents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 using namespace dingo::rtl;
 
-/// hw/model/src/event_queue.h, with what it would do kept in lists.
+/// State of an EQ as in hw/model/src/event_queue.h; RtlEq lists what it writes and sends.
 struct Model {
     EqConfig cfg{.on = false, .mem = {}};
     std::uint32_t producer = 0, consumer = 0;
@@ -66,7 +67,7 @@ class RtlEq : public testing::TestWithParam<int> {
             return false;
         }
         m.consumer = index;
-        // asynchronous events first; the order among CQs is the card's own
+        // Asynchronous events go first; the order among CQs is up to the card.
         while (!m.waiting.empty() && !m.full()) {
             auto next = std::ranges::find_if(
                 m.waiting, [](const Event& e) { return e.kind != DINGO_EV_COMPLETION; });
@@ -75,12 +76,12 @@ class RtlEq : public testing::TestWithParam<int> {
                 if (!m.error) {
                     const std::uint64_t at = bench.host.address(
                         m.cfg.mem, (m.producer & ((1u << m.cfg.log_size) - 1)) * 16ull);
-                    // which of them the card took is what memory says
+                    // Host memory shows which one the card chose.
                     const auto told = static_cast<std::uint32_t>(bench.host.load(at + 4, 4));
                     next = std::ranges::find_if(m.waiting,
                                                 [&](const Event& e) { return e.id == told; });
                     if (next == m.waiting.end()) {
-                        next = m.waiting.begin();  // the comparison of the entries will show it
+                        next = m.waiting.begin();  // wrong; check() compares the entries and fails
                     }
                 }
             }
@@ -126,7 +127,7 @@ class RtlEq : public testing::TestWithParam<int> {
             used = bench.dice.percent(30) && !busy(used) ? eq : used;
         }
     }
-    /// The EQ of a CQ stays while an event of it waits.
+    /// Events wait for this EQ: its CQs must not move to another one.
     bool busy(unsigned eq) { return !models[eq].waiting.empty(); }
     void destroy(unsigned eq) {
         for (unsigned cq = 0; cq < kCqs; ++cq) {
@@ -157,7 +158,7 @@ class RtlEq : public testing::TestWithParam<int> {
                           static_cast<std::uint32_t>(bench.dice.any())};
         Model* m = async();
         if (m != nullptr && m->waiting.size() >= 50) {
-            return;  // the table's end has a test of its own
+            return;  // RtlEqTable tests the full table
         }
         bench.events[bench.dice.below(4)] = event;
         bench.settle();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Host memory as dingo_cq and dingo_eq see it through dingo_host: writes with answers in order,
-// reads of page-list lines; each with random latency, stalls and bus errors.
+// Host memory behind the dingo_host ports of dingo_cq and dingo_eq: writes with answers in order,
+// reads of page-list lines; with random latency, stalls and bus errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace dingo::rtl {
 
-/// struct mem of the contract.
+/// A struct mem of the contract.
 struct Mem {
     unsigned levels = 0;
     unsigned shift = 0;
@@ -31,10 +31,10 @@ class HostPort {
     HostPort(Dut& dut, Dice& dice) : dut_(dut), dice_(dice) {}
 
     unsigned stall_percent = 0;
-    unsigned latency = 1;               ///< most cycles until an answer
-    std::set<std::uint64_t> bad_lines;  ///< 64-byte lines that refuse
+    unsigned latency = 1;               ///< answers come after less than so many cycles
+    std::set<std::uint64_t> bad_lines;  ///< addresses of 64-byte lines that give bus errors
 
-    /// A ring of `bytes` behind 0 to 2 levels of page lists, in memory of its own.
+    /// Allocates a ring of `bytes` with 0 to 2 levels of page lists.
     Mem make_ring(unsigned levels, std::uint64_t bytes) {
         constexpr std::uint64_t kPage = 4096;
         Mem mem{levels, levels == 0 ? 0u : 12u, 0, 0};
@@ -75,7 +75,7 @@ class HostPort {
         }
     }
 
-    /// Inputs of a cycle, before the module settles.
+    /// Sets the inputs of a cycle, before eval().
     void drive() {
         dut_.write_ready_i = !dice_.percent(stall_percent);
         dut_.wdata_ready_i = !requests_.empty() && !dice_.percent(stall_percent);
@@ -95,7 +95,7 @@ class HostPort {
             rtl::drive(dut_.line_rsp_i, rsp);
         }
     }
-    /// Handshakes of a cycle, when the module has settled.
+    /// Takes the handshakes of a cycle, after eval().
     void sample() {
         if (dut_.done_valid_i) {
             answers_.pop_front();

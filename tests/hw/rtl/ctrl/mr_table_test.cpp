@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mr_table: verdicts of both lookup ports, one a cycle, against the rules of the C++ model.
+// dingo_mr_table: verdicts of both lookup ports, one a cycle, against the rules of the C++ model;
+// entries change meanwhile.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -78,7 +79,7 @@ struct Answer {
     unsigned verr = 0;
     std::uint64_t off = 0;
     Bits mem;
-    unsigned mark = 0;  ///< the region whose pause counts
+    unsigned mark = 0;  ///< the entry whose `paused` counts: of a window, its region's
     bool paused = false;
 };
 
@@ -145,7 +146,7 @@ Request random_request(Dice& dice, const std::array<Region, kMrs>& regions) {
     q.privileged = dice.percent(60);
     q.qp = dice.percent(80) ? r.qp : dice.below(1 << kQpLog);
     q.len = dice.percent(50) ? 1 + dice.below(8192) : static_cast<std::uint32_t>(dice.any() | 1);
-    // around both ends, where the sums overflow
+    // within 2 bytes of either end of the region, where address sums can wrap
     const std::uint64_t near = dice.percent(50) ? r.iova : r.iova + r.length - q.len;
     q.va = near + dice.below(5) - 2;
     if (dice.percent(30) && r.length != 0) {
@@ -189,7 +190,7 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
             dut.we_i = dice.percent(10);
             dut.re_i = dice.percent(30);
             dut.index_i = dice.below(kMrs);
-            if (!wrote[written.more % kMrs])  // a window's region was written before it
+            if (!wrote[written.more % kMrs])  // a window refers to a region that was written
                 written.more = dut.index_i;
             drive(dut.wdata_i, written.bits());
             Bits requests;
@@ -220,7 +221,7 @@ TEST(RtlMrTable, VerdictsAreTheModels) {
                 regions[dut.index_i] = written;
                 wrote[dut.index_i] = true;
             }
-            for (auto& port : expected) {  // the mark is read a cycle after the region
+            for (auto& port : expected) {  // `paused` is read a cycle after the rest of the entry
                 Answer& asked = port.back();
                 asked.paused =
                     asked.wanted && asked.verr == DINGO_VERR_NONE && regions[asked.mark].paused;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mr_work on a table: what three clients ask at random, commands in between, against the
-// rules of the C++ model; and that no region counts a window that is not there.
+// dingo_mr_work on a table: random requests of its three clients, with commands that access the
+// table in between, against the rules of the C++ model, including each region's count of windows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -111,7 +111,7 @@ void unbind(Table& table, Entry& window) {
     window.free = true;
 }
 
-/// As memory_window.cpp of the model; on success the table changes.
+/// As memory_window.cpp of the model; changes the table on success.
 Answer work(Table& table, const Request& r) {
     if (r.op == kDestroy) {
         Entry& entry = table[r.key >> 16];
@@ -226,7 +226,7 @@ class MrWork : public testing::TestWithParam<unsigned> {
         for (unsigned i = 0; i < 100 && !dut.ready_o; ++i)
             clock();
     }
-    /// A cycle; `command`: it reads or writes the table itself, then nobody else may.
+    /// A cycle; `command`: a command accesses the table in it, so dingo_mr_work must not.
     void clock(bool command = false) {
         dut.hold_i = command;
         dut.clk_i = 0;
@@ -245,7 +245,7 @@ class MrWork : public testing::TestWithParam<unsigned> {
             drive(dut.rdata_i, read);
         ++cycles;
     }
-    /// Asks as client `by` until it is done; `first` goes on in parallel.
+    /// Gives a request as client `by` (0 responder, 1 requester, 2 commands) and waits until done.
     Answer ask(unsigned by, const Request& request) {
         show(by, &request);
         for (unsigned i = 0; i < 200 && !done(by); ++i)
@@ -300,7 +300,7 @@ class MrWork : public testing::TestWithParam<unsigned> {
         const unsigned tag = model[index].tag ^ (dice.percent(5) ? 1u << dice.below(16) : 0u);
         return (dice.percent(2) ? index + kMrs : index) << 16 | tag;
     }
-    /// An entry, most often one of these kinds.
+    /// Index of an entry, most often of one of these kinds.
     unsigned some(std::initializer_list<unsigned> kinds) {
         unsigned index = dice.below(kMrs);
         for (unsigned tries = 0; tries < 12; ++tries) {
@@ -401,7 +401,7 @@ TEST_P(MrWork, DoesWhatTheModelDoes) {
             EXPECT_GT((seen[{op, verr}]), 5u) << unsigned{op} << ' ' << verr;
 }
 
-/// The walk for a QP's windows takes as long as the table is; work requests do not wait for it.
+/// The walk that unbinds a QP's windows visits the whole table; work requests do not wait for it.
 TEST_P(MrWork, WorkRequestsGoOnDuringTheWalk) {
     ASSERT_TRUE(dut.ready_o);
     Entry region;
@@ -456,7 +456,7 @@ TEST_P(MrWork, WorkRequestsGoOnDuringTheWalk) {
     expect_same();
     EXPECT_EQ(real[0].more, kMrs / 2 - 1);
     const unsigned then = cycles;
-    ask(2, forget);  // it has none any more
+    ask(2, forget);  // the QP has no window left: no walk
     EXPECT_LT(cycles - then, 12u);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_port: what commands wrote is what readers see; events tell every change of the link that
-// lasts.
+// dingo_port: the GID, MAC and port tables give what commands wrote; events report the changes of
+// the link.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr std::uint64_t kFactory = 0x021122334455;  // first octet most signific
 
 struct Bench {
     Vdingo_port dut;
-    bool busy = false;  // an event was shown and not taken
+    bool busy = false;  // an event was offered and not taken
     std::uint64_t shown = 0;
     std::vector<std::uint64_t> events;
 
@@ -67,7 +67,7 @@ TEST(RtlPort, StartsDisabledWithTheFactoryAddress) {
     EXPECT_EQ(bench.dut.link_o, 0);
     EXPECT_EQ(bench.dut.gid_valid_o, 0u);
     EXPECT_EQ(bench.dut.mac_valid_o, 1u);
-    // inside the card the first octet on the wire is lowest
+    // inside the card the first octet on the wire is the lowest byte
     EXPECT_EQ(sample(bench.dut.macs_o, 0, 48).get(0, 48), 0x554433221102u);
     EXPECT_EQ(sample(bench.dut.port_o, 0, 16).get(0, 16), 1500u);
 }
@@ -111,6 +111,7 @@ TEST(RtlPort, TablesHoldWhatWasWritten) {
     }
 }
 
+// The link may change twice while an event waits; then both events are left out.
 TEST(RtlPort, EventsAlternateAndEndWithTheStateOfTheLink) {
     Bench bench;
     Dice dice(2);

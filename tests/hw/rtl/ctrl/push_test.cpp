@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_push: the blocks that a doorbell names reach the cache as they were written, each once and
-// in order, and only of QPs of the page.
+// dingo_push: the blocks that a doorbell names reach the WQE cache as they were written, each once
+// and in order, and only for QPs of the doorbell's page.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr unsigned kQps = 1 << kLog;
 constexpr unsigned kPages = 64;
 constexpr unsigned kCfg = 654 + 2 * 3 + 2 + 2;
 constexpr unsigned kTagLsb = kCfg - 1 - 8;
-// behind valid and tag: kind, pdn, send_cq, recv_cq
+// fields between tag and page: kind, pdn, send_cq, recv_cq
 constexpr unsigned kPageLsb = kTagLsb - 3 - 16 - 3 - 3 - 10;
 
 using Block = std::array<std::uint64_t, 8>;
@@ -78,7 +78,7 @@ struct Bench {
         dut.clk_i = 1;
         dut.eval();
     }
-    /// A write of random words; `strobes`: of bytes.
+    /// Writes 64 random bytes; `strobes` enables each byte.
     void write(unsigned page, unsigned offset, std::uint64_t strobes) {
         Block data;
         Bits bits;
@@ -131,14 +131,14 @@ struct Bench {
         dut.qp_we_i = 0;
         qps[index] = entry;
     }
-    /// Until the order is done; gives what it has put.
+    /// Runs an order until it is done; returns the blocks that it has put into the cache.
     std::vector<Put> run(const Order& order) {
         puts.clear();
         drive(dut.order_i,
               Bits{{order.page, 6}, {order.qpn, 24}, {order.index, 32}, {order.blocks, 3}});
         dut.order_valid_i = 1;
         for (int i = 0; i < 400; ++i) {
-            // nothing is written meanwhile
+            // A write is offered all the time and must not be taken during an order.
             dut.s_push_awvalid_i = dut.s_push_wvalid_i = 1;
             dut.clk_i = 0;
             dut.eval();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_qp_table: four readers see what commands and engines wrote, one cycle later, and keep it.
+// dingo_qp_table: a read of each of the four readers gives, in the next cycle, context and state as
+// last written, and holds them until the reader's next read.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -38,7 +39,7 @@ TEST(RtlQpTable, ReadersSeeContextAndStateOfTheCycleBefore) {
         dut.clk_i = 0;
         dut.eval();
     };
-    // After a reset in the middle nothing is valid of what the first round wrote.
+    // The second round begins with a reset: all QPs are invalid again.
     for (int round = 0; round < 2; ++round) {
         dut.rst_ni = 0;
         dut.we_i = 0;

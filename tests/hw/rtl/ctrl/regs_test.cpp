@@ -23,7 +23,7 @@ constexpr std::uint64_t kCaps =
 
 constexpr unsigned kPushPages = 64;
 
-/// The registers as the model has them (hw/model/src/registers.cpp, admin_queue.cpp).
+/// The registers as in hw/model/src/registers.cpp and admin_queue.cpp.
 struct Model {
     bool memory_doorbells = false;
     bool ready = true;
@@ -145,7 +145,7 @@ struct Bench {
     unsigned resets = 0;
     std::uint32_t consumer = 0;  ///< of dingo_admin
     bool admin_enable = false;
-    bool command = false;  ///< one is in work
+    bool command = false;  ///< an admin command is in work
     bool doorbells_taken = true;
     std::uint64_t now = 0x1'ffff'f000;
 
@@ -169,7 +169,7 @@ struct Bench {
         now += 1 + dice.below(3) * 0x100;
         dut.now_ns_i = now;
         dut.link_up_i = model.link;
-        // dingo_admin: learns between two commands that the queue was stopped or started
+        // dingo_admin sees only between commands that the queue was stopped or started.
         if (dice.percent(willing) && !command) {
             if (admin_enable && !dut.aq_enable_o) {
                 consumer = 0;
@@ -317,7 +317,7 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
             std::uint64_t data = dice.any();
             unsigned strobes = dice.percent(50) ? 0xff : dice.percent(50) ? 0x0f : 0xf0;
             const unsigned kind = dice.below(10);
-            if (kind < 3) {  // bases that are aligned, mostly
+            if (kind < 3) {  // queue bases, most of them aligned
                 offset = dice.percent(50) ? DINGO_REG_ASQ_BASE : DINGO_REG_ACQ_BASE;
                 data = dice.percent(90) ? data & ~0xfffull : data;
                 strobes = 0xff;
@@ -406,7 +406,7 @@ TEST_P(RtlRegs, RandomAccessesAreAsInTheModel) {
                 met["pushed"] += pushes;
             }
         } else if (what < 96) {
-            bench.check_outputs();  // the queue has settled
+            bench.check_outputs();
             if (model.enabled && model.producer != model.consumer) {
                 ++model.consumer;
                 ++bench.consumer;
@@ -448,6 +448,7 @@ TEST(RtlRegsNotReady, OnlyResetIsTakenAndStatusTellsIt) {
     bench.check_outputs();
 }
 
+// The target takes no doorbell for 50 cycles: the ASQ doorbell written behind it waits, too.
 TEST(RtlRegsOrder, AsqDoorbellFollowsTheDoorbellsBeforeIt) {
     Bench bench(1, 100, false);
     bench.write(DINGO_REG_AQ_CTRL, 0x80000004, 0x0f);
@@ -486,7 +487,7 @@ TEST(RtlRegsOrder, NoWriteWaitsForTheCard) {
     for (int i = 0; i < 10; ++i) {
         bench.clock();
     }
-    // a command is in work and doorbells are held up
+    // A command is in work, and no doorbell is taken.
     auto& dut = bench.dut;
     ASSERT_EQ(dut.asq_producer_o, 3u);
     bench.consumer = 2;
@@ -497,7 +498,7 @@ TEST(RtlRegsOrder, NoWriteWaitsForTheCard) {
     }
     bench.write(DINGO_REG_ASQ_DB & ~7u, 4ull << 32, 0xf0);
     ASSERT_EQ(dut.asq_producer_o, 3u) << "it overtook doorbells";
-    // the queue is enabled anew under the command: it keeps its rings to the end
+    // The queue is enabled anew during the command, which keeps the old rings until it ends.
     bench.write(DINGO_REG_ASQ_BASE, 0x5000, 0xff);
     bench.write(DINGO_REG_AQ_CTRL, 0x80000003 | 2ull << 32, 0xff);
     for (unsigned i = 0; i < 20; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_stats: nothing is lost and nothing counted twice, whatever sources come together.
+// dingo_stats: each step counts exactly once, with any sources in the same cycle.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,7 +24,7 @@ struct Bench {
     std::array<std::array<std::uint64_t, 16>, kQps> qp{};
     std::array<std::pair<unsigned, unsigned>, kStats> stat{};
     std::array<std::array<unsigned, 3>, kQstats> qstat{};
-    unsigned valid = 0;  // sources that offer
+    unsigned valid = 0;  // bit per source: it offers a step
     unsigned qvalid = 0;
 
     void clock() {
@@ -42,7 +42,8 @@ struct Bench {
         dut.rst_ni = 1;
         card.fill(0);
     }
-    /// One cycle in which every source offers with this chance, on few counters so that they meet.
+    /// One cycle, in which every idle source offers a step with this probability. Half of the steps
+    /// are for one counter, so that sources collide.
     void step(unsigned percent) {
         Bits all;
         for (unsigned i = 0; i < kStats; ++i) {
@@ -132,7 +133,7 @@ TEST(RtlStats, EveryStepIsCountedOnce) {
             for (int i = 0; i < 3000; ++i) {
                 bench.step(percent);
             }
-            // a QP is made again while others count
+            // QP 3 is created anew: its counters start at 0
             bench.settle();
             ASSERT_FALSE(testing::Test::HasFatalFailure());
             bench.clear(3);
@@ -150,7 +151,7 @@ TEST(RtlStats, EveryStepIsCountedOnce) {
     }
 }
 
-/// Packets and bytes of both directions: four of the card's steps in two cycles.
+/// An even and an odd counter count in the same cycle: two sources get nearly two steps a cycle.
 TEST(RtlStats, EvenAndOddCountersOfTheCardCountBesideEachOther) {
     Bench bench;
     bench.reset();

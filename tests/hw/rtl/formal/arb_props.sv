@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_arb promises: at most one grant, only to a requester, one whenever there is a request;
-/// a requester that keeps asking is passed over at most N-1 times.
+/// Properties of dingo_arb: at most one grant, only to a requester, one whenever there is a request;
+/// a requester that keeps its request up is passed over at most N-1 times.
 module arb_props (
     input logic       clk_i,
     input logic [3:0] req_i,
@@ -14,10 +14,10 @@ module arb_props (
 
   wire [3:0] dut_mask;  // connected by run.sh
   (* anyconst *) wire [1:0] who;
-  logic [2:0] lost_q = 3'd0;  // turns of others since `who` asks
+  logic [2:0] lost_q = 3'd0;  // grants to others since `who` raised its request
   logic [2:0] behind, rank;
 
-  // Places of the round between the next turn and `who`.
+  // rank: how many ports come before `who` in the round.
   assign behind = {2'd0, dut_mask[0]} + {2'd0, dut_mask[1]} + {2'd0, dut_mask[2]} + {2'd0, dut_mask[3]};
   assign rank   = dut_mask[who] ? {1'b0, who} + behind - 3'd4 : {1'b0, who} + behind;
 
@@ -36,7 +36,7 @@ module arb_props (
       if (lost_q == 3'd3 && req_i[who]) begin
         a_now : assert (grant[who]);
       end
-      // what makes it inductive
+      // invariants for the induction
       a_shape : assert ((~dut_mask & (~dut_mask + 4'd1)) == 4'd0);
       a_rank : assert ({1'b0, lost_q} + {1'b0, rank} <= 4'd3);
     end

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_axi_guard promises about single beats, also when the drain begins in the middle of a burst:
+/// Properties of single beats of dingo_axi_guard, also when the drain begins in the middle of a burst:
 /// valid stays with the same content until ready; any one burst has the beats that its address announced;
-/// data never leads; no enabled byte that the core did not give. Bursts of at most 3 beats.
+/// write data never precedes its address; no byte is enabled that the core did not give. Bursts of at most 3 beats.
 module axi_beats_props (
     input logic       clk_i,
     input logic       drain_i,
@@ -41,7 +41,7 @@ module axi_beats_props (
 
   logic aw_take, w_take;
   logic held_q = 1'b0;                                     // the marked burst is on its way
-  logic [3:0] ahead_q;                                     // data of so many bursts comes before it
+  logic [3:0] ahead_q;                                     // bursts whose data comes before its data
   logic [1:0] len_q, beat_q;
   logic [3:0] bursts_q = 4'd0, strobed_q = 4'd0;           // accepted, not at the bus: bursts, beats with bytes
   logic [3:0] reads_q = 4'd0, addrs_q = 4'd0, datas_q = 4'd0;  // at the bus, not answered

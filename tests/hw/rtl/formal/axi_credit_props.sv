@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_axi_guard promises about outstanding bursts, whatever the core does and whenever the drain
-/// begins: its counters are those of the bus, and when it says drained, the bus owes nothing and is owed
-/// nothing. The bus answers only what it was asked.
+/// Properties of dingo_axi_guard about outstanding bursts, for any core and a drain at any time: its counters
+/// equal those of the bus, and with `drained_o` no burst, write beat or answer is outstanding. Assumption: the bus
+/// answers only what it was asked.
 module axi_credit_props (
     input logic       clk_i,
     input logic       drain_i,
@@ -53,7 +53,7 @@ module axi_credit_props (
   assign lasts = {1'b0, in_w0 && dut_w0[576]} + {1'b0, in_w1 && dut_w1[576]};
   assign open  = ws != 2'd0 && !(dut_w_wr[0] ? dut_w0[576] : dut_w1[576]);  // the newest beat is not its burst's last
 
-  // The bus: bursts it has taken and not answered.
+  // Bursts that the bus has taken and not answered.
   logic [9:0] reads_q = 10'd0, addrs_q = 10'd0, datas_q = 10'd0;
 
   always_ff @(posedge clk_i) begin
@@ -72,7 +72,7 @@ module axi_credit_props (
   always_comb begin
     if (m_rvalid_i) assume (reads_q != 10'd0);
     if (m_bvalid_i) assume (addrs_q != 10'd0 && datas_q != 10'd0);
-    // dingo_host has 128 read tags and at most 64 writes at work
+    // dingo_host has 128 read tags and at most 64 writes outstanding
     if (dut_reads >= 10'd512) assume (!arvalid_i);
     if (dut_writes >= 10'd512) assume (!awvalid_i);
     if (rst_ni) begin

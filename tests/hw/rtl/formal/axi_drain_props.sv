@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A drain of dingo_axi_guard that begins in the second or third cycle ends when the bus
-/// takes and answers everything from then on; the core may fall silent in the middle of a burst. Bursts of
-/// one or two beats; 10 cycles are enough for what is owed then.
+/// A drain of dingo_axi_guard that begins in the second or third cycle ends within 10 cycles if the bus takes and
+/// answers everything from then on, even when the core stops in the middle of a burst. Bursts have one or two beats.
 module axi_drain_props (
     input logic clk_i,
     input logic arvalid_i,
     input logic awvalid_i,
     input logic long_i,
     input logic wvalid_i,
-    input logic ready_i,   // of the bus, before the drain
-    input logic answer_i
+    input logic ready_i,   // the bus is ready, before the drain
+    input logic answer_i   // the bus answers, before the drain
 );
   logic rst_ni = 1'b0;
   logic drain, drained, arvalid, awvalid, wvalid, wlast, ready, rvalid, bvalid, rready, bready;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_fifo promises: bounds, and that any one element comes out once, unchanged, behind exactly
-/// those that were in before it. `mark_i` picks the element; any of them.
+/// Properties of dingo_fifo: the count stays in bounds, and any one element comes out once, unchanged, behind exactly
+/// the elements that were in before it. The solver picks that element with `mark_i`.
 module fifo_props (
     input logic       clk_i,
     input logic       valid_i,
@@ -29,13 +29,13 @@ module fifo_props (
       .count_o(count)
   );
 
-  // Registers of the FIFO: run.sh connects them (the induction needs the elements in between).
+  // Registers of the FIFO, connected by run.sh; the induction needs the stored elements.
   wire [2:0] dut_rd;
   wire [1:0] dut_mem0, dut_mem1, dut_mem2, dut_mem3;
   wire [7:0] dut_mem = {dut_mem3, dut_mem2, dut_mem1, dut_mem0};
 
   logic held_q = 1'b0;  // the marked element is in the FIFO
-  logic [1:0] ahead_q, value_q, place;
+  logic [1:0] ahead_q, value_q, place;  // elements before the marked one, its value, its index in mem
   logic [2:0] count_q = 3'd0;
 
   assign push  = valid_i && ready;

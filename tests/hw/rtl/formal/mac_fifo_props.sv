@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_mac_fifo promises between two clocks of any relation: no more than fits is held, nothing that was not
-/// committed comes out, and any one beat of a committed frame comes out once, unchanged, in its place. Edges of
-/// the clocks come whenever they like (run.sh: clk2fflogic). The beat is chosen by `mark_i`; any of them.
+/// Properties of dingo_mac_fifo between two unrelated clocks, whose edges come at any time (run.sh: clk2fflogic): no
+/// overflow, nothing that was not committed comes out, and any one beat of a committed frame comes out once, unchanged,
+/// in its place. The solver picks that beat with `mark_i`.
 module mac_fifo_props (
     input logic       wr_clk_i,
     input logic       push_i,
@@ -21,7 +21,7 @@ module mac_fifo_props (
       .wr_clk_i, .wr_clear_i(1'b0), .push_i(push), .last_i, .data_i, .rollback_i(rollback_i && !push), .room_o(room), .held_o(held), .rd_clk_i,
       .rd_run_i(1'b1), .rd_clear_i(1'b0), .rd_drop_i(1'b0), .valid_o(valid), .ready_i, .last_o(last), .data_o(data)
   );
-  // Registers of the FIFO: run.sh connects them. Numbers are modulo 8; gray ones as they are.
+  // Registers of the FIFO, connected by run.sh, modulo 8. _gray, _meta and _there are in Gray code.
   wire [2:0] dut_wr, dut_start, dut_seen, dut_rd, dut_rd_gray, dut_rd_meta, dut_rd_there;
   wire [2:0] dut_frames, dut_frames_gray, dut_frames_meta, dut_frames_there;
   wire dut_fresh, dut_valid;
@@ -32,7 +32,7 @@ module mac_fifo_props (
     binary = {g[2], g[2] ^ g[1], g[2] ^ g[1] ^ g[0]};
   endfunction
 
-  // ---- one beat of a frame: where it lies, what it is
+  // ---- the marked beat: its place and its value
   logic marked_q = 1'b0, safe_q = 1'b0;   // it was written; its frame is committed
   logic [2:0] place_q = 3'd0;
   logic [1:0] value_q = 2'd0;
@@ -44,15 +44,15 @@ module mac_fifo_props (
     end else if (rollback_i && !push && !safe_q) marked_q <= 1'b0;
     if (push && last_i && (marked_q || mark_i)) safe_q <= 1'b1;
   end
-  // What was rolled back has no place.
-  logic [2:0] committed_q = 3'd0, open_q = 3'd0;  // beats
+  // Beats of committed frames and of the frame that is being written; those rolled back count in neither.
+  logic [2:0] committed_q = 3'd0, open_q = 3'd0;
   always_ff @(posedge wr_clk_i) begin
     if (push) open_q <= last_i ? 3'd0 : open_q + 3'd1;
     else if (rollback_i) open_q <= 3'd0;
     if (push && last_i) committed_q <= committed_q + open_q + 3'd1;
   end
-  logic taken_q = 1'b0;                   // it was read
-  logic there_q = 1'b0;                   // and stands at the output
+  logic taken_q = 1'b0;                   // the marked beat was read
+  logic there_q = 1'b0;                   // it is in the output register
   logic take;
   assign take = (!dut_valid || ready_i) && binary(dut_frames_there) != dut_seen + {2'd0, dut_fresh && dut_word[1]};
   always_ff @(posedge rd_clk_i) begin
@@ -62,10 +62,10 @@ module mac_fifo_props (
     end else if (!dut_valid || ready_i) there_q <= 1'b0;
   end
 
-  // ---- distances from the oldest beat that the writer believes to be there
+  // ---- distances from the read pointer as the write side knows it
   logic [2:0] base, d_meta, d_gray, d_start, d_wr, f_seen, f_gray, f_meta, f_there, mark_from_rd, mark_from_wr;
-  logic [2:0] lasts;                      // ends of frames in [rd, start)
-  logic open_last;                        // one in [start, wr)
+  logic [2:0] lasts;                      // frame ends in [rd, start)
+  logic open_last;                        // there is a frame end in [start, wr)
   logic [1:0] at, end_at;
   assign end_at = dut_start[1:0] - 2'd1;
   always_comb begin
@@ -96,7 +96,7 @@ module mac_fifo_props (
     a_room : assert (!room || d_wr != 3'd4);
     a_frames : assert (f_there <= f_meta && f_meta <= f_gray && f_gray == lasts && lasts <= 3'd4);
     a_open : assert (!open_last);
-    // the last of what is committed ends a frame
+    // the last committed beat ends a frame
     if (d_start != d_gray) begin
       a_whole : assert (dut_mem[2*end_at+1]);
     end
@@ -104,7 +104,7 @@ module mac_fifo_props (
       a_safe : assert (marked_q);
     end
     if (taken_q || there_q) begin
-      a_committed : assert (safe_q && taken_q);  // nothing else is read
+      a_committed : assert (safe_q && taken_q);  // only committed beats are read
     end
     if (marked_q && !safe_q) begin
       a_written : assert (mark_from_rd < d_wr - d_gray && mark_from_rd >= d_start - d_gray);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_mac_guard promises whenever the core is reset: the MAC sees AXI-Stream's rules kept, a frame that lost its
-/// core ends void and no other does, and a beat that comes in belongs to a frame that no reset touched.
+/// Properties of dingo_mac_guard for resets of the core at any time: its output to the MAC keeps the rules of AXI-Stream;
+/// a frame ends with tuser exactly when a reset of the core cut it; a received frame that overlaps a reset is dropped.
 module mac_guard_props (
     input logic clk_i,
     input logic core_i,       // the core is not in reset
@@ -23,14 +23,14 @@ module mac_guard_props (
       .m_tlast_o(m_last), .m_tuser_o(m_user), .m_tdest_o(m_dest), .s_tvalid_i(s_valid_i), .s_tready_o(s_ready), .s_tlast_i(s_last_i),
       .rvalid_o(r_valid), .rready_i(r_ready_i)
   );
-  // Registers of the guard: run.sh connects them.
+  // Registers of the guard, connected by run.sh.
   wire dut_open, dut_cut, dut_within, dut_lost;
 
   logic was_valid_q = 1'b0, was_last_q = 1'b0, was_user_q = 1'b0;  // a beat that the MAC did not take
   logic open_q = 1'b0;        // the core gave the beginning of a frame, not its end
-  logic cut_q = 1'b0;         // and lost it
-  logic dest_q = 1'b0;        // whose frame began last
-  logic in_q = 1'b0, touched_q = 1'b0;
+  logic cut_q = 1'b0;         // a reset cut this frame
+  logic dest_q = 1'b0;        // tdest of the latest beat of the core
+  logic in_q = 1'b0, touched_q = 1'b0;  // in the middle of a received frame; a reset overlapped it
 
   always_ff @(posedge clk_i) begin
     rst_ni <= 1'b1;
@@ -39,7 +39,7 @@ module mac_guard_props (
       was_last_q <= m_last;
       was_user_q <= m_user;
       if (valid_i && tready) dest_q <= dest_i;
-      // What the guard holds for the MAC is of a frame before, or of this one.
+      // A frame that was cut is closed when the output register is free for its void end.
       if (valid_i && tready) open_q <= !last_i;
       else if (cut_q && (!m_valid || ready_i)) open_q <= 1'b0;
       if (!cut_q) cut_q <= !core_i && open_q;
@@ -57,7 +57,7 @@ module mac_guard_props (
         a_stays : assert (m_valid && m_last == was_last_q && m_user == was_user_q);
       end
       if (m_valid || open_q) begin
-        a_whose : assert (m_dest == dest_q);  // also of what ends a frame that was cut
+        a_whose : assert (m_dest == dest_q);  // also in the void end of a frame that was cut
       end
       if (m_user) begin
         a_void_ends : assert (m_valid && m_last);
@@ -66,7 +66,7 @@ module mac_guard_props (
         a_filled : assert (keep == 64'hfff_ffff_ffff_ffff);
       end
       if (cut_q) begin
-        a_closed : assert (!tready);  // nothing joins the frame that was cut
+        a_closed : assert (!tready);  // no beat is added to the frame that was cut
       end
       if (r_valid) begin
         a_clean : assert (core_i && !(touched_q && in_q));

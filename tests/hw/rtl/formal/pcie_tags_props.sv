@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_pcie_tags promises (4 tags, 2 without the extended field): a tag that a read has is given to no other, none is
-/// lost or made up, above the small ones only where the host allows it, and with all back one is there
-/// again. Readers give back what they have, once.
+/// Properties of dingo_pcie_tags (4 tags, 2 without the extended tag field): a tag in use is not given again, no tag is
+/// lost or made up, a tag above the small ones is given only with `all_i`, and when all tags are back one is offered
+/// again. Assumption: only a tag in use is freed.
 module pcie_tags_props (
     input logic       clk_i,
     input logic       all_i,
@@ -26,9 +26,8 @@ module pcie_tags_props (
   wire dut_fill, dut_all;
   wire [1:0] dut_mem0, dut_mem1, dut_mem2, dut_mem3;
 
-  // The owner of each tag, and for how many cycles it has been free.
-  logic [3:0] has_q = 4'd0;
-  logic [3:0] quiet_q = 4'd0;
+  logic [3:0] has_q = 4'd0;    // bit t: tag t is in use
+  logic [3:0] quiet_q = 4'd0;  // cycles, up to 15, in which no tag was in use and all_i was stable
   logic [2:0] held, size, places;
 
   always_ff @(posedge clk_i) begin
@@ -47,7 +46,7 @@ module pcie_tags_props (
   assign size   = dut_all ? 3'd4 : 3'd2;
   assign places = dut_wr - dut_rd;
 
-  // How often a tag is in the ring.
+  // Whether place i of the ring is filled and holds tag t.
   function automatic logic in_place(input logic [1:0] i, input logic [1:0] t);
     logic [1:0] age;
     logic [1:0] word;
@@ -75,7 +74,7 @@ module pcie_tags_props (
       a_filled : assert (!dut_fill || filled == 4'hf);
       a_conserved : assert (dut_fill || conserved == 4'hf);
       a_back : assert (quiet_q < 4'd6 || dut_all != all_i || valid);
-      // for the induction: a ring that is not filled any more serves every request
+      // for the induction: while the ring is being filled, it gets one tag a cycle
       a_quiet : assert (!dut_fill || quiet_q <= {1'b0, dut_wr} + 4'd1);
     end
   end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the sequence number helpers of rtl_pkg promise, for all operands: `a` is before `b` exactly
-/// when `b` lies 1 to 2^23 (2^31) steps ahead of it, whatever wrap lies between them.
+/// Properties of the sequence number helpers of rtl_pkg, for all operands: psn_before(a, b) exactly when
+/// `b` is 1 to 2^23 steps ahead of `a` modulo 2^24; idx_before likewise, 2^31 steps modulo 2^32.
 module psn_props (
     input logic        clk_i,
     input logic [23:0] a,
@@ -32,7 +32,7 @@ module psn_props (
       a_chain : assert (rtl_pkg::psn_before(a, c) && !rtl_pkg::psn_before(c, a) && ac > ab);
     end
     a_index : assert (rtl_pkg::idx_before(x, y) == (xy != 32'd0 && xy <= 32'h80000000));
-    // While numbers lie in one window of 2^23, 32 bits on the card and 24 on the wire order them alike.
+    // Within a window of 2^23, the card's 32-bit numbers and the wire's 24-bit numbers have the same order.
     if (xy < 32'h800000) begin
       a_wire : assert (rtl_pkg::psn_before(x[23:0], y[23:0]) == rtl_pkg::idx_before(x, y));
     end

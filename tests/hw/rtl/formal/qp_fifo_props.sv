@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_qp_fifo promises (4 QPs): a QP that is pushed comes out once, in the order of first
+/// Properties of dingo_qp_fifo (4 QPs): a QP that is pushed comes out once, in the order of first
 /// pushes, however often it is pushed while it waits; nothing else comes out.
 module qp_fifo_props (
     input logic       clk_i,
@@ -25,7 +25,7 @@ module qp_fifo_props (
 
   // connected by run.sh
   wire [2:0] dut_wr, dut_rd;
-  wire [1:0] dut_clear, dut_clear_popped;  // rows of two bits
+  wire [1:0] dut_clear, dut_clear_popped;  // next row to clear; a row has two bits, 2: all are clear
   wire [1:0] dut_mem0, dut_mem1, dut_mem2, dut_mem3;
   wire dut_pushed00, dut_pushed01, dut_pushed10, dut_pushed11;  // row, column
   wire dut_popped00, dut_popped01, dut_popped10, dut_popped11;
@@ -33,7 +33,7 @@ module qp_fifo_props (
   wire [3:0] dut_pushed = {dut_pushed11, dut_pushed10, dut_pushed01, dut_pushed00};
   wire [3:0] dut_popped = {dut_popped11, dut_popped10, dut_popped01, dut_popped00};
 
-  logic [3:0] waits_q = 4'd0;  // QPs that were pushed and have not come
+  logic [3:0] waits_q = 4'd0;  // QPs that were pushed and not popped
   logic [2:0] count;
   (* anyconst *) wire [1:0] who;
   logic [1:0] ahead_q = 2'd0;  // QPs in front of `who` while it waits
@@ -66,7 +66,7 @@ module qp_fifo_props (
   end
 
   always_comb begin
-    if (!ready) assume (!push_i);  // the port's rule
+    if (!ready) assume (!push_i);  // required by ready_o
     if (rst_ni) begin
       a_some : assert (valid == (waits_q != 4'd0));
       if (valid) begin
@@ -75,7 +75,7 @@ module qp_fifo_props (
       if (waits_q[who] && ahead_q == 2'd0) begin
         a_order : assert (valid && qp == who);
       end
-      // what makes it inductive
+      // invariants for the induction
       a_count : assert (3'(dut_wr - dut_rd) == count);
       a_clear : assert (dut_clear <= 2'd2 && dut_clear == dut_clear_popped);
       if (waits_q[who]) begin

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Proves what the small control blocks of hw/rtl promise (yosys-smtbmc, z3). A block's promises are in
-# NAME_props.sv. They are checked on all inputs for some cycles from reset (bounded) and, where that
-# closes, by induction for all time. A block broken on purpose must fail: else a PASS means nothing.
+# Proves properties of small control blocks of hw/rtl (yosys-smtbmc, z3). The properties are in NAME_props.sv. They
+# are checked for all inputs: for some cycles from reset (bounded) and, where induction closes, for all time. Then
+# each block is broken on purpose, and its properties must find the error.
 # usage: tests/hw/rtl/formal/run.sh [NAME...]
 set -uo pipefail
 cd "$(dirname "$0")/../../../.." || exit 1
@@ -12,8 +12,8 @@ out=build/formal
 mkdir -p "$out"
 wanted=" $* "
 
-# A proof: files, bounded depth, induction length (0: none), registers of the block that the properties
-# see (wire=register), then what is broken on purpose (file, sed expression), once or more.
+# A proof has: files, bounded depth, induction length (0: none), registers of the block that the properties
+# read (wire=register), and one or more errors to insert (file:sed expression).
 declare -A files depth induct sees breaks flags clocks
 lib=hw/rtl/lib/
 
@@ -36,7 +36,7 @@ done; done
 breaks[qp_fifo]='hw/rtl/transport/dingo_qp_fifo.sv:s/(same || /(/'
 
 guard="hw/rtl/host/dingo_axi_guard.sv ${lib}dingo_fifo.sv"
-# The guard's own assertions ask something of the core; the properties leave the core free.
+# -noassert: the guard's own assertions restrict the core; these properties hold for any core.
 flags[axi_credit]=-noassert flags[axi_beats]=-noassert
 files[axi_credit]=$guard depth[axi_credit]=8 induct[axi_credit]=2
 sees[axi_credit]="dut_reads=reads_q dut_writes=writes_q dut_ar_wr=i_ar.wr_q dut_ar_rd=i_ar.rd_q dut_aw_wr=i_aw.wr_q
@@ -68,7 +68,7 @@ hw/rtl/pcie/dingo_pcie_tags.sv:s/valid_o = !fill_q && !stop/valid_o = !fill_q/
 hw/rtl/pcie/dingo_pcie_tags.sv:s/if (taken) rd_q/if (take_i) rd_q/"
 
 mac=hw/rtl/mac/
-# Two clocks, edges of both at any time: a step is none, one, or both of them.
+# Two unrelated clocks: in a step of the solver neither, one or both have an edge.
 files[mac_fifo]="${mac}dingo_mac_fifo.sv ${mac}dingo_mac_gray.sv" depth[mac_fifo]=10 induct[mac_fifo]=2 clocks[mac_fifo]=two
 sees[mac_fifo]="dut_wr=wr_q dut_start=start_q dut_seen=seen_q dut_rd=i_beats.here_q dut_rd_gray=i_beats.gray_q
     dut_rd_meta=i_beats.meta_q dut_rd_there=i_beats.there_q dut_frames=i_frames.here_q dut_frames_gray=i_frames.gray_q
@@ -82,7 +82,7 @@ ${mac}dingo_mac_gray.sv:s/gray_q <= to_gray(here_d)/gray_q <= here_d/"
 
 order=(psn arb fifo qp_fifo axi_credit axi_beats axi_drain tx_room mac_guard mac_fifo pcie_tags)
 
-# compile NAME RTL_DIR: NAME's properties with the sources of RTL_DIR (hw/rtl or a broken copy) as SMT2.
+# compile NAME RTL_DIR: writes NAME's properties with the sources of RTL_DIR (hw/rtl or a broken copy) as SMT2.
 compile() {
     local name=$1 dir=$2 list="$2/rtl_pkg.sv $2/pcie/pcie_pkg.sv" f connects='' pair edges=async2sync
     [ -z "${clocks[$name]-}" ] || edges=clk2fflogic
@@ -96,7 +96,7 @@ compile() {
             write_smt2 -wires $out/$name.smt2" >"$out/$name.log" 2>&1
 }
 
-# smt NAME ARG...: succeed when every property holds. Its own status alone is not enough: it must say so.
+# smt NAME ARG...: succeeds when every property holds: exit status 0 and "Status: PASSED" in the log.
 smt() {
     local name=$1
     shift
@@ -104,7 +104,7 @@ smt() {
         grep -q 'Status: PASSED' <(tail -n 2 "$out/$name.log")
 }
 
-# broken NAME FILE:SED: succeed when the properties find what was broken, by a counterexample.
+# broken NAME FILE:SED: breaks a copy and succeeds when the properties give a counterexample.
 broken() {
     local name=$1 file=${2%%:*} copy=$out/broken-$1
     rm -rf "$copy"
@@ -115,7 +115,7 @@ broken() {
     ! smt "$name" -t $((depth[$name] + 4)) && tail -n 2 "$out/$name.log" | grep -q 'Status: FAILED'
 }
 
-# say NAME STATUS: one line of result.
+# say NAME STATUS LOG: prints one line of result.
 say() {
     if [ "$2" = 0 ]; then echo "PASS formal:$1"; else echo "FAIL formal:$1: see $3"; fi
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The room rule of dingo_tx_mux: an engine that begins a packet when it saw `room`, up to 3 cycles late,
-/// gives its descriptor, at most 16 segments and 8 inline beats without waiting once, whatever the other
-/// engine and the consumers do. One packet at a time, one of each a cycle.
+/// The room rule of dingo_tx_mux: an engine that begins a packet on a view of `room` that is up to 3 cycles old
+/// can give its descriptor, at most 16 segments and 8 inline beats without a wait, whatever the other
+/// engine and the consumers do. An engine has one packet at a time and gives at most one of each a cycle.
 module tx_room_props (
     input logic       clk_i,
     input logic [1:0] begin_i,
-    input logic [1:0] late0_i,     // how old the view of `room` is
+    input logic [1:0] late0_i,     // age of the view of `room`, in cycles
     input logic [1:0] late1_i,
-    input logic [4:0] segs_i,      // of a packet that begins
+    input logic [4:0] segs_i,      // segments of a packet that begins
     input logic [3:0] inls_i,
-    input logic [1:0] txd_i,       // the engine gives one now, if it has any left
+    input logic [1:0] txd_i,       // the engine gives one in this cycle, if it has any left
     input logic [1:0] seg_i,
     input logic       inl_i,
-    input logic [4:0] content_i,   // the part of the content that decides which side waits: inl, len, last of each
+    input logic [4:0] content_i,   // the fields that decide which side waits: inl, len, last of each
     input logic       txd_ready_i,
     input logic       seg_ready_i,
     input logic       inl_ready_i
@@ -52,7 +52,7 @@ module tx_room_props (
   wire [6:0] dut_seg0, dut_seg1;
   wire [5:0] dut_inl;
 
-  // What each engine still has to give of its packet.
+  // Descriptors, segments and inline beats that each engine still has to give.
   logic [1:0] txd_q = 2'd0;
   logic [4:0] segs0_q = 5'd0, segs1_q = 5'd0;
   logic [3:0] inls_q = 4'd0;
@@ -92,7 +92,7 @@ module tx_room_props (
       a_txd : assert ((txd_valid & ~txd_ready) == 2'd0);
       a_seg : assert ((seg_valid & ~seg_ready) == 2'd0);
       a_inl : assert (!inl_valid || inl_ready);
-      // what makes it inductive
+      // invariants for the induction
       a_txds : assert ({1'b0, dut_txd0} + {3'd0, txd_q[0]} <= 4'd4 && {1'b0, dut_txd1} + {3'd0, txd_q[1]} <= 4'd4);
       a_segs0 : assert ({1'b0, dut_seg0} + {3'd0, segs0_q} <= 8'd64 && segs0_q <= 5'd16);
       a_segs1 : assert ({1'b0, dut_seg1} + {3'd0, segs1_q} <= 8'd64 && segs1_q <= 5'd16);

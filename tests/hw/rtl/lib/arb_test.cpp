@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_arb: one winner at most, only among requesters, and none waits longer than one round.
+// dingo_arb: at most one grant, only to a requester; a requester is passed over at most N-1 times.
 #include <gtest/gtest.h>
 
 #include <array>

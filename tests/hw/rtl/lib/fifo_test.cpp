@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_fifo: order, bounds, both sides stalling at random.
+// dingo_fifo: order and bounds while both sides stall at random.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Fifo : public testing::TestWithParam<std::pair<int, int>> {
     Vdingo_fifo dut;
 };
 
-/// Percent of cycles in which each side is willing.
+/// Parameters: percent of the cycles with valid_i, and with ready_i.
 TEST_P(Fifo, KeepsOrderAndNeverOverflows) {
     const auto [push_percent, pop_percent] = GetParam();
     std::mt19937 random(1);

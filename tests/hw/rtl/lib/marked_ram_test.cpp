@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_marked_ram: which words were written since reset, against an array.
+// dingo_marked_ram: words, and which of them were written since reset, against an array.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace {
 
 constexpr unsigned kWords = 512;
-constexpr unsigned kMostClearing = 64;
+constexpr unsigned kMostClearing = 64;  // cycles from reset to ready_o
 
 class MarkedRam : public testing::Test {
   protected:
@@ -68,6 +68,7 @@ TEST_F(MarkedRam, NothingIsWrittenAfterEachReset) {
     }
 }
 
+// One in four writes is to the word that is read in the same cycle: the read gives the old word.
 TEST_F(MarkedRam, AWriteMarksItsWordOnlyAndAReadBesideItIsBeforeIt) {
     reset();
     until_ready();

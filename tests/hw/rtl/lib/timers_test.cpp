@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_timers: no deadline is missed, and the announced time is never later than the earliest one.
+// dingo_timers: no deadline is missed, and next_o is never later than the earliest deadline.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST_P(Timers, FireSoonAfterTheirTimeAndNeverLateInWhatIsAnnounced) {
             const auto qp = static_cast<unsigned>(fired);
             fired = -1;
             dut.due_ready_i = 0;
-            // the owner looks at its own copy: it may have set another deadline since
+            // due_* may report a deadline that was replaced: the owner compares its own copy.
             if (deadlines[qp] <= now) {
                 ++count;
                 set(qp, random() % 2 == 0 ? kNever : now + random() % 3000);
@@ -81,7 +81,7 @@ TEST_P(Timers, FireSoonAfterTheirTimeAndNeverLateInWhatIsAnnounced) {
             ASSERT_TRUE(at == kNever || now < at + 4000) << "missed";
     }
     EXPECT_GT(count, 300U);
-    // all taken back: the announcement ends, too
+    // Without deadlines, valid_o falls after the next scan.
     dut.due_ready_i = 1;
     for (unsigned qp = 0; qp < kTimers; ++qp)
         set(qp, kNever);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Verilator's -Wall on the whole card, at its own size and at the smallest, and on the adapters to PCIe and to the MAC; the widths of
-# packages' types; and how many waivers there are. Each check must fail on a copy that is broken on purpose: else its PASS means nothing.
+# Lint with Verilator's -Wall: the card at its full and its smallest size, the adapters to PCIe and to the MAC. Also checks the widths
+# of the packages' types and the number of waivers. The checks must also fail on copies that are broken on purpose.
 set -uo pipefail
 cd "$(dirname "$0")/../../../.." || exit 1
 . scripts/lib/common.sh
@@ -10,14 +10,14 @@ out=build/lint
 rm -rf "$out" && mkdir -p "$out"
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$out/dingo_pkg.sv" || exit
 python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
-# Waivers name their reason and their place; more of them want a look.
+# Each waiver in the code states its reason; more of them need a review.
 waivers_allowed=5
 
-# packages WHAT...: those that find finds, in the order in which they need each other: of all parts, then of one.
+# packages FIND_ARGUMENT...: prints package files in the order of their dependencies: common ones before those of one folder.
 packages() { find "$@" -name '*_pkg.sv' -printf '%d %p\n' | sort -n | cut -d ' ' -f 2; }
 
-# lint RTL_DIR TOP [FILE|OPTION...]: no warning, no error. The card and the adapters to PCIe and MAC have packages of their own,
-# of which nothing is unused.
+# lint RTL_DIR TOP [FILE|OPTION...]: fails on any warning or error. Each TOP is read with its own packages only, because -Wall
+# reports what TOP does not use of them.
 lint() {
     local dir=$1 top=$2 parts=("$1")
     shift 2
@@ -31,7 +31,7 @@ lint() {
         "$out/dingo_pkg.sv" "$out/dingo_log_pkg.sv" \
         $(packages "${parts[@]}") $(find "${parts[@]}" -name 'dingo_*.sv' | sort)
 }
-# The top of the board: what is joined fits. AMD's parts are ports only.
+# Checks that the ports in the board's top fit. AMD's IP blocks are stubs that have only ports.
 shell_lint() {
     # shellcheck disable=SC2046  # names without blanks
     timeout 900 verilator --lint-only --relative-includes -Wall -Wno-DECLFILENAME -Wno-UNDRIVEN -Wno-UNUSEDSIGNAL -Wno-PINCONNECTEMPTY \
@@ -43,10 +43,10 @@ widths() {
     timeout 300 verilator --lint-only --relative-includes --top-module widths "$out/dingo_pkg.sv" $(packages "$1") \
         tests/hw/rtl/lint/widths.sv
 }
-# marks LOG: dingo_marks of so many bits
+# marks LOG: lints dingo_marks with 2^LOG bits
 marks() { verilator --lint-only --relative-includes -Wall --top-module dingo_marks -GLog="$1" hw/rtl/lib/dingo_marks.sv; }
 marks_refused() { [[ $(marks 1 2>&1) == *'Log is at least 2'* ]]; }
-# check NAME COMMAND...: it succeeds.
+# check NAME COMMAND...: prints PASS if COMMAND succeeds.
 check() {
     local name=$1 log
     log=$out/$(tr -c 'A-Za-z0-9\n' _ <<<"$1").log

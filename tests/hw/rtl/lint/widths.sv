@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The packages' widths are those of their structures. Elaborated by run.sh: a false one is an error.
+// Checks that each width constant of a package equals $bits of its structure. Elaborated by run.sh; a difference is an error.
 `define SAME(pkg, width, type) if (pkg::width != $bits(pkg::type)) $error(`"width is not that of type`");
 module widths;
   `SAME(rtl_pkg, BEAT_W, beat_t)

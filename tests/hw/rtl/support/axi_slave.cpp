@@ -79,7 +79,7 @@ void AxiSlave::sample() {
 
 void AxiSlave::take_write_beat() {
     const WriteBurst& burst =
-        writes_.front();  // wready is only given to a burst whose address is known
+        writes_.front();  // not empty: wready is up only while a burst's address is known
     const std::uint64_t address = burst.address + write_beat_ * kBeat;
     const auto* bytes = reinterpret_cast<const std::byte*>(pins_.wdata);
     for (std::uint64_t strobe = *pins_.wstrb; strobe != 0;) {
@@ -115,12 +115,12 @@ void AxiSlave::end_run() {
     run_bytes_ = 0;
 }
 
-/// Which read burst gives the next beat; reads_.size() = none.
+/// Index of the read burst that gives the next beat; reads_.size(): none.
 std::size_t AxiSlave::choose_read() {
     if (!timing_.reorder) {
         return !reads_.empty() && reads_.front().due <= now_ ? 0 : reads_.size();
     }
-    std::bitset<256> before;  // IDs of older bursts: those come first
+    std::bitset<256> before;  // IDs of older bursts: bursts of one ID stay in order
     std::size_t chosen = reads_.size();
     unsigned candidates = 0;
     for (std::size_t i = 0; i < reads_.size(); ++i) {

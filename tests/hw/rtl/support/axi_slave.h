@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Host memory behind the AXI4 master of the card (ports m_axi_* of dingo_host): latency, stalls,
-// answers out of order and interleaved, errors. What the master does against the protocol is kept
-// in violation(). Bursts are INCR of 64-byte beats; one write ID.
+// AXI4 slave for the card's master (ports m_axi_* of dingo_host), with latency, stalls, answers out
+// of order and interleaved, and errors. violation() has the master's first breach of the protocol.
+// Bursts are INCR of 64-byte beats; there is one write ID.
 //
 // Each cycle: clk low, eval(), sample(), clk high, eval(), drive().
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace dingo::rtl {
 
-/// Where the master's ports are. rdata and wdata are 16 words.
+/// Pointers to the master's ports. rdata and wdata have 16 words.
 struct AxiPins {
     const std::uint8_t *arvalid, *arid, *arlen, *rready;
     const std::uint64_t* araddr;
@@ -61,9 +61,9 @@ AxiPins axi_pins(Dut& dut) {
 
 struct AxiTiming {
     unsigned latency = 1;  ///< cycles from a request to its first answer, at least 1
-    unsigned jitter = 0;   ///< up to so many cycles more, at random
+    unsigned jitter = 0;   ///< random cycles added to it, less than this
     unsigned stall_percent =
-        0;                 ///< of the cycles in which a channel does not move, each on its own
+        0;                 ///< of the cycles in which a channel stalls, drawn for each channel
     bool reorder = false;  ///< read bursts of different IDs overtake and interleave
     std::uint32_t seed = 1;
 };
@@ -72,27 +72,27 @@ class AxiSlave {
   public:
     /// False = the host refuses: SLVERR. Called with at most 512 bytes, never across 4 KiB.
     using Read = std::function<bool(std::uint64_t address, std::span<std::byte> into)>;
-    /// Called per run of bytes without a gap, when the burst is complete; at most 4096 bytes.
+    /// Called for each run of enabled bytes without a gap; at most 4096 bytes. False: SLVERR.
     using Write = std::function<bool(std::uint64_t address, std::span<const std::byte> from)>;
 
     AxiSlave(AxiPins pins, Read read, Write write, AxiTiming timing = {});
 
-    /// Handshakes of this cycle, when the master's outputs are settled and before the rising edge.
+    /// Takes the handshakes of this cycle, with settled outputs of the master.
     void sample();
-    /// The inputs of the next cycle, after the rising edge.
+    /// Sets the master's inputs of the next cycle, after the rising edge.
     void drive();
 
     void set_timing(const AxiTiming& timing) { timing_ = timing; }
-    /// Every access that touches [address, address + bytes) is refused.
+    /// Refuses every access that touches [address, address + bytes).
     void fail(std::uint64_t address, std::uint64_t bytes) { bad_.push_back({address, bytes}); }
 
     /// Nothing is outstanding.
     [[nodiscard]] bool idle() const {
         return reads_.empty() && writes_.empty() && answers_.empty() && !*pins_.rvalid;
     }
-    /// The first thing that the master did wrong; empty if nothing.
+    /// The master's first breach of the protocol; empty: none.
     [[nodiscard]] const std::string& violation() const { return violation_; }
-    /// Most read bursts that were outstanding at a time.
+    /// Highest number of outstanding read bursts.
     [[nodiscard]] std::size_t most_reads() const { return most_reads_; }
 
   private:
@@ -154,7 +154,7 @@ class AxiSlave {
     std::deque<Answer> answers_;
     bool answer_taken_ = false;
 
-    // What was offered and not taken: it has to stay.
+    // Offered and not taken: AXI requires that valid and content stay.
     bool ar_waits_ = false, aw_waits_ = false, w_waits_ = false;
     std::uint64_t ar_address_ = 0, aw_address_ = 0, w_strobe_ = 0;
     unsigned ar_id_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A piece of host memory for benches, and an AXI slave in front of it.
+// A range of host memory for benches, and an AXI slave in front of it.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ class HostMemory {
     [[nodiscard]] bool holds(std::uint64_t address, std::size_t n) const {
         return address >= base_ && n <= bytes_.size() && address - base_ <= bytes_.size() - n;
     }
-    /// `address` must be held.
+    /// `address` must be inside: see holds().
     std::uint8_t* at(std::uint64_t address) { return bytes_.data() + (address - base_); }
     void put64(std::uint64_t address, std::uint64_t value) {
         std::memcpy(at(address), &value, sizeof value);
     }
 
-    /// The bus shows all of it a second time here, as an IOMMU may.
+    /// Bus addresses with this bit are aliases of the same memory, as an IOMMU can map it.
     static constexpr std::uint64_t kMirror = 1ULL << 62;
     bool read(std::uint64_t address, std::span<std::byte> into) {
         address &= ~kMirror;
@@ -55,7 +55,7 @@ class HostMemory {
         std::memcpy(at(address), from.data(), from.size());
         return true;
     }
-    /// An AXI slave that is this memory, which must outlive it.
+    /// An AXI slave in front of this memory, which must outlive the slave.
     AxiSlave slave(AxiPins pins, const AxiTiming& timing) {
         return {pins, [this](std::uint64_t a, std::span<std::byte> b) { return read(a, b); },
                 [this](std::uint64_t a, std::span<const std::byte> b) { return write(a, b); },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packed SystemVerilog structures as C++ ones. A structure lists its members once, first declared
-// first: `template <class V> void fields(V& v) { v(member, bits); ... }`; unpack() and pack() go
-// over them from the highest bit down. Members are integers or arrays of 32-bit words.
+// Packed SystemVerilog structures as C++ structures. A structure lists its members in the order of
+// declaration: `template <class V> void fields(V& v) { v(member, bits); ... }`, from the highest
+// bit down. Members are integers, enums or arrays of 32-bit words.
 #pragma once
 
 #include <verilated.h>
@@ -14,7 +14,7 @@
 
 namespace rtl {
 
-/// The bits of a port of any width as words, lowest first.
+/// Word `index` of a port of any width; word 0 has bits 31:0.
 template <class Port>
 std::uint32_t word_of(const Port& port, std::size_t index) {
     if constexpr (std::is_integral_v<Port>)
@@ -23,7 +23,7 @@ std::uint32_t word_of(const Port& port, std::size_t index) {
         return port[index];
 }
 
-/// Moves bits [at, at + count) to or from words.
+/// Bits [at, at + count) of `words`; count <= 32.
 template <class Word>
 std::uint32_t get_bits(const Word& words, unsigned at, unsigned count) {
     std::uint32_t value = 0;
@@ -44,7 +44,7 @@ struct Counter {
 template <std::size_t kWords>
 struct Packer {
     std::array<std::uint32_t, kWords>& words;
-    unsigned at;  ///< bits below are still to be filled
+    unsigned at;  ///< bits below this one are still to be filled
     void put(std::uint64_t value, unsigned count) {
         at -= count;
         for (unsigned i = 0; i < count; ++i)
@@ -93,7 +93,7 @@ unsigned width_of(S& s) {
     return counter.bits;
 }
 
-/// Structure to port.
+/// Packs a structure into a port of up to 2,560 bits.
 template <class S, class Port>
 void drive(Port& port, S s) {
     std::array<std::uint32_t, 80> words{};
@@ -106,7 +106,7 @@ void drive(Port& port, S s) {
             port[i] = words[i];
 }
 
-/// Port to structure.
+/// Unpacks a port into a structure.
 template <class S, class Port>
 S sample(const Port& port) {
     S s{};

@@ -51,7 +51,7 @@ EXPECTED = [
     "        inner.fields(v);",
     "static_assert(Outer::kBits == kOuterW);",
 ]
-# what is broken: (text of PACKAGE or INCLUDED, replacement, word that the error must name)
+# Error that is inserted: (text of PACKAGE or INCLUDED, replacement, word that the message must have)
 REFUSED = {
     "unknown type": ("x_t          x;", "y_t          x;", "y_t"),
     "array": ("inner_t      inner;", "inner_t [1:0] inner;", "array"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_dispatch: which engine gets a packet, and the counter of each reason to drop it.
+// dingo_dispatch: which engine gets a packet, when, and the counter of each reason to drop it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr rtl::Bits<128> kOther{1, 2, 3, 9};
 constexpr rtl::Bits<128> kPeer{5, 6, 7, 8};
 constexpr unsigned kRc = 3, kUd = 4, kUc = 6;
 
-/// Percent of cycles in which each receiver is ready.
+/// Parameter: percent of the cycles in which each receiver is ready.
 class Dispatch : public testing::TestWithParam<unsigned> {
   protected:
     enum To : std::uint8_t { kNowhere, kRequester, kResponder };
@@ -52,7 +52,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         return static_cast<std::size_t>(
             std::count_if(open.begin(), open.end(), [](const Open& o) { return !o.bare; }));
     }
-    /// The END of the oldest packet, when it is due.
+    /// Gives the END of the oldest packet, when it is due.
     bool next_end() {
         const bool ends = !open.empty() && open.front().wait == 0;
         dut.end_i = ends;
@@ -62,8 +62,8 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         return ends;
     }
 
-    /// Where it went, once the next one may come. An END comes some time behind its packet; of one
-    /// engine several may be open.
+    /// Gives a header; returns the engine that gets it, when the next header may come. The END of a
+    /// packet follows later, so several packets of one engine may be open.
     To give(const rtl::Rxh& h) {
         std::array<std::uint32_t, 16 * rtl::kGidW / 32> words{};
         rtl::Packer<16 * rtl::kGidW / 32> packer{words, 16 * rtl::kGidW};
@@ -75,7 +75,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         dut.rxh_valid_i = 1;
         To to = kNowhere;
         unsigned ends = 0;
-        bool went = false;  // its counts follow
+        bool went = false;  // the header was taken; its counts follow
         for (int i = 0; i < 1000; ++i) {
             dut.clk_i = 0;
             rtl::drive(dut.qp_rdata_i, rdata);
@@ -148,7 +148,7 @@ class Dispatch : public testing::TestWithParam<unsigned> {
         ADD_FAILURE() << "the packet never went";
         return to;
     }
-    /// Drops it, and counts `counter` and nothing else.
+    /// Expects a drop that counts `counter` and, as for each packet, packets and bytes.
     void expect_drop(const rtl::Rxh& h, unsigned counter) {
         stats.clear();
         qp_stats.clear();
@@ -189,12 +189,12 @@ class Dispatch : public testing::TestWithParam<unsigned> {
     std::map<unsigned, std::uint64_t> stats, qp_stats;
     struct Open {
         unsigned wait;
-        bool bare;  ///< an ACK
+        bool bare;  ///< an ACK without payload
     };
-    std::deque<Open> open;  ///< cycles until the END of each packet that was given
-    unsigned end_wait = 0;  ///< so many; else at random
+    std::deque<Open> open;  ///< packets that were given; `wait`: cycles until the END
+    unsigned end_wait = 0;  ///< `wait` of the next packets; 0: random
     std::size_t most_open = 0;
-    To owner = kNowhere;  ///< of those
+    To owner = kNowhere;  ///< engine of the open packets that are not bare
 };
 INSTANTIATE_TEST_SUITE_P(Stalls, Dispatch, testing::Values(100U, 50U, 15U));
 
@@ -224,7 +224,7 @@ TEST_P(Dispatch, PacketsOfOneEngineFollowEachOtherAndNobodyElseOrdersInBetween) 
             EXPECT_EQ(give(rc(request ? 4 : 0x0e)), request ? kResponder : kRequester);
     }
     EXPECT_GT(most_open, 1U);
-    // the last ENDs
+    // idle_o stays down until the last END
     for (unsigned i = 0; i < 100 && !open.empty(); ++i) {
         if (next_end())
             open.pop_front();
@@ -247,7 +247,7 @@ TEST_P(Dispatch, AnAckNeitherWaitsNorIsWaitedFor) {
     EXPECT_EQ(open.size(), 3U);
     end_wait = 0;
     open.front().wait = open[1].wait = open[2].wait = 5;
-    EXPECT_EQ(give(rc(0x0e)), kRequester);  // has payload: waits for their ENDs
+    EXPECT_EQ(give(rc(0x0e)), kRequester);  // has payload: waits for the responder's ENDs
     EXPECT_EQ(open.size(), 1U);
     for (unsigned i = 0; i < 100 && !dut.idle_o; ++i) {
         if (next_end())
@@ -262,7 +262,7 @@ TEST_P(Dispatch, AnAckNeitherWaitsNorIsWaitedFor) {
     EXPECT_EQ(give(rc(4)), kResponder);
     EXPECT_EQ(open.size(), 2U);
     end_wait = 0;
-    ack.len = 4;  // one with payload is no such ACK
+    ack.len = 4;  // with payload it is not bare: it waits
     open.front().wait = open.back().wait = 5;
     EXPECT_EQ(give(ack), kRequester);
     EXPECT_EQ(open.size(), 1U);
@@ -271,9 +271,9 @@ TEST_P(Dispatch, AnAckNeitherWaitsNorIsWaitedFor) {
 TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {
     expect_drop(rc(0x81), DINGO_CARD_RP_CNP_IGNORED);
     rtl::Rxh h = rc(4);
-    h.dqpn = 0x5b0000 | kRc;  // tag
+    h.dqpn = 0x5b0000 | kRc;  // wrong tag
     expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
-    h.dqpn = 0x5a0000 | kRc | 32;  // beyond the table
+    h.dqpn = 0x5a0000 | kRc | 32;  // index outside the table
     expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
     h.dqpn = 0xffffff;
     expect_drop(h, DINGO_CARD_RX_DROP_BAD_QPN);
@@ -291,7 +291,7 @@ TEST_P(Dispatch, DropsAreCountedByTheFirstReason) {
     h = rc(4);
     h.pkey = 0x7ffe;
     expect_drop(h, DINGO_CARD_BAD_PKEY);
-    h.pkey = 0x7fff;  // a limited member
+    h.pkey = 0x7fff;  // limited member of the default partition
     EXPECT_EQ(give(h), kResponder);
 }
 
@@ -329,7 +329,7 @@ TEST_P(Dispatch, ConnectedQueuePairTakesItsOwnAddressesOnly) {
     expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);
     h = rc(4);
     h.has_vlan = true;
-    h.vlan = 0xe000;  // a priority, no VLAN
+    h.vlan = 0xe000;  // VID 0: only a priority
     EXPECT_EQ(give(h), kResponder);
     h.vlan = 7;
     expect_drop(h, DINGO_CARD_RX_DROP_ADDRESS);

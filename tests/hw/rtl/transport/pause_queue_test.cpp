@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_pause_queue: a QP that waits when a region is resumed comes out once; if it comes back it
-// waits for the next time.
+// dingo_pause_queue: a resume lets out each QP that waits, once; a QP that is pushed after it waits
+// for the next resume.
 #include <gtest/gtest.h>
 
 #include <algorithm>

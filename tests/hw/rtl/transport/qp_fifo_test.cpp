@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_qp_fifo: each QP at most once, in the order in which they came, none forgotten.
+// dingo_qp_fifo: each QP is in it at most once, and QPs come out in the order of first pushes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST(QpFifo, HoldsEachQpOnceAndForgetsNone) {
             if (dut.pop_i)
                 model.pop_front();
         }
-        // what is pushed in the cycle in which it is taken comes again
+        // A QP that is pushed in the cycle in which it is popped comes again.
         if (push && std::find(model.begin(), model.end(), dut.push_qp_i) == model.end())
             model.push_back(dut.push_qp_i);
         ASSERT_LE(model.size(), 32U);

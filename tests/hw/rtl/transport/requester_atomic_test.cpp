@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// COMPARE_SWAP and FETCH_ADD at the requester: operands as posted, the peer's word into the SGE,
-// one place among the READs.
+// COMPARE_SWAP and FETCH_ADD at the requester: operands as posted, the peer's word in the SGE, and
+// the limit that they share with READs.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {

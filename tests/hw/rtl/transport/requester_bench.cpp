@@ -19,7 +19,7 @@ RequesterBench::Lookup RequesterBench::look_up() {
 
 void RequesterBench::drive() {
     dut.now_ns_i = now;
-    // what is offered stays until it is taken
+    // valid stays until ready
     if (!dut.db_valid_i && !doorbells.empty() && !stall()) {
         dut.db_valid_i = 1;
         dut.db_qp_i = doorbells.front().first;
@@ -88,7 +88,7 @@ void RequesterBench::drive() {
 }
 
 void RequesterBench::packet_done() {
-    if (packets.empty())  // a test has seen and cleared them
+    if (packets.empty())  // the test has cleared the list
         open_ = 0;
     while (open_ < packets.size() && packets[open_].payload.size() == packets[open_].len) {
         packets[open_].whole = true;
@@ -155,7 +155,7 @@ void RequesterBench::take() {
         if (p.len > 0)
             (p.inl ? filling_inl_ : filling_seg_).push_back(packets.size() - 1);
     }
-    // Payload is taken when its packet has been, as dingo_wire_tx does.
+    // Segments and inline beats may come ahead of their packets: they are kept until those come.
     if (dut.seg_valid_o && dut.seg_ready_i) {
         segments_.push_back({dut.seg_addr_o + dut.seg_off_o, dut.seg_len_o, dut.seg_last_o != 0});
     }
@@ -190,7 +190,7 @@ void RequesterBench::take() {
             ASSERT_LE(scattered_ + dut.scat_len_o, data.size());
             for (std::uint32_t i = 0; i < dut.scat_len_o; ++i)
                 memory[(dut.scat_addr_o + dut.scat_off_o + i) % kMemory] = data[scattered_++];
-        } else if (dut.scat_op_o == 1) {  // as many of these as segments take
+        } else if (dut.scat_op_o == 1) {  // SCAT_GRH: segments take what they need of the 40 bytes
             front_.resize(40);
             std::memcpy(front_.data(), dut.scat_item_o.data(), front_.size());
         } else {

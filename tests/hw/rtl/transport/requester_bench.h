@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Everything around dingo_requester and dingo_tx_mux: QP table, memory table, host memory, scatter,
-// CQ, wire. Each of them stalls at random.
+// Bench for dingo_requester and dingo_tx_mux: QP table, memory table, host memory, scatter engine,
+// CQ and wire in C++, each with random stalls; the outputs are collected in lists.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct TestQp {
     std::uint8_t log_sq = 4;
     std::uint8_t levels = 0;
     std::uint64_t sq = 0;    ///< address of the ring, or of its page list
-    std::uint64_t ring = 0;  ///< where the bench writes WQEs; = sq without a page list
+    std::uint64_t ring = 0;  ///< address at which the bench writes WQEs; = sq without a page list
     std::uint8_t mtu = 1;    ///< 256 bytes
     std::uint8_t max_rd = 4;
     std::uint8_t timeout = 14;
@@ -80,11 +80,11 @@ struct TestResponse {
     std::uint32_t psn;
     std::uint8_t syndrome;
     std::vector<std::uint8_t> payload;
-    bool err = false;        ///< some of it cannot be written
+    bool err = false;        ///< the host refuses bytes of its payload
     std::uint64_t word = 0;  ///< of an ATOMIC ACK
 };
 
-/// What a work request asks of the memory table.
+/// A request to dingo_mr_work.
 struct TestKeyWork {
     std::uint16_t qp, pdn;
     std::uint8_t op;  ///< rtl_pkg::mrw_op_t
@@ -110,7 +110,7 @@ class RequesterBench {
         dut.rst_ni = 1;
     }
 
-    /// All that the requester talks to is always ready.
+    /// From here on all of the bench is always ready.
     void never_stall() { stall_ = 0; }
 
     // --- QPs
@@ -130,7 +130,7 @@ class RequesterBench {
         command(qp, 1, old, DINGO_QPM_STATE);
         dut.halt_tx_i = 0;
     }
-    /// A command's order to the requester while it is at work; its end is qpa_done_o.
+    /// Gives a command's order while the requester works; qpa_done_o tells its end.
     void ask(std::uint16_t qp, std::uint8_t state, std::uint32_t mask) {
         const std::uint8_t old = qps[qp].state;
         qps[qp].state = state;
@@ -138,7 +138,7 @@ class RequesterBench {
         tick();
         dut.qpa_valid_i = 0;
     }
-    /// Sets dut.info_* as QUERY_QP sees them.
+    /// Runs QUERY_QP: sets dut.info_*.
     void query(std::uint16_t qp) {
         halt();
         command(qp, 2, qps[qp].state, 0);
@@ -197,7 +197,7 @@ class RequesterBench {
         std::copy(data.begin(), data.end(), raw.begin() + static_cast<std::ptrdiff_t>(offset));
         raw[2] = static_cast<std::uint8_t>((offset + data.size() + 63) / 64);
     }
-    /// Puts the WQE into the ring; its block index. `blocks` 0: as the WQE says.
+    /// Writes the WQE into the ring; returns its block index. `blocks` 0: as the WQE says.
     std::uint32_t post(std::uint16_t qp, unsigned blocks = 0) {
         TestQp& q = qps[qp];
         const std::uint32_t index = q.posted;
@@ -218,7 +218,7 @@ class RequesterBench {
         respond({qp, 0x11, psn & 0xFFFFFF, syndrome, {}});
     }
 
-    /// What REREG_MR and DESTROY_MR tell.
+    /// Pulses resume_i, as REREG_MR and DESTROY_MR do.
     void resume() {
         dut.resume_i = 1;
         tick();
@@ -231,7 +231,7 @@ class RequesterBench {
         for (unsigned i = 0; i < cycles; ++i)
             tick();
     }
-    /// Runs until nothing is left to do without new events or time.
+    /// Runs until all is done that needs no new event and no timer.
     void settle() {
         run(8);
         run_until([&] { return quiet() && !dut.work_o && dut.mux_idle_o && dut.tx_idle_o; });
@@ -240,7 +240,7 @@ class RequesterBench {
         return dut.idle_o && doorbells.empty() && responses.empty() && commits.empty() &&
                reports.empty() && scatter_.empty();
     }
-    /// Lets the time go on to the next deadline and what follows from it.
+    /// Advances the time to the next deadline and runs what follows from it.
     void next_deadline() {
         settle();
         if (dut.timer_valid_o && now < dut.timer_next_o)
@@ -268,29 +268,29 @@ class RequesterBench {
     std::vector<TestPacket> packets;
     std::vector<TestCqe> cqes;
     std::vector<TestEvent> events;
-    std::vector<std::uint16_t> fails;  ///< told to the responder
+    std::vector<std::uint16_t> fails;  ///< QPs reported to the responder (fail_*_o)
     std::vector<TestKeyWork> works;
-    std::uint8_t work_verr = 0;   ///< their answer,
-    bool work_under_way = false;  ///< and whether something that the key granted is not over
+    std::uint8_t work_verr = 0;   ///< answer to them
+    bool work_under_way = false;  ///< answer: accesses that the key granted may be under way
     std::array<unsigned, DINGO_CARD_COUNTERS> card{};
     std::array<unsigned, DINGO_QP_COUNTERS> counters{};
     unsigned bad_doorbells = 0;
     std::uint64_t now = 1'000'000;
-    bool tell = true;           ///< answer datagrams that ask for it
+    bool tell = true;           ///< report packets with `tell` when their payload has been read
     bool stuck = false;         ///< run_until() gave up
-    unsigned line_wait = 30;    ///< cycles that an answer of host memory takes, at most
-    bool hold_lines = false;    ///< host memory does not answer for now
-    bool hold_commits = false;  ///< payload is not in memory for now; then all of it at once
+    unsigned line_wait = 30;    ///< most cycles until an answer of host memory
+    bool hold_lines = false;    ///< holds back answers of host memory
+    bool hold_commits = false;  ///< holds back commits; afterwards they come without delay
     unsigned fills = 0;         ///< requests for WQE blocks
     unsigned fill_lines = 0;    ///< blocks that they asked for
-    std::size_t most_open = 0;  ///< responses taken and not ended at one time
+    std::size_t most_open = 0;  ///< most responses at a time that were taken and have no END yet
     std::function<void(const TestPacket&)> on_packet;
 
     struct Report {
         bool ok;
         std::uint16_t qp;
         std::uint32_t psn;
-        std::optional<unsigned> gen{};  ///< else that of the QP's last packet
+        std::optional<unsigned> gen{};  ///< default: that of the QP's last packet
     };
     struct Commit {
         std::array<std::uint32_t, 12> item;
@@ -298,7 +298,7 @@ class RequesterBench {
         unsigned wait;
     };
     std::deque<Report> reports;
-    std::map<unsigned, unsigned> generations;  ///< of each QP's last packet
+    std::map<unsigned, unsigned> generations;  ///< `gen` of each QP's last packet
     std::deque<Commit> commits;
 
   private:
@@ -366,16 +366,16 @@ class RequesterBench {
     bool done_ = false;
     bool asking_ = false;
     std::deque<std::size_t> filling_seg_, filling_inl_;  ///< packets whose payload is to come
-    std::deque<TestResponse> scatter_;                   ///< taken by the requester, not ended
+    std::deque<TestResponse> scatter_;                   ///< taken by the requester, no END yet
     std::size_t scattered_ = 0;
-    std::vector<std::uint8_t> front_;  ///< what an order put in front of the payload
+    std::vector<std::uint8_t> front_;  ///< bytes that an order puts in front of the payload
     std::size_t open_ = 0;             ///< first packet whose payload is not whole
     struct Segment {
         std::uint64_t addr;
         std::uint32_t bytes;
         bool last;
     };
-    std::deque<Segment> segments_;  ///< ahead of their packets
+    std::deque<Segment> segments_;  ///< came ahead of their packets
     std::deque<std::pair<std::vector<std::uint8_t>, bool>> beats_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// dingo_requester and dingo_tx_mux with ports that a C++ bench can name field by field.
+/// dingo_requester and dingo_tx_mux, with the fields of their structures as ports for a C++ bench.
 module requester_bench (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -56,7 +56,7 @@ module requester_bench (
     output logic [2:0]  info_retries_o,
     output logic [2:0]  info_rnr_o,
     output logic        info_draining_o,
-    // the QP that was asked for (or that qpa is about)
+    // context of the QP that qp_re_o asked for, or of the command's QP
     output logic        qp_re_o,
     output logic [15:0] qp_raddr_o,
     input  logic [2:0]  qp_state_i,
@@ -92,7 +92,7 @@ module requester_bench (
     input  logic [7:0]  mr_verr_i,
     input  logic [63:0] mr_off_i,
     input  logic [63:0] mr_addr_i,
-    // work on keys
+    // requests to dingo_mr_work
     output logic        mrw_valid_o,
     output logic [2:0]  mrw_op_o,
     output logic [15:0] mrw_qp_o,
@@ -108,7 +108,7 @@ module requester_bench (
     input  logic        flow_tx_open_i,
     input  logic        flow_tx_in_i,
     input  logic        flow_tx_out_i,
-    // packets, behind the multiplexer
+    // packets, from dingo_tx_mux
     output logic        txd_valid_o,
     input  logic        txd_ready_i,
     output logic [15:0] txd_qp_o,
@@ -143,7 +143,7 @@ module requester_bench (
     output logic        inl_last_o,
     output logic [6:0]  inl_bytes_o,
     output logic [511:0] inl_data_o,
-    // another engine's packets
+    // packets of the responder
     output logic        rsp_room_o,
     input  logic        rsp_txd_valid_i,
     input  logic [12:0] rsp_len_i,
@@ -279,7 +279,7 @@ module requester_bench (
     flow.rx_out = flow_rx_out_i;
     flow.tx_open = flow_tx_open_i;
     flow.tx_in = flow_tx_in_i;
-    flow.tx_order = flow_tx_in_i;      // as if it were read at once
+    flow.tx_order = flow_tx_in_i;      // as if the payload were read at once
     flow.tx_order_rsp = 1'b1;
     flow.tx_out = flow_tx_out_i;
     rsp_txd = '0;
@@ -293,7 +293,7 @@ module requester_bench (
     rsp.last = rsp_last_i;
     rsp.data = rsp_data_i;
   end
-  // what was asked for stays until the next question
+  // the context stays until the next qp_re_o
   logic re_q;
   always_ff @(posedge clk_i) begin
     re_q <= qp_re_o;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_requester: loss, refusal and failure.
+// dingo_requester: loss and retries, NAKs, local errors, flushing.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -52,7 +52,7 @@ TEST_F(Requester, TimeoutsRepeatUntilTheRetriesAreUsedUpAndThenEverythingIsFlush
     EXPECT_EQ(b.card[DINGO_CARD_REQ_CQE_FLUSH_ERROR], 1U);
     send(1);
     go();
-    ASSERT_EQ(b.cqes.size(), 3U);  // what is posted later, too
+    ASSERT_EQ(b.cqes.size(), 3U);  // a WQE that is posted in ERR is flushed, too
     expect_cqe(2, 2, DINGO_WR_SEND, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
@@ -206,13 +206,13 @@ TEST_F(Requester, AResponseThatDoesNotFitIsABadResponse) {
         std::size_t length;
         std::uint8_t syndrome;
     };
-    const std::array<Case, 7> cases{{{0x0F, 0, 256, 0x1F},   // not the last
-                                     {0x0E, 0, 256, 0x1F},   // no beginning
-                                     {0x0D, 0, 255, 0x1F},   // too short
-                                     {0x10, 0, 256, 0x1F},   // not the only one
-                                     {0x0D, 0, 256, 0x60},   // a NAK
-                                     {0x12, 0, 0, 0x1F},     // an atomic's answer
-                                     {0x10, 2, 20, 0x1F}}};  // data for a SEND
+    const std::array<Case, 7> cases{{{0x0F, 0, 256, 0x1F},   // LAST as first of two packets
+                                     {0x0E, 0, 256, 0x1F},   // MIDDLE as first
+                                     {0x0D, 0, 255, 0x1F},   // FIRST, not a full packet
+                                     {0x10, 0, 256, 0x1F},   // ONLY as first
+                                     {0x0D, 0, 256, 0x60},   // syndrome of a NAK
+                                     {0x12, 0, 0, 0x1F},     // ATOMIC ACK to a READ
+                                     {0x10, 2, 20, 0x1F}}};  // READ data to a SEND
     for (const Case& c : cases) {
         b.cqes.clear();
         start();
@@ -394,7 +394,7 @@ TEST_F(Requester, AWqeThatTheHostChangedWhileItWasSentIsNotSentAgain) {
     start();
     send(600);
     go();
-    // push it out of buffer and cache, as other QPs would
+    // replace the WQE in buffer and cache, as other QPs' WQEs would
     TestQp other = config;
     other.sq = other.ring = 0xC000;
     b.create(3, other);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// One QP with memory to send from, and the work requests that most tests post.
+// Fixture: one QP with memory to send from, and the work requests that most tests post.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Inline data of one beat, which leave by the quick road: every length, in one block or two,
-// wherever the second lies and whatever is wrong with it.
+// Inline data of one beat, which take the quick path: every length, in one block or two, any place
+// of the second block, and errors in it.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -13,7 +13,7 @@ class Inline : public Requester {
         config.log_sq = 6;
         config.retry = 7;
     }
-    /// WRITE with `length` bytes of inline data, other ones each time.
+    /// Makes a WRITE with `length` bytes of inline data, different ones each time.
     void write(std::uint32_t length, std::uint8_t flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK) {
         b.begin(DINGO_WR_WRITE, flags);
         b.rdma(0xABC000 + sent_.size(), 0x55);
@@ -82,7 +82,7 @@ TEST_F(Inline, MoreBlocksThanNeededAndAFenceAreAllowed) {
     EXPECT_EQ(b.cqes.size(), 12U);
 }
 
-/// What the checks of dingo_wqe_load find stays an error, with what was before it sent.
+/// The fourth WQE has an error that dingo_wqe_load checks: it fails, and those before it are sent.
 TEST_F(Inline, WhatIsWrongIsRefused) {
     const auto wrong = [&](std::uint8_t verr, const std::function<void()>& change, bool read) {
         start();
@@ -108,9 +108,9 @@ TEST_F(Inline, WhatIsWrongIsRefused) {
     };
     const auto nothing = [] {};
     wrong(
-        DINGO_VERR_WQE_SIZE, [&] { b.raw[2] = 1; }, false);  // data end behind the WQE
+        DINGO_VERR_WQE_SIZE, [&] { b.raw[2] = 1; }, false);  // data beyond the WQE's block
     wrong(
-        DINGO_VERR_WQE_SIZE, [&] { b.raw[3] = 1; }, false);  // and a SGE
+        DINGO_VERR_WQE_SIZE, [&] { b.raw[3] = 1; }, false);  // an SGE together with inline data
     wrong(
         DINGO_VERR_WQE_SIZE, [&] { b.raw[9] = 2; }, false);  // 576 bytes
     wrong(
@@ -137,7 +137,7 @@ TEST_F(Inline, ADoorbellThatEndsInTheMiddleOfOneIsAnError) {
 
 TEST_F(Inline, ASecondBlockThatCannotBeReadFailsItsWqe) {
     config.log_sq = 7;
-    config.sq = config.ring = RequesterBench::kBadPage - 0x1000;  // its second page
+    config.sq = config.ring = RequesterBench::kBadPage - 0x1000;  // blocks 64 on are in kBadPage
     start();
     ack_all();
     write(20);
@@ -164,7 +164,7 @@ TEST_F(Inline, WhatIsRepeatedHasTheSameBytes) {
     go();
     expect_packets(20);
     b.packets.clear();
-    b.ack(kQp, psn(7), 0x60);  // from the eighth on
+    b.ack(kQp, psn(7), 0x60);  // sequence NAK: repeats from the eighth packet on
     b.settle();
     ASSERT_EQ(b.packets.size(), 13U);
     for (std::size_t i = 0; i < 13; ++i) {
@@ -176,7 +176,7 @@ TEST_F(Inline, WhatIsRepeatedHasTheSameBytes) {
     EXPECT_EQ(b.cqes.size(), 20U);
 }
 
-/// At every moment of a turn: the QP goes to ERR, and everything is flushed once.
+/// The QP goes to ERR at each of 60 moments of a turn: each WQE is flushed once.
 TEST_F(Inline, ACommandInTheMiddleFlushesEachOnce) {
     for (unsigned moment = 0; moment < 60; ++moment) {
         start();

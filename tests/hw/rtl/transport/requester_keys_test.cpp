@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Work requests on keys at the requester: what is asked of the memory table and when, and when they
-// complete; SEND with invalidate.
+// LOCAL_INV, BIND_MW and REG_MR at the requester: requests to dingo_mr_work, when they are made and
+// when they complete; SEND with invalidate.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -24,7 +24,8 @@ class RequesterKeys : public Requester {
         b.put(16, request);
         b.post(kQp);
     }
-    /// The engines' side: packets that came in, and went out again when their bytes are in memory.
+    // Counts for dingo_req_settle: packets received, packets whose bytes are in memory; READ
+    // response payloads ordered, and read.
     void come(unsigned packets) { pulse(b.dut.flow_rx_in_i, packets); }
     void end(unsigned packets) { pulse(b.dut.flow_rx_out_i, packets); }
     void order_read() { pulse(b.dut.flow_tx_in_i, 1); }
@@ -158,7 +159,7 @@ TEST_F(RequesterKeys, CompletesWhenPacketsThatHadTheKeyAreInMemory) {
     b.run(600);
     EXPECT_EQ(b.works.size(), 1U);
     EXPECT_FALSE(b.dut.idle_o) << "a command waits for it";
-    come(5);  // later ones do not count
+    come(5);  // later packets: LOCAL_INV does not wait for them
     end(1);
     b.ring(kQp);  // a turn of the QP meanwhile changes nothing
     b.run(600);
@@ -177,7 +178,7 @@ TEST_F(RequesterKeys, CompletesWhenReadResponsesThatHadTheKeyWereRead) {
     order_read();
     order_read();
     read_done();
-    b.dut.flow_tx_open_i = 1;  // another has the key, and its order is still to come
+    b.dut.flow_tx_open_i = 1;  // another response has found its key; its order is still to come
     b.work_under_way = true;
     invalidate(0x10001);
     b.ring(kQp);
@@ -188,7 +189,7 @@ TEST_F(RequesterKeys, CompletesWhenReadResponsesThatHadTheKeyWereRead) {
     order_read();
     b.dut.flow_tx_open_i = 0;
     b.run(100);
-    order_read();  // no longer through the key
+    order_read();  // looked its key up after the invalidation: not waited for
     b.run(100);
     EXPECT_TRUE(b.cqes.empty());
     read_done();
@@ -197,7 +198,8 @@ TEST_F(RequesterKeys, CompletesWhenReadResponsesThatHadTheKeyWereRead) {
     expect_cqe(0, 0, DINGO_WR_LOCAL_INV);
 }
 
-// A READ that had found its key may be answered when its request is through.
+// A READ request has found its key before the invalidation; its response opens later and is waited
+// for, too.
 TEST_F(RequesterKeys, CompletesWhenReadsThatWereOnTheirWayWereRead) {
     start();
     come(1);

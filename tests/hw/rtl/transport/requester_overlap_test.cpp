@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_req_place works by itself: what the requester does meanwhile, and what must wait.
+// dingo_req_place waits for a WQE or works: steps and other QPs go on meanwhile, turns, commands
+// and later responses wait.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -16,7 +17,7 @@ class Overlap : public Requester {
         other.log_sq = 4;
         b.create(qp, other);  // empties the cache
     }
-    /// In two pieces: those of one SGE go by dingo_req_reads.
+    /// Posts a READ with two SGEs; one with a single SGE would take dingo_req_reads.
     void read(std::uint32_t offset, std::uint32_t length) {
         b.begin(DINGO_WR_READ);
         b.rdma(0xABC000, 0x55);
@@ -26,7 +27,7 @@ class Overlap : public Requester {
     void respond(std::uint32_t n, std::uint8_t opcode, std::size_t length) {
         b.respond({kQp, opcode, psn(n), 0x1F, std::vector<std::uint8_t>(length, 0x77)});
     }
-    /// The response that comes next waits for its WQE until hold_lines is taken back.
+    /// Makes the next response wait for its WQE until hold_lines is false.
     void hold_wqes() {
         create_other(20);
         b.hold_lines = true;
@@ -50,7 +51,7 @@ TEST_F(Overlap, OthersCompleteWhileAResponseWaitsForItsWqe) {
     b.run(1000);
     ASSERT_EQ(b.cqes.size(), 1U);
     EXPECT_EQ(b.cqes[0].qp, kOther);
-    // doorbells are taken, and turns wait for the end of it
+    // doorbells are taken, but turns wait for the response
     b.begin(DINGO_WR_NOP);
     b.post(kOther);
     b.ring(kOther);
@@ -180,6 +181,7 @@ TEST_F(Overlap, ACommandWaitsForAResponseInWork) {
     ASSERT_EQ(b.cqes.size(), 1U);
 }
 
+// 80 delays, so that the response comes in every cycle of another QP's SEND.
 TEST_F(Overlap, AResponseDoesNotDisturbThePacketThatIsLeaving) {
     config.mtu = 3;
     start();
@@ -251,14 +253,13 @@ TEST_F(Overlap, DataAndAcksOfManyQpsMayMix) {
     EXPECT_EQ(b.card[DINGO_CARD_RETRANSMITS], 0U);
 }
 
-/// Responses to READs of two QPs in turn, of several pieces or of one, which take different roads
-/// to memory.
+/// READs of two QPs in turn, with several SGEs (dingo_req_place) or one (dingo_req_reads).
 class Mixed : public Overlap {
   protected:
     static constexpr unsigned kReads = 12;
     static constexpr unsigned kBytes = 56;
-    /// Cycles from the first response to the last completion; a READ of kQp has `first` pieces, one
-    /// of kOther `second`.
+    /// Returns the cycles from the first response to the last completion. READs of kQp have `first`
+    /// SGEs, those of kOther `second`.
     unsigned respond_to_all(unsigned first, unsigned second) {
         config.max_rd = 16;
         config.log_sq = 6;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Paused regions at the requester: local work waits and goes on in the new place, READ data that
-// finds no place is asked for again without using a retry, and nobody else waits.
+// Paused regions at the requester: WQEs wait for the resume and then use the new place, READ data
+// for a paused region is asked for again without using a retry, and other QPs do not wait.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -141,7 +141,7 @@ TEST_F(RequesterPause, EachGoesOnWithItsOwnRegion) {
     send_by(kQp, kKey);
     send_by(10, kOtherKey);
     b.settle();
-    b.resume();  // of neither
+    b.resume();  // as for a third region
     b.settle();
     EXPECT_TRUE(b.packets.empty());
     EXPECT_FALSE(b.dut.work_o);
@@ -320,7 +320,7 @@ TEST_F(RequesterPause, RepetitionOfWhatWasSentWaitsToo) {
     go();
     ASSERT_EQ(b.packets.size(), 1U);
     pause();
-    b.next_deadline();  // nobody has answered
+    b.next_deadline();  // no ACK came: the packet would be repeated
     EXPECT_EQ(b.packets.size(), 1U);
     for (unsigned i = 0; i < 10; ++i)
         b.next_deadline();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Messages of two pieces and one packet, which leave by the quick road: both keys are looked up
-// before anything of the message leaves, and whatever is wrong with either is what the long road
-// says.
+// Messages of one packet with two SGEs, which take the quick path: both keys are looked up before
+// anything of the message leaves, and an error of either is reported as by the long path.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -17,7 +16,7 @@ class Pieces : public Requester {
         config.retry = 7;
         b.regions[kOther] = {0x8000'0000, 0x1000, 0x60000, 0};
     }
-    /// WRITE of two pieces, other ones each time; the second in a region of its own.
+    /// Posts a WRITE with two SGEs, different bytes each time; the second SGE is in another region.
     void write(std::uint32_t first, std::uint32_t second, std::uint32_t key_1 = kKey,
                std::uint32_t key_2 = kOther) {
         const std::uint64_t n = sent_.size();
@@ -127,7 +126,7 @@ TEST_F(Pieces, AKeyThatIsRefusedFailsItsMessageAndNothingOfItLeaves) {
     wrong(0x90042, kOther, DINGO_VERR_KEY);
     wrong(kKey, 0x90042, DINGO_VERR_KEY);
     wrong(kKey, 0x40042, DINGO_VERR_KEY_BOUNDS);
-    wrong(0x90042, 0x40042, DINGO_VERR_KEY);  // of the first
+    wrong(0x90042, 0x40042, DINGO_VERR_KEY);  // both wrong: the first one's error
     wrong(kOther, 0x90042, DINGO_VERR_KEY_BOUNDS);
 }
 
@@ -154,7 +153,7 @@ TEST_F(Pieces, WhatIsRepeatedHasTheSameBytes) {
     go();
     expect_packets(20);
     b.packets.clear();
-    b.ack(kQp, psn(7), 0x60);  // from the eighth on
+    b.ack(kQp, psn(7), 0x60);  // sequence NAK: repeats from the eighth packet on
     b.settle();
     expect_packets(13, 7);
     b.ack(kQp, psn(19));

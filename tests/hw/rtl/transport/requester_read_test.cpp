@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// READs of one SGE: the place of a response is what was kept when the READ was sent
-// (dingo_req_reads), so it needs no WQE; what was forgotten, or repeated, takes dingo_req_place.
+// READs of one SGE: dingo_req_reads kept the place of the data when the READ was sent, so responses
+// need no WQE. READs whose place was replaced, or that are repeated, take dingo_req_place.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -14,7 +14,7 @@ class RequesterReads : public Requester {
     void create_other(std::uint16_t qp = kOther) {
         TestQp other = config;
         other.sq = other.ring = 0x40000U + qp * 0x1000U;
-        b.create(qp, other);  // empties the cache of WQEs
+        b.create(qp, other);  // empties the WQE cache
     }
     void hold_wqes() {
         create_other(20);
@@ -24,7 +24,7 @@ class RequesterReads : public Requester {
                  std::uint16_t qp = kQp) {
         b.respond({qp, 0x10, psn(n), 0x1F, std::vector<std::uint8_t>(length, fill)});
     }
-    /// One packet of many: RDMA READ response first (0x0D), middle (0x0E), last (0x0F).
+    /// One packet of a response: FIRST (0x0D), MIDDLE (0x0E), LAST (0x0F), ONLY (0x10).
     void part(std::uint32_t n, std::uint8_t opcode, std::size_t length, std::uint8_t fill) {
         b.respond({kQp, opcode, psn(n), 0x1F, filled(length, fill)});
     }
@@ -101,7 +101,7 @@ TEST_F(RequesterReads, OfManyPacketsWithOneMissingGoOnBehindIt) {
     read(0, 4 * 256);
     go();
     part(0, 0x0D, 256, 1);
-    part(2, 0x0E, 256, 9);  // before its turn
+    part(2, 0x0E, 256, 9);  // packet 1 is missing
     b.settle();
     EXPECT_TRUE(b.cqes.empty());
     ASSERT_EQ(b.packets.size(), 2U);
@@ -121,8 +121,8 @@ TEST_F(RequesterReads, OfManyPacketsWithAWrongOneFail) {
         std::uint8_t opcode;
         std::size_t length;
     };
-    // of 256, 256, 5: middle as last, last as middle, first again, short, long, length as the
-    // last's modulo 256
+    // Packets have 256, 256 and 5 bytes. Wrong: LAST as second, MIDDLE as third, MIDDLE as first,
+    // too short, too long, and too long by 256 bytes, which the length modulo 256 does not show.
     for (const Wrong wrong : {Wrong{1, 0x0F, 256}, Wrong{2, 0x0E, 5}, Wrong{0, 0x0E, 256},
                               Wrong{1, 0x0E, 252}, Wrong{2, 0x0F, 9}, Wrong{2, 0x0F, 261}}) {
         SCOPED_TRACE(testing::Message() << wrong.at << " " << wrong.length);
@@ -177,7 +177,7 @@ TEST_F(RequesterReads, WithDataMissingBeforeAreAskedForAgain) {
     b.settle();
     EXPECT_TRUE(b.cqes.empty());
     EXPECT_EQ(b.card[DINGO_CARD_IMPLIED_NAK_SEQ_ERR], 1U);
-    ASSERT_EQ(b.packets.size(), 6U);  // all of them again
+    ASSERT_EQ(b.packets.size(), 6U);  // all three are repeated
     for (std::uint32_t i = 0; i < 3; ++i)
         respond(i, 8, static_cast<std::uint8_t>(0x10 + i));
     b.settle();
@@ -254,7 +254,7 @@ TEST_F(RequesterReads, OfWrongLengthFail) {
 TEST_F(RequesterReads, WhosePlaceAnotherTookAreFoundByTheirWqe) {
     config.log_sq = 5;
     start();
-    read(0, 8);  // 16 records behind it the next one has its place
+    read(0, 8);  // dingo_req_reads has 16 places a QP: the 17th message takes this one's
     for (unsigned i = 0; i < 15; ++i)
         write(4);
     read(0x200, 8);
@@ -325,7 +325,7 @@ TEST_F(RequesterReads, ACommandWaitsForDataInWork) {
     EXPECT_EQ(b.commits.size(), 0U);
 }
 
-/// Data of READs that are all in memory at once.
+/// The data of several READs comes into memory at the same time.
 class RequesterReadRuns : public RequesterReads {
   protected:
     RequesterReadRuns() { config.max_rd = 16; }
@@ -334,7 +334,7 @@ class RequesterReadRuns : public RequesterReads {
         other.sq = other.ring = 0x14000;
         b.create(kOther, other);
     }
-    /// READs of `qps`, in turn, answered, and the answers' data held back.
+    /// Posts a READ for each of `qps` and answers it; holds the commits back.
     void answered(const std::vector<std::uint16_t>& qps) {
         std::map<std::uint16_t, std::uint32_t> next;
         for (const std::uint16_t qp : qps) {
@@ -354,7 +354,7 @@ class RequesterReadRuns : public RequesterReads {
         }
         b.run_until([&] { return b.commits.size() == qps.size(); });
     }
-    /// Cycles until all that was held back is taken.
+    /// Releases the commits; returns the cycles until all are taken.
     std::uint64_t release() {
         b.hold_commits = false;
         const std::uint64_t before = b.now;
@@ -371,11 +371,11 @@ TEST_F(RequesterReadRuns, OfOneQueueComeACycleEach) {
     ASSERT_EQ(b.cqes.size(), 14U);
     for (std::uint32_t i = 0; i < 14; ++i)
         expect_cqe(i, i, DINGO_WR_READ, 0, 0, 8 + i);
-    b.now += 1'000'000'000;  // nothing is owed
+    b.now += 1'000'000'000;  // no timer may run: nothing is outstanding
     b.run(5000);
     b.settle();
     EXPECT_EQ(b.counters[DINGO_QP_TIMEOUTS], 0U);
-    b.begin(DINGO_WR_WRITE);  // and the queue goes on
+    b.begin(DINGO_WR_WRITE);  // the queue still works
     b.rdma(0xABC000, 0x55);
     b.sges({sge(0, 8)});
     b.post(kQp);
@@ -420,7 +420,7 @@ TEST_F(RequesterReadRuns, DataBehindATimeoutAreNotAskedForAgain) {
     answered({kQp, kQp});
     const std::size_t sent = b.packets.size();
     b.dut.halt_tx_i = 1;
-    b.now = b.dut.timer_next_o + 1;  // goes back to the first; no turn comes meanwhile
+    b.now = b.dut.timer_next_o + 1;  // the cursor goes back to the first READ; no turn while halted
     b.run(50);
     release();
     b.run(50);
@@ -440,7 +440,7 @@ TEST_F(RequesterReadRuns, ProgressGivesTheRetriesBack) {
     config.timeout = 1;
     config.retry = 2;
     start();
-    for (unsigned i = 0; i < 6; ++i) {  // more timeouts than one message may have
+    for (unsigned i = 0; i < 6; ++i) {  // two timeouts each: 12, more than `retry` allows in a row
         read(0x100, 8);
         go();
         b.next_deadline();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_requester against a peer on a wire that loses packets both ways: every byte arrives once
-// and in order, every WQE completes once and in order.
+// dingo_requester and a peer on a wire that loses packets in both directions: every byte arrives
+// once and in order, every WQE completes once and in order.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -16,15 +16,15 @@ struct Expected {
     std::uint8_t opcode;
     std::uint32_t length;
     bool signaled;
-    std::uint64_t to = 0;  ///< READ: where the data goes
+    std::uint64_t to = 0;  ///< READ: offset in the region at which the data goes
     std::vector<std::uint8_t> data;
 };
 
-/// What the peer of one QP knows.
+/// State of a QP's peer.
 struct Peer {
     std::uint32_t psn = 0;
     bool nak_sent = false;
-    std::size_t message = 0;  ///< of the WQEs with a message, next to arrive
+    std::size_t message = 0;  ///< index of the WQE whose message is next to arrive
     std::vector<std::uint8_t> taken;
 };
 
@@ -52,7 +52,7 @@ class Soak : public testing::TestWithParam<unsigned> {
         const TestQp& q = b.qps[qp];
         const std::uint32_t head = done[qp] == 0 ? 0 : free_index[qp];
         Expected e{};
-        // in the smallest ring one WQE may fill it all
+        // In the smallest ring one WQE may need all blocks, so each is signaled.
         e.signaled = random() % 3 != 0 || list.size() + 1 == kMessages || q.log_sq == 3 ||
                      (!list.empty() && !list.back().signaled);
         const unsigned what = random() % 10;
@@ -77,7 +77,7 @@ class Soak : public testing::TestWithParam<unsigned> {
         } else if (e.opcode != DINGO_WR_NOP) {
             std::vector<TestSge> list_of;
             const unsigned count = random() % 5;
-            // READ data of a QP goes round in a window of its own
+            // READ data of each QP goes to a window of its own, with 8 places in turn.
             std::uint64_t at =
                 e.opcode == DINGO_WR_READ ? 0x4000 + qp * kWindow : random() % 0x3000;
             if (e.opcode == DINGO_WR_READ)
@@ -105,7 +105,7 @@ class Soak : public testing::TestWithParam<unsigned> {
         if (!lost())
             b.respond({qp, opcode, psn & kMask, syndrome, std::move(data)});
     }
-    /// The message that comes next at the peer.
+    /// Returns the message that is next to arrive.
     Expected& next(std::uint16_t qp) {
         Peer& peer = peers[qp];
         while (expected[qp][peer.message].opcode == DINGO_WR_NOP)
@@ -223,7 +223,7 @@ TEST_P(Soak, EveryByteArrivesOnceAndEveryWqeCompletesInOrder) {
                 post(qp);
         b.run(60);
         collect();
-        if (round % 64 == 63) {  // as commands do; somebody may still be answered
+        if (round % 64 == 63) {  // halts sending, as commands do: no packet may leave
             b.halt();
             EXPECT_TRUE(b.dut.tx_idle_o);
             const std::size_t packets = b.packets.size();
@@ -231,7 +231,7 @@ TEST_P(Soak, EveryByteArrivesOnceAndEveryWqeCompletesInOrder) {
             EXPECT_EQ(b.packets.size(), packets);
             b.dut.halt_tx_i = 0;
         }
-        // nothing moves any more: somebody waits for a timer
+        // Nothing is left to do before the next timer: skip the time until then.
         if (b.quiet() && !b.dut.work_o && b.dut.tx_idle_o && b.dut.mux_idle_o &&
             b.dut.timer_valid_o && b.now < b.dut.timer_next_o)
             b.now = b.dut.timer_next_o;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Steps follow each other every cycle: the next one's context comes while this one is in work, and
-// this one's goes back while the next one is. Whose contexts these are must not matter.
+// Steps are a pipeline, one a cycle: the next step's context is read during a step, and its own is
+// written back during the next one. The results must not depend on which QPs follow each other.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -29,7 +29,7 @@ class RequesterSteps : public Requester {
     void data(std::uint16_t qp, std::uint32_t n, std::uint32_t length) {
         b.respond({qp, 0x10, psn(n), 0x1F, std::vector<std::uint8_t>(length, 0x77)});
     }
-    /// Cycles until all that came while commits were held back is taken.
+    /// Waits for `count` commits and releases them; returns the cycles until all are taken.
     std::uint64_t release(std::size_t count) {
         b.run_until([&] { return b.commits.size() == count; });
         b.never_stall();
@@ -38,7 +38,7 @@ class RequesterSteps : public Requester {
         b.run_until([&] { return b.commits.empty(); });
         return (b.now - before) / 4;
     }
-    /// Every QP has completed `each`, in order, and is ready for more.
+    /// Expects that every QP has completed `each` messages, in order, and that no timer runs.
     void expect_each(unsigned each) {
         b.settle();
         ASSERT_EQ(b.cqes.size(), std::size_t{kQps} * each);
@@ -47,7 +47,7 @@ class RequesterSteps : public Requester {
             EXPECT_EQ(cqe.status, 0);
             EXPECT_EQ(cqe.index, next[cqe.qp]++) << cqe.qp;
         }
-        b.now += 1'000'000'000;  // nothing is owed
+        b.now += 1'000'000'000;  // no timer may run: nothing is outstanding
         b.run(5000);
         b.settle();
         EXPECT_EQ(b.counters[DINGO_QP_TIMEOUTS], 0U);
@@ -89,19 +89,20 @@ TEST_F(RequesterSteps, AnAckOfManyMessagesTakesACycleForEachAndOneMore) {
     b.run_until([&] { return b.commits.empty(); });
     const std::uint64_t before = b.now;
     b.run_until([&] { return b.dut.idle_o; });
-    EXPECT_LE((b.now - before) / 4, 12U + 10U);  // with what lies before and behind
+    EXPECT_LE((b.now - before) / 4, 12U + 10U);  // 10: before the first and behind the last one
     b.settle();
     EXPECT_EQ(b.cqes.size(), 12U);
 }
 
-// Whoever's context comes from the step before, from the one before that, or from memory.
+// A context comes from the step before, from the one before that, or from memory, as far as the
+// QP's last step lies back.
 TEST_F(RequesterSteps, AnyOrderOfQueuesKeepsEachInOrder) {
     std::mt19937 random(1);
     constexpr unsigned kRounds = 60;
     for (unsigned round = 0; round < kRounds; ++round) {
         const std::uint16_t few = 1 + round % 4;  // queues that take part
         const std::size_t done = b.cqes.size();
-        std::vector<std::pair<std::uint16_t, bool>> order;  // and whether it reads
+        std::vector<std::pair<std::uint16_t, bool>> order;  // QP; READ or WRITE
         for (unsigned i = 0; i < 12; ++i) {
             const std::uint16_t qp = 1 + random() % few;
             const bool reads = random() % 2 == 0;

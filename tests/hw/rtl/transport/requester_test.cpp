@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_requester: from WQEs to packets, from responses to completions.
+// dingo_requester: packets of WQEs, and completions by responses, without errors.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -207,7 +207,7 @@ TEST_F(Requester, ADoorbellThatTheRingCannotHaveIsRefused) {
     for (int i = 0; i < 4; ++i)
         send(1);
     go();
-    b.doorbells.push_back({kQp, 3});  // backwards
+    b.doorbells.push_back({kQp, 3});  // less than the current index, 4
     b.settle();
     EXPECT_EQ(b.bad_doorbells, 2U);
     EXPECT_EQ(b.packets.size(), 4U);
@@ -297,6 +297,8 @@ TEST_F(Requester, NothingIsSentWhileSendingIsHeldUp) {
     EXPECT_EQ(b.packets.size(), 1U);
 }
 
+// Eight QPs are due, but sending is halted: their WQEs keep their places in dingo_wqe_cache. The
+// response's fill must not wait for those places.
 TEST_F(Requester, AResponseGetsItsWqeAlsoWhenQpsThatHaveTheirsCannotHaveTheirTurns) {
     start();
     read(0, 8);
@@ -326,7 +328,7 @@ TEST_F(Requester, AResponseGetsItsWqeAlsoWhenQpsThatHaveTheirsCannotHaveTheirTur
 
 TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
     RequesterBench b(1, 0);
-    b.line_wait = 0;  // faster than a turn: somebody is always woken
+    b.line_wait = 0;  // fills come faster than a turn ends: a QP is always due
     b.regions[kKey] = {0x7000'0000, 0x40000, 0x10000, 0};
     TestQp config;
     config.log_sq = 8;
@@ -335,7 +337,7 @@ TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
         config.sq = config.ring = 0x30000 + (qp - 9) * 0x4000;
         b.create(qp, config);
     }
-    // QP 9 needs its WQE once, the others a fill for each
+    // QP 9 needs one WQE for 30 packets; the others need a fill for each WQE.
     b.begin(DINGO_WR_SEND);
     b.sges({{0x7000'0000, 0x1E000, kKey}});
     b.post(9);
@@ -357,7 +359,7 @@ TEST(RequesterTurns, QpsThatAlwaysWaitForTheirWqesLeaveTurnsToTheOthers) {
 
 TEST_F(Requester, WhatIsPostedWhileAWqeIsFetchedIsFetchedBesideIt) {
     config.log_sq = 6;
-    b.never_stall();  // a turn that waits between two of them may ask once more
+    b.never_stall();  // a turn that stalls between two doorbells may ask once more
     start();
     b.hold_lines = true;
     for (unsigned i = 0; i < 4; ++i) {

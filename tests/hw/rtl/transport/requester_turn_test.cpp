@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A turn goes on beside events and looks at WQEs ahead: what its own QP's doorbells,
-// acknowledgements, errors and commands do to it, at every moment of the turn.
+// A turn runs in parallel with steps and looks WQEs up ahead. Doorbells, ACKs, errors and commands
+// of its own QP come at every moment of the turn.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
 namespace {
 
-constexpr unsigned kMoments = 70;  ///< cycles: from the doorbell into the packets of the turn
+constexpr unsigned kMoments = 70;  ///< cycles from the doorbell until packets of the turn leave
 
 class Turn : public Requester {
   protected:
@@ -15,7 +15,7 @@ class Turn : public Requester {
         config.log_sq = 6;
         config.retry = 7;
     }
-    /// WRITEs of one packet, each of other bytes.
+    /// Posts WRITEs of one packet, each with different bytes.
     void writes(unsigned count, std::uint16_t qp = kQp) {
         for (unsigned i = 0; i < count; ++i) {
             b.begin(DINGO_WR_WRITE);
@@ -28,7 +28,7 @@ class Turn : public Requester {
     void ack_all() {
         b.on_packet = [this](const TestPacket& p) { b.ack(p.qp, p.psn); };
     }
-    /// Packets from `from` on are the messages from `from` on, once and in order.
+    /// Expects packets `from` to `from` + `count` to be the messages of these numbers, and no more.
     void expect_packets(std::size_t from, std::size_t count) {
         ASSERT_EQ(b.packets.size(), from + count);
         for (std::size_t i = from; i < b.packets.size(); ++i) {
@@ -112,7 +112,7 @@ TEST_F(Turn, BlocksFarBehindTheDoorbellComeWithoutAskingTwice) {
 }
 
 TEST_F(Turn, PacketsOfALongMessageLeaveEverySixCycles) {
-    constexpr unsigned kPackets = 16;  // of a turn
+    constexpr unsigned kPackets = 16;  // as many as a turn sends
     b.never_stall();
     start();
     send(256 * (kPackets - 1) + 7);
@@ -139,7 +139,7 @@ TEST_F(Turn, OneWhoseWqeIsOnItsWayMakesRoomForOthersAtOnce) {
     writes(1, kOther);
     b.ring(kOther);
     b.run_until([&] { return b.packets.size() == 1; });
-    b.hold_lines = true;  // the second eight do not come
+    b.hold_lines = true;  // kQp's blocks 8 to 15 do not come
     b.run_until([&] { return b.packets.size() == 8; });
     const std::uint64_t before = b.now;
     b.run_until([&] { return b.packets.size() == 9; });
@@ -246,7 +246,7 @@ TEST_F(Turn, WhatWasFetchedForAQpThatIsGoneSendsNothing) {
         b.run(moment);
         b.halt();
         b.dut.halt_tx_i = 0;
-        start();  // as CREATE_QP does: everything of the QP is forgotten
+        start();  // as CREATE_QP does: nothing of the old QP is kept
         b.packets.clear();
         b.cqes.clear();
         b.settle();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UC at the requester: messages complete when their payload has been read, nothing is repeated,
-// errors stop the send queue alone.
+// UC at the requester: messages complete when their payload has been read, nothing is repeated, and
+// errors stop only the send queue.
 #include "requester_fixture.h"
 
 namespace dingo::rtl {
@@ -11,7 +11,7 @@ class RequesterUc : public Requester {
   protected:
     RequesterUc() {
         config.kind = DINGO_QPT_UC;
-        config.timeout = 0;  // a UC QP has none
+        config.timeout = 0;  // UC has no timeout
     }
     void write(std::uint32_t length, std::uint8_t opcode = DINGO_WR_WRITE) {
         b.begin(opcode);
@@ -41,7 +41,7 @@ TEST_F(RequesterUc, MessagesLeaveWithTheirOpcodesAndCompleteByThemselves) {
     expect_cqe(3, 3, DINGO_WR_WRITE_IMM);
 }
 
-/// Nobody acknowledges: what has been read opens the window again.
+/// There are no ACKs: the window opens when a packet's payload has been read.
 TEST_F(RequesterUc, AMessageOfMoreThanAWindowLeaves) {
     start();
     write(256 * 600);
@@ -94,8 +94,8 @@ TEST_F(RequesterUc, PayloadThatCannotBeReadFailsItsMessageAndStopsTheSendQueue) 
     expect_cqe(3, 3, DINGO_WR_SEND);
 }
 
-/// A wire that stands still keeps reports for longer than a command takes; PSNs are used again
-/// meanwhile.
+/// A wire that stands still delays reports until after the command that ends SQE. PSNs have been
+/// reused by then; the generation tells that the reports are old.
 TEST_F(RequesterUc, LateReportsOfBeforeTheSendQueueErrorSayNothing) {
     start();
     b.tell = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// COMPARE_SWAP and FETCH_ADD at the responder: what the peer hears, in which order, and what a
-// repeated one gets. That memory changes once and in order is scatter_test.cpp's.
+// COMPARE_SWAP and FETCH_ADD at the responder: responses, their order, and the answer to a
+// repetition. scatter_test.cpp tests that memory changes once and in order.
 #include "responder_packets.h"
 
 namespace bench {
@@ -9,7 +9,7 @@ namespace {
 
 rtl::Rxh atomic(std::uint8_t opcode, std::uint32_t psn, std::uint64_t va, std::uint64_t swap_add,
                 std::uint64_t compare = 0) {
-    rtl::Rxh h = with_reth(opcode, psn, va, 8);  // as dingo_rx_parse says
+    rtl::Rxh h = with_reth(opcode, psn, va, 8);  // dma_len 8, as dingo_rx_parse sets it
     h.swap_add = swap_add;
     h.compare = compare;
     return h;
@@ -60,7 +60,7 @@ TEST_P(Atomics, WritesAndReadsAroundThemKeepTheirOrder) {
     settle();
     EXPECT_EQ(word(64), 0x0807060504030202u);
     while (seen_ < bench.sent.size() && bench.sent[seen_].d.opcode == kAck)
-        ++seen_;  // the WRITE's own, when it was in memory early
+        ++seen_;  // an ACK of the WRITE alone, if it was in memory early
     expect_answer(psn0() + 1, 2, 0x0807060504030201u);
     ASSERT_EQ(bench.sent.size(), seen_ + 2);
     EXPECT_EQ(bench.sent[seen_].d.opcode, kReadResponseOnly);
@@ -85,7 +85,8 @@ TEST_P(Atomics, ARepeatedOneIsAnsweredAndNotDoneAgain) {
     EXPECT_EQ(stat(DINGO_CARD_DUPLICATE_REQUEST), 2u);
 }
 
-/// A READ's PSN is no atomic's, and the other way round; what is too old is forgotten.
+/// A READ with an atomic's PSN, an atomic with a READ's PSN, and an atomic whose slot four newer
+/// ones have taken (max_dest_rd is 4) are dropped.
 TEST_P(Atomics, ARepetitionOfAnotherKindOrTooOldIsDropped) {
     bench.packet(1, atomic(kFetchAdd, psn0(), kIova, 5));
     bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 8));
@@ -147,7 +148,8 @@ TEST_P(Atomics, AWordThatCannotBeReadEndsTheQp) {
     EXPECT_EQ(bench.query(1).rq_psn, psn0() + 1);
 }
 
-/// A longer SEND behind it has taken a receive when the atomic fails: that is flushed once.
+/// The first packet of a SEND behind it takes a receive before the atomic fails; the receive is
+/// flushed once.
 TEST_P(Atomics, AReceiveTakenBehindOneThatFailsCompletesOnce) {
     bench.post(1, 7, {{kIova + 4096, kKey, 1024}});
     settle();
@@ -160,7 +162,7 @@ TEST_P(Atomics, AReceiveTakenBehindOneThatFailsCompletesOnce) {
     expect_error_cqe(0, 7, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
-/// They take the places of READs: as many as the QP has been given.
+/// Atomics use READ slots: max_dest_rd is 4, so the fifth outstanding one is invalid.
 TEST_P(Atomics, MoreThanThereArePlacesAreInvalid) {
     bench.halt_tx = true;
     for (unsigned i = 0; i < 5; ++i)

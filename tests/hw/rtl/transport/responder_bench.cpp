@@ -281,7 +281,7 @@ void Bench::take_scatter(const rtl::Scat& order) {
         atomic_ = order;
         return;
     }
-    // END: of the oldest packet that was taken
+    // END of the oldest packet that was taken
     if (taken_ == 0) {
         errors.emplace_back("an END without a packet");
         return;
@@ -313,7 +313,7 @@ void Bench::take_scatter(const rtl::Scat& order) {
         }
     }
     if (atomic_) {
-        // Those before it are done when it is: what they write is looked at here.
+        // Writes before the atomic are done before it, so the word includes their bytes.
         const std::uint64_t to = atomic_->seg.mem.addr + atomic_->seg.off;
         std::uint64_t word = 0;
         for (unsigned i = 0; i < 8; ++i) {
@@ -402,7 +402,7 @@ void Bench::cycle() {
     dut.rwqe_rsp_valid_i = dut.line_rsp_valid_i = 0;
     if (!reads_.empty() && reads_.front().at <= now_) {
         Due& due = reads_.front();
-        due.bad = due.bad || bad_lines.contains(due.request.addr);  // and those behind it
+        due.bad = due.bad || bad_lines.contains(due.request.addr);  // and later lines of this read
         rtl::RdlRsp rsp;
         rsp.last = due.request.lines == 1;
         rsp.err = due.bad;
@@ -414,7 +414,7 @@ void Bench::cycle() {
             reads_.pop_front();
         (list ? dut.line_rsp_valid_i : dut.rwqe_rsp_valid_i) = 1;
     }
-    // once offered, room stays until it is used
+    // tx_room_i is random; room_seen_ remembers that it was up since the last packet
     dut.tx_room_i = chance(options_.ready) && now_ >= room_from_;
     dut.scat_room_i = chance(options_.ready);
     dut.txd_ready_i = 1;
@@ -515,9 +515,9 @@ void Bench::cycle() {
             srqa_done_ = true;
             srq_info_ = rtl::sample<rtl::SrqInfo>(dut.srqa_info_o);
         }
-        // room counts when it is there after the packet before
+        // A packet may begin if room was up after the packet before it.
         room_seen_ = room_seen_ || (dut.tx_room_i && !dut.txd_valid_o && !dut.seg_valid_o);
-        // last: END takes the packet out of the list
+        // last, because an END removes the packet from packets_
         if (dut.scat_valid_o && dut.scat_ready_i)
             take_scatter(rtl::sample<rtl::Scat>(dut.scat_o));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Everything around dingo_responder as C++: tables, host memory, scatter engine with late commits,
-// and lists of what came out. Every side stalls at random.
+// Bench for dingo_responder: QP and memory tables, host memory and a scatter engine with late
+// commits, all in C++; the outputs are collected in lists. Every side stalls at random.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Region {
     std::uint8_t access = 0;
     std::uint64_t iova = 0, length = 0, base = 0;  ///< base: bus address
     bool window = false;                           ///< can be invalidated
-    unsigned qp = 0;                               ///< window of type 2: of this QP, else 0
+    unsigned qp = 0;                               ///< window of type 2: its QP, else 0
     bool paused = false;
 };
 
@@ -36,22 +36,22 @@ struct Sge {
     std::uint32_t lkey = 0, length = 0;
 };
 
-/// A packet that left, with where its payload came from.
+/// A packet that was sent, and the segments of its payload.
 struct Sent {
     rtl::Txd d;
     std::vector<rtl::Seg> segs;
 };
 
-/// One line of the global order of events.
+/// An entry of the common order of all outputs.
 struct Step {
     enum Kind : std::uint8_t { kMemory, kCqe, kSent, kEvent } kind;
-    std::size_t index;  ///< in the list of that kind; kMemory: packet
+    std::size_t index;  ///< in the list of that kind; kMemory: number of the received packet
 };
 
 struct Options {
     unsigned seed = 1;
     unsigned ready = 100;        ///< percent of cycles in which a receiver is ready
-    unsigned commit_delay = 20;  ///< cycles at most between END and its commit
+    unsigned commit_delay = 20;  ///< most cycles between an END and its commit
     unsigned line_delay = 10;
 };
 
@@ -70,16 +70,16 @@ class Bench {
     void add_region(const Region& region) { regions_[region.key] = region; }
     void remove_region(std::uint32_t key) { regions_.erase(key); }
     void pause_region(std::uint32_t key) { regions_[key].paused = true; }
-    /// It goes on at another bus address.
+    /// Resumes a paused region, whose memory is then at another bus address.
     void resume_region(std::uint32_t key, std::uint64_t base);
-    /// What REREG_MR and DESTROY_MR tell.
+    /// Pulses resume_i, as REREG_MR and DESTROY_MR do.
     void resume();
     /// An SRQ of 2^log_size entries of 2^log_stride bytes.
     void create_srq(unsigned srq, unsigned log_size = 4, unsigned log_stride = 6,
                     std::uint32_t limit = 0, std::uint16_t pdn = kSrqPd);
-    /// The QP, just created, takes its receives from it.
+    /// Connects a QP that was just created to the SRQ.
     void share(unsigned qp, unsigned srq);
-    /// A command about an SRQ; gives its answer.
+    /// Runs a command about an SRQ; returns its answer.
     rtl::SrqInfo srq_command(unsigned srq, rtl::SrqaOp op, std::uint32_t limit = 0);
     void write_srq(unsigned srq, std::uint32_t tag, const std::vector<Sge>& sges,
                    std::uint16_t rsvd = 0);
@@ -89,7 +89,7 @@ class Bench {
         write_srq(srq, tag, sges);
         ring_srq(srq);
     }
-    /// Where the SRQ's entry `index` lies.
+    /// Bus address of the SRQ's entry `index`.
     std::uint64_t srq_address(unsigned srq, std::uint32_t index) const;
     void srq_written(unsigned srq, std::uint32_t index) { srqs_[srq].written = index; }
     /// Writes the next receive WQE; ring() posts what was written.
@@ -101,7 +101,7 @@ class Bench {
         write_wqe(qp, tag, sges);
         ring(qp);
     }
-    /// The RQ lies in two pages, the second below the first, found by a page list.
+    /// Puts the RQ into two pages with a page list; the second page is at the lower bus address.
     void page_ring(unsigned qp);
     std::uint64_t list_address(unsigned qp) const { return 0x9000000ULL + 0x1000 * qp; }
     std::uint32_t written(unsigned qp) const { return written_[qp]; }
@@ -112,16 +112,16 @@ class Bench {
     void tx_error(unsigned qp, std::uint32_t psn);
     void cq_failed(unsigned qp) { cq_fails_.push_back(qp); }
     void requester_failed(unsigned qp);
-    /// A command at the engine; gives its answer.
+    /// Runs a command of the admin queue; returns the engine's answer.
     rtl::RspInfo command(rtl::QpaReq request);
     rtl::RspInfo query(unsigned qp);
 
     // --- running
     void cycle();
-    /// Until nothing is left to do. False: it took more than `limit` cycles.
+    /// Runs until nothing is left to do. False: not within `limit` cycles.
     bool settle(unsigned limit = 100'000);
     void reset();
-    /// Nothing is on its way any more; before reset().
+    /// Drops all that is on its way in the bench; call before reset().
     void forget();
 
     // --- output
@@ -136,16 +136,16 @@ class Bench {
     std::map<std::uint64_t, std::uint8_t> memory;  ///< written by packets, by bus address
     std::set<std::uint64_t> bad_lines;             ///< line numbers that cannot be read
     std::pair<std::uint64_t, std::uint64_t> bad_bytes{0, 0};  ///< writes here fail
-    std::vector<std::string> errors;                          ///< broken rules of the interface
+    std::vector<std::string> errors;                          ///< violations of interface rules
     unsigned rq_reads = 0;
     unsigned lookups = 0;    ///< of keys
-    unsigned cqe_delay = 0;  ///< cycles at most until a completion is in host memory
+    unsigned cqe_delay = 0;  ///< most cycles until a completion is in host memory
     bool halt_tx = false;
-    bool halt_commits = false;  ///< nothing that is written is in memory yet
-    unsigned room_pause = 0;    ///< cycles without room behind each packet: a full wire
+    bool halt_commits = false;  ///< holds back all commits
+    unsigned room_pause = 0;    ///< cycles without tx_room after each packet: a full wire
     std::uint16_t gid_valid = 0xffff;
-    unsigned work_delay = 8;         ///< cycles at most until the memory table has changed
-    std::vector<rtl::MrwReq> works;  ///< what was asked of it
+    unsigned work_delay = 8;         ///< most cycles until dingo_mr_work is done
+    std::vector<rtl::MrwReq> works;  ///< requests to dingo_mr_work
     Vdingo_responder dut;
 
     Bytes read_memory(std::uint64_t address, std::size_t count) const;
@@ -184,12 +184,12 @@ class Bench {
     std::vector<rtl::Qp> qps_{1U << rtl::kQpLog};
     std::vector<std::uint32_t> written_ = std::vector<std::uint32_t>(1U << rtl::kQpLog);
     std::map<std::uint32_t, Region> regions_;
-    std::map<unsigned, std::uint8_t> generations_;  ///< of each QP's last packet
+    std::map<unsigned, std::uint8_t> generations_;  ///< `gen` of each QP's last packet
     std::map<std::uint64_t, std::array<std::uint32_t, 16>> lines_;
     std::deque<std::pair<rtl::Rxp, Bytes>> packets_;
-    std::deque<std::pair<rtl::Qdb, bool>> doorbells_;  ///< true: of an SRQ
+    std::deque<std::pair<rtl::Qdb, bool>> doorbells_;  ///< true: SRQ
     std::map<unsigned, Srq> srqs_;
-    std::deque<std::uint64_t> cqes_due_;  ///< when they are in host memory
+    std::deque<std::uint64_t> cqes_due_;  ///< cycles at which completions are in host memory
     bool srqa_done_ = false;
     rtl::SrqInfo srq_info_;
     std::deque<rtl::Txerr> tx_errors_;
@@ -201,9 +201,9 @@ class Bench {
     std::optional<rtl::Scat> atomic_;
     Bytes grh_;
     std::size_t packet_count_ = 0;
-    std::size_t taken_ = 0;  ///< of packets_: those whose END has not come
+    std::size_t taken_ = 0;  ///< of packets_: taken, their END has not come
     bool qpa_done_ = false;
-    std::uint64_t work_at_ = 0;  ///< 0: none is in work
+    std::uint64_t work_at_ = 0;  ///< cycle at which dingo_mr_work is done; 0: no request
     rtl::RspInfo info_;
     rtl::Qp qp_rdata_;
     bool db_up_ = false, rxp_up_ = false, txerr_up_ = false, room_seen_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_responder: datagrams.
+// dingo_responder: UD.
 #include "responder_packets.h"
 
 namespace bench {
@@ -75,14 +75,14 @@ TEST_P(Datagrams, DropsHaveTheirOwnCounters) {
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UD_NO_BUFFER), 1u);
     bench.post(2, 9, {{kIova, kKey, 49}});
     settle();
-    bench.packet(2, h, pattern(10, 1));  // 40 + 10
+    bench.packet(2, h, pattern(10, 1));  // GRH and payload are 50 bytes, the receive has 49
     h.qkey = 1;
     bench.packet(2, h, pattern(9, 1));
     settle();
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UD_LENGTH), 1u);
     EXPECT_EQ(stat(DINGO_CARD_BAD_QKEY), 1u);
     EXPECT_TRUE(bench.cqes.empty());
-    bench.packet(2, datagram(), pattern(9, 1));  // the receive is still there
+    bench.packet(2, datagram(), pattern(9, 1));  // the dropped ones have not taken the receive
     settle();
     ASSERT_EQ(bench.cqes.size(), 1u);
     EXPECT_EQ(bench.cqes[0].byte_len, 49u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_responder: what the peer hears when a request cannot be executed, and what becomes of the
-// QP.
+// dingo_responder: NAKs, completions, events and the QP's state after requests that cannot be
+// executed.
 #include "responder_packets.h"
 
 namespace bench {
@@ -9,7 +9,7 @@ namespace {
 
 class Errors : public ResponderTest {
   protected:
-    /// Two receives wait behind whatever happens.
+    /// Posts two receives: what is left of them is flushed when the QP fails.
     void post_two() {
         bench.post(1, 0x10, {{kIova, kKey, 300}});
         bench.post(1, 0x11, {{kIova + 4096, kKey, 300}});
@@ -70,7 +70,8 @@ TEST_P(Errors, RepeatedWriteIsAcknowledgedNotExecuted) {
     EXPECT_EQ(stat(DINGO_CARD_RX_WRITE_REQUESTS), 1u);
 }
 
-/// A NAK on its way says what the acknowledgement of a repetition would say.
+/// A sequence NAK is owed when a repetition asks for an ACK: only the NAK is sent. It acknowledges
+/// the same packets.
 TEST_P(Errors, RepetitionDoesNotReplaceANak) {
     bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
     settle();
@@ -86,7 +87,7 @@ TEST_P(Errors, RepetitionDoesNotReplaceANak) {
 
 TEST_P(Errors, NoReceiveIsNotReady) {
     bench.packet(1, request(kSendOnly, psn0()), pattern(8, 1));
-    bench.packet(1, request(kSendOnly, psn0() + 1), pattern(8, 2));  // sent before the peer knew
+    bench.packet(1, request(kSendOnly, psn0() + 1), pattern(8, 2));  // sent before the RNR NAK came
     settle();
     expect_reply(0x20 | 12, psn0(), 0);
     EXPECT_EQ(stat(DINGO_CARD_OUT_OF_BUFFER), 1u);
@@ -105,11 +106,11 @@ TEST_P(Errors, OpcodeOutOfOrderEndsTheQueuePair) {
     post_two();
     bench.packet(1, request(kSendFirst, psn0(), false), pattern(256, 1));
     bench.packet(1, request(kWriteMiddle, psn0() + 1), pattern(256, 1));
-    bench.packet(1, request(kSendLast, psn0() + 1), pattern(4, 1));  // too late
+    bench.packet(1, request(kSendLast, psn0() + 1), pattern(4, 1));  // the QP is in ERR by then
     settle();
     expect_reply(kSynInvalid, psn0() + 1, 0);
     expect_event(DINGO_EV_QP_REQ_ERR);
-    expect_flushed(0, {0x10, 0x11});  // the one that the message held is the first
+    expect_flushed(0, {0x10, 0x11});  // 0x10 was taken by the SEND
     expect_dead();
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_QP_STATE), 1u);
     EXPECT_EQ(stat(DINGO_CARD_RESP_INVALID_REQUESTS), 1u);
@@ -137,9 +138,9 @@ TEST_P(Errors, LengthsThatDoNotFitTheMessageAreInvalid) {
     bench.add_region({kKey, 7, 0x1f, kIova, 1 << 20, kBase});
     const std::vector<Case> cases = {
         {request(kSendFirst, 0), 255},                       // not a full packet
-        {request(kSendOnly, 0), 257},                        // more than one
-        {with_reth(kWriteOnly, 0, kIova, 5), 4},             // other length than promised
-        {with_reth(kWriteFirst, 0, kIova, 256), 256},        // nothing left for the rest
+        {request(kSendOnly, 0), 257},                        // more than the path MTU
+        {with_reth(kWriteOnly, 0, kIova, 5), 4},             // not the length of the RETH
+        {with_reth(kWriteFirst, 0, kIova, 256), 256},        // no byte left for the LAST
         {with_reth(kReadRequest, 0, kIova, 0x80000001), 0},  // longest message is 2^31
         {with_reth(kReadRequest, 0, kIova, 4), 1},           // a READ has no payload
     };
@@ -200,7 +201,8 @@ TEST_P(Errors, RemoteKeyIsCheckedAgainForEachPacket) {
     expect_dead();
 }
 
-/// A refused WRITE with immediate data gives its receive back.
+/// A WRITE with immediate data whose key is refused returns its receive to the queue, where it is
+/// flushed in order.
 TEST_P(Errors, RefusedWriteGivesItsReceiveBack) {
     post_two();
     bench.packet(1, with_reth(kWriteOnlyImm, psn0(), kIova, 4, 0xbad), pattern(4, 1));
@@ -227,7 +229,7 @@ TEST_P(Errors, LocalKeyOfAReceiveFails) {
 
 TEST_P(Errors, MalformedReceiveFails) {
     bench.write_wqe(1, 0x10, {{kIova, kKey, 100}}, 1);           // reserved bits
-    bench.write_wqe(1, 0x11, {{kIova, kKey, 100}, {}, {}, {}});  // more entries than the stride has
+    bench.write_wqe(1, 0x11, {{kIova, kKey, 100}, {}, {}, {}});  // more SGEs than the stride has
     bench.ring(1);
     settle();
     bench.packet(1, request(kSendOnly, psn0()), pattern(50, 1));
@@ -269,8 +271,8 @@ TEST_P(Errors, PageListThatCannotBeReadFailsTheReceive) {
     expect_error_cqe(0, 0, DINGO_WCS_LOC_QP_OP_ERR, DINGO_VERR_WQE_FETCH);
 }
 
-/// Packets behind a bus error are checked already when it is found: they are void, and the receives
-/// that they took are flushed.
+/// Packets behind a bus error have done phase 1 when the error is found: they become void, and the
+/// receives that they took are flushed.
 TEST_P(Errors, BusErrorVoidsWhatCameBehind) {
     for (unsigned i = 0; i < 4; ++i)
         bench.write_wqe(1, 0x10 + i, {{kIova + 4096 * i, kKey, 300}});
@@ -302,7 +304,7 @@ TEST_P(Errors, BusErrorOfAWriteIsFatal) {
     expect_event(DINGO_EV_QP_FATAL);
 }
 
-/// What was on its way when the QP failed completes before the rest is flushed.
+/// Messages that are on their way to memory when the QP fails complete before the flushed ones.
 TEST_P(Errors, FailureElsewhereKeepsTheOrderOfCompletions) {
     for (unsigned i = 0; i < 6; ++i)
         bench.write_wqe(1, 0x10 + i, {{kIova + 4096 * i, kKey, 300}});
@@ -325,7 +327,7 @@ TEST_P(Errors, FailureElsewhereKeepsTheOrderOfCompletions) {
     }
     EXPECT_TRUE(bench.failed_qps.empty()) << "the requester knows";
     EXPECT_TRUE(bench.events.empty());
-    bench.post(1, 0x99, {});  // also what is posted later
+    bench.post(1, 0x99, {});  // a receive that is posted in ERR is flushed, too
     settle();
     expect_error_cqe(6, 0x99, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
@@ -339,7 +341,7 @@ TEST_P(Errors, FailedCompletionQueueEndsTheQueuePairOnce) {
     expect_dead();
     expect_flushed(0, {0x10, 0x11});
     bench.qp(2) = {};
-    bench.cq_failed(2);  // RESET
+    bench.cq_failed(2);  // a QP in RESET: ignored
     settle();
     EXPECT_EQ(bench.events.size(), 1u);
 }
@@ -358,8 +360,8 @@ TEST_P(Errors, LongQueueIsFlushedInSeveralTurns) {
     EXPECT_EQ(bench.query(2).rq_consumer, 64u);
 }
 
-/// Before a QP is destroyed or reset, pending acknowledgements are sent: the peer could not repeat
-/// its requests afterwards.
+/// Before a QP is destroyed or goes to ERR, the ACK that it owes is sent, also while sending is
+/// halted: the peer could not repeat its requests afterwards.
 TEST_P(Errors, OwedAcknowledgementLeavesBeforeTheQueuePair) {
     for (const bool destroy : {false, true}) {
         bench.create_rc(1);
@@ -392,7 +394,7 @@ TEST_P(Errors, OwedAcknowledgementLeavesBeforeTheQueuePair) {
 TEST_P(Errors, PacketsOfAFailedQueuePairAreDropped) {
     bench.requester_failed(1);
     settle();
-    bench.qp(1).state = DINGO_QPS_RTS;  // dispatch looked a moment earlier
+    bench.qp(1).state = DINGO_QPS_RTS;  // dingo_dispatch read the state before the failure
     bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 4), pattern(4, 1));
     settle();
     EXPECT_TRUE(bench.sent.empty());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// SEND with invalidate, and whose windows a QP may use.
+// SEND with invalidate, and the windows that a QP may use.
 #include "responder_packets.h"
 
 namespace bench {
@@ -12,7 +12,7 @@ constexpr std::uint64_t kWindowBase = kBase + 0x80000;
 class Invalidates : public ResponderTest {
   protected:
     Invalidates() { bench.add_region({kWindow, 7, 0x0e, kIova, 4096, kWindowBase, true, 1}); }
-    /// The key as a number in the packet: the peer's first octet is its highest.
+    /// IETH carries the key big-endian; Rxh.imm has its first octet lowest.
     static rtl::Rxh with_key(std::uint8_t opcode, std::uint32_t psn, std::uint32_t key) {
         rtl::Rxh h = request(opcode, psn);
         h.imm = __builtin_bswap32(key);
@@ -109,9 +109,10 @@ TEST_P(Invalidates, BytesThatMemoryRefusesCountMoreThanTheKey) {
     EXPECT_TRUE(bench.events.empty());
 }
 
-/// Keys are looked up when packets come in. What those behind the SEND found then does not count.
+/// dingo_rsp_intake looks keys up before their packets' steps. For packets behind the SEND these
+/// results are void.
 TEST_P(Invalidates, PacketsBehindItFindTheKeyGone) {
-    bench.work_delay = 60;  // until they have all come
+    bench.work_delay = 60;  // long enough that all packets are in the intake
     post();
     bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 8, kWindow), pattern(8, 1));
     bench.packet(1, with_key(kSendOnlyInv, psn0() + 1, kWindow), pattern(4, 2));
@@ -129,7 +130,7 @@ TEST_P(Invalidates, PacketsBehindItFindTheKeyGone) {
 }
 
 TEST_P(Invalidates, ReceivesOfOthersBehindItFindTheKeyGone) {
-    constexpr std::uint32_t fast = 0x00080033;  // a key that serves as lkey too
+    constexpr std::uint32_t fast = 0x00080033;  // an lkey, too, unlike a window's key
     bench.add_region({fast, 7, 0x0f, kIova, 4096, kWindowBase, true});
     bench.create_rc(2);
     bench.work_delay = 60;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// WRITEs of several packets. Where a packet behind the first goes is guessed from the one before
-// it; whatever makes the guess wrong, the bytes go where the message says, and errors are what they
-// were.
+// WRITEs of several packets. dingo_rsp_intake guesses key and address of a packet behind the first
+// from the packet before it. When the guess is wrong, the bytes still go to the message's address,
+// and errors are the same as without a guess.
 #include "responder_packets.h"
 
 namespace bench {
@@ -10,7 +10,7 @@ namespace {
 
 class LongWrites : public ResponderTest {
   protected:
-    /// Packet `n` of a message of `packets`, of which the last has 40 bytes; PSNs go on from
+    /// Gives packet `n` of a message of `packets`; the last one has 40 bytes. PSNs continue from
     /// message to message.
     void packet(unsigned n, unsigned packets, unsigned qp = 1, unsigned message = 0) {
         const std::uint32_t psn = bench.qp(qp).cfg.rq_psn + message * packets + n;
@@ -41,7 +41,7 @@ class LongWrites : public ResponderTest {
 };
 INSTANTIATE_TEST_SUITE_P(Stalls, LongWrites, kStalls);
 
-/// Some share the place of their guess: QPs 16 apart.
+/// There are 16 guesses, by the last bits of the QP's number: QPs 16 apart share one.
 TEST_P(LongWrites, OfManyQpsPacketByPacket) {
     constexpr unsigned kQps = 20;
     for (unsigned qp = 2; qp <= kQps; ++qp)
@@ -126,7 +126,7 @@ TEST_P(LongWrites, MemoryThatRefusesInTheMiddleMakesTheRestVoid) {
     EXPECT_EQ(bench.failed_qps, (std::vector{1U}));
 }
 
-/// When a QP is created anew, nothing of its predecessor's message counts.
+/// A QP that is created anew does not continue the message of its predecessor.
 TEST_P(LongWrites, WithoutABeginningIsAnError) {
     packet(0, 4);
     packet(1, 4);
@@ -151,7 +151,7 @@ TEST_P(LongWrites, OfUcLoseWhatHasNoBeginning) {
     uc(kUcWriteMiddle, 1, kPmtu);
     uc(kUcWriteLast, 2, 40);
     uc(kUcWriteFirst, 3, kPmtu);
-    uc(kUcWriteLast, 5, 40);  // the one between is lost
+    uc(kUcWriteLast, 5, 40);  // packet 4 is lost
     uc(kUcWriteFirst, 6, kPmtu);
     uc(kUcWriteMiddle, 7, kPmtu);
     uc(kUcWriteLast, 8, 40);

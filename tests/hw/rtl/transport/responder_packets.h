@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packets and expectations that the responder's tests share.
+// Packets and checks that the responder's tests share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ inline rtl::Rxh with_reth(std::uint8_t opcode, std::uint32_t psn, std::uint64_t 
     return h;
 }
 
-/// QP 1 with a region that allows everything; every test runs with each of the stall patterns.
+/// QP 1 and a region with all rights. Each test runs with each stall pattern of kStalls.
 class ResponderTest : public testing::TestWithParam<Options> {
   protected:
     ResponderTest() : bench(GetParam()) {
@@ -90,7 +90,7 @@ class ResponderTest : public testing::TestWithParam<Options> {
     void settle() { ASSERT_TRUE(bench.settle()); }
     std::uint64_t stat(unsigned index) { return bench.stats[index]; }
     std::uint64_t qp_stat(unsigned index, unsigned qp = 1) { return bench.qp_stats[{qp, index}]; }
-    /// The only packet since the last call, an ACK or NAK.
+    /// Expects exactly one new packet since the last call, an ACK or NAK.
     void expect_reply(std::uint8_t syndrome, std::uint32_t psn, std::uint32_t msn) {
         ASSERT_EQ(bench.sent.size(), seen_ + 1);
         const rtl::Txd& d = bench.sent[seen_++].d;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Paused regions at the responder: requests are asked for again later, READ responses stop and go
-// on, datagrams are lost, and nobody else waits.
+// Paused regions at the responder: requests get RNR NAKs, READ responses stop until the resume, UD
+// and UC messages are dropped, and other QPs do not wait.
 #include "responder_packets.h"
 
 namespace bench {
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint8_t kSynRnr = 0x20 | 12;
 constexpr std::uint64_t kMoved = kBase + 0x1000'0000;
-constexpr std::uint32_t kOther = 0x00060011;  // a key that nobody pauses
+constexpr std::uint32_t kOther = 0x00060011;  // most tests do not pause this region
 constexpr std::uint64_t kOtherBase = kBase + 0x2000'0000;
 
 class Pauses : public ResponderTest {
@@ -93,7 +93,7 @@ TEST_P(Pauses, SendOfSeveralPacketsGoesOnWhereItStopped) {
     bench.packet(1, request(kSendFirst, psn0(), false), pattern(kPmtu, 1));
     settle();
     bench.pause_region(kKey);
-    for (unsigned n = 0; n < 2; ++n) {  // 44 bytes of it would go into the region that is there
+    for (unsigned n = 0; n < 2; ++n) {  // its first 44 bytes are for kOther, which is not paused
         bench.packet(1, request(kSendMiddle, psn0() + 1, false), pattern(kPmtu, 2));
         settle();
         expect_rnr(psn0() + 1);
@@ -156,7 +156,7 @@ TEST_P(Pauses, ResponseStopsHalfwayAndGoesOnInTheNewPlace) {
     settle();
     const std::size_t before = sent_of(1);
     EXPECT_LT(before, 10u);
-    // Another QP and what this one owes behind the READ
+    // another QP's READ, and a WRITE whose ACK must wait behind the response
     bench.packet(2, with_reth(kReadRequest, bench.qp(2).cfg.rq_psn, kIova, 3 * kPmtu, kOther));
     bench.packet(1, with_reth(kWriteOnly, psn0() + kPackets, kIova, 8, kOther), pattern(8, 1));
     settle();
@@ -197,7 +197,7 @@ TEST_P(Pauses, ResponsesGoOnWhenTheirRegionIsThereAndNotBefore) {
     settle();
     EXPECT_EQ(sent_of(1), 0u);
     EXPECT_EQ(sent_of(2), 3u);
-    bench.resume();  // of some other region
+    bench.resume();  // as for some other region
     settle();
     EXPECT_EQ(sent_of(1), 0u);
     resume();
@@ -236,7 +236,7 @@ TEST_P(Pauses, QpThatFailsWhileItsResponseWaitsIsFlushed) {
     resume();
     settle();
     EXPECT_TRUE(bench.sent.empty());
-    // made anew, it is as any other
+    // A new QP of this number does not wait.
     bench.create_rc(1);
     resume();
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, kPmtu));
@@ -261,7 +261,7 @@ TEST_P(Pauses, DatagramIsLostAndItsReceiveStays) {
     settle();
     ASSERT_EQ(bench.cqes.size(), 1u);
     EXPECT_EQ(bench.cqes[0].wqe_index, 0x20u);
-    const Bytes data = pattern(60, 2);  // the GRH and 10 bytes of it lie in the other region
+    const Bytes data = pattern(60, 2);  // GRH and its first 10 bytes go to kOther
     EXPECT_EQ(bench.read_memory(kMoved, 50), Bytes(data.begin() + 10, data.end()));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packets right behind each other, whose keys are looked up while the one before is worked on: each
-// sees what the one before left, of the same QP too.
+// Back-to-back packets, whose keys are looked up during the steps of the packets before them: each
+// step sees the context as the step before left it, also of the same QP.
 #include "responder_packets.h"
 
 namespace bench {
@@ -63,7 +63,8 @@ TEST_P(BackToBack, WritesOfManyQps) {
     }
 }
 
-/// A context comes from the registers, from what is being stored, or from the memory.
+/// A step's context comes from the registers, from the write under way, or from the memory, as far
+/// as its QP's last step lies back.
 TEST_P(BackToBack, WritesOfTwoAndThreeQpsInTurn) {
     for (unsigned qps = 2; qps < 4; ++qps) {
         for (unsigned qp = 1; qp <= qps; ++qp)
@@ -126,7 +127,7 @@ TEST_P(BackToBack, AGapIsAnsweredOnceAndFilled) {
 TEST_P(BackToBack, TheKeyOfARepeatedPacketIsNotTheNextOnes) {
     for (unsigned n = 0; n < 3; ++n)
         write(n);
-    write(0, 0x00060011);  // a repetition: nobody asks for its key
+    write(0, 0x00060011);  // a repetition: its bad key does not count
     write(3);
     write(1, 0x00060011);
     write(4);

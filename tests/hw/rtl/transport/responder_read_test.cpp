@@ -8,7 +8,7 @@ namespace {
 
 class Reads : public ResponderTest {
   protected:
-    /// sent[from...] is the response to a READ of [va, va + length), in packets from `psn` on.
+    /// Expects sent[from...] to be the response to a READ of [va, va + length), from `psn` on.
     void expect_response(std::size_t from, std::uint32_t psn, std::uint64_t va,
                          std::uint32_t length, std::uint32_t msn) {
         const unsigned packets = length == 0 ? 1 : (length + kPmtu - 1) / kPmtu;
@@ -50,7 +50,7 @@ TEST_P(Reads, AnswerHasAllPacketsOfTheRead) {
     EXPECT_EQ(bench.query(1).rq_psn, psn0() + 5);
 }
 
-/// What was found of its key when it came is enough.
+/// The response uses the look-up that was made when the READ came: one for each READ.
 TEST_P(Reads, OneOfOnePacketIsAnsweredWithoutAnotherLook) {
     for (unsigned i = 0; i < 4; ++i)
         bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 300 * i, 1 + 85 * i));
@@ -63,20 +63,20 @@ TEST_P(Reads, OneOfOnePacketIsAnsweredWithoutAnotherLook) {
     settle();
     for (unsigned i = 0; i < 4; ++i)
         expect_response(i, psn0() + i, kIova + 300 * i, 1 + 85 * i, i + 1);
-    if (GetParam().ready == 100) {  // else there may be no room, and a turn does it
+    if (GetParam().ready == 100) {  // else tx_room may be down: a turn answers, with a look-up
         EXPECT_EQ(bench.lookups, 4u);
     }
     bench.sent.clear();
-    bench.packet(1, with_reth(kReadRequest, psn0() + 2, kIova + 600, 171));  // and again
+    bench.packet(1, with_reth(kReadRequest, psn0() + 2, kIova + 600, 171));  // a repetition
     settle();
     expect_response(0, psn0() + 2, kIova + 600, 171, 3);
 }
 
-/// An invalidation of a key waits for its reads: until the payload is ordered, the key counts as
-/// being read.
+/// An invalidation waits for reads that the key granted: reading_o is up from the READ's item until
+/// its payload is ordered.
 TEST_P(Reads, OneOfOnePacketCountsAsBeingReadFromItsItemOn) {
     if (GetParam().ready != 100)
-        return;  // without room it is answered in a turn
+        return;  // tx_room may be down: a turn answers
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 64));
     unsigned reading = 0, cycles = 0;
     for (; bench.sent.empty() && cycles < 300; ++cycles) {
@@ -84,7 +84,7 @@ TEST_P(Reads, OneOfOnePacketCountsAsBeingReadFromItsItemOn) {
         bench.cycle();
     }
     EXPECT_EQ(bench.sent.size(), 1u);
-    EXPECT_EQ(reading, 3u);  // item, response, order
+    EXPECT_EQ(reading, 3u);  // cycles of: item, response, order
     settle();
     EXPECT_FALSE(bench.dut.reading_o);
 }
@@ -114,7 +114,7 @@ TEST_P(Reads, AnswersAndAcknowledgementsOfManyQpsKeepTheirOrder) {
         EXPECT_EQ(behind[qp], 24u);
 }
 
-/// More packets than a turn: the rest follows in later turns.
+/// 50 packets, of which a turn sends 16.
 TEST_P(Reads, LongResponseTakesSeveralTurns) {
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 50 * kPmtu));
     settle();
@@ -122,8 +122,8 @@ TEST_P(Reads, LongResponseTakesSeveralTurns) {
     EXPECT_EQ(bench.sent.size(), 50u);
 }
 
-/// The peer looks at a READ's WQE for each packet: on a full wire, too, 8 KiB of a QP come
-/// together.
+/// Also on a full wire up to 8 KiB of a QP stay together, because the peer looks up the READ's WQE
+/// for each packet.
 TEST_P(Reads, FullWireDoesNotMixResponsesOfQueuePairs) {
     constexpr unsigned kPackets = 40, kTogether = 16;  // packets of 256 bytes in a turn
     bench.create_rc(2);
@@ -140,7 +140,7 @@ TEST_P(Reads, FullWireDoesNotMixResponsesOfQueuePairs) {
     EXPECT_GE(changes, 3 * (kPackets / kTogether)) << "one QP has kept the others waiting";
 }
 
-/// What happens to a QP between two packets of a turn that was cut short is seen by the next.
+/// QP 1 fails while a full wire interrupts its turn: its response ends, that of QP 2 does not.
 TEST_P(Reads, FailureInTheMiddleOfAResponseOnAFullWire) {
     bench.create_rc(2);
     bench.room_pause = 60;
@@ -168,7 +168,7 @@ TEST_P(Reads, AcknowledgementComesBehindResponses) {
     EXPECT_EQ(bench.sent.back().d.msn, 3u);
 }
 
-/// No turn while sending is held up, although requests are still taken.
+/// While sending is halted there is no turn, but requests are taken and executed.
 TEST_P(Reads, HoldingUpSendingHoldsAnswers) {
     bench.halt_tx = true;
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 3 * kPmtu));
@@ -245,14 +245,14 @@ TEST_P(Reads, MoreReadsThanAgreedAreRefused) {
     EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_REQ_ERR);
 }
 
-/// C9-110: the repetition of an earlier READ goes first; a repetition under way gives up its slot.
+/// C9-110: the repetition of an earlier READ goes first; it ends when a new READ needs its slot.
 TEST_P(Reads, RepetitionEndsWhenItsSlotIsNeeded) {
     for (unsigned i = 0; i < 4; ++i)
         bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 256 * i, 256));
     settle();
     bench.sent.clear();
     bench.halt_tx = true;
-    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 256));  // the oldest, again
+    bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 256));  // repeats the oldest
     bench.packet(1, with_reth(kReadRequest, psn0() + 4, kIova + 1024, 256));
     settle();
     bench.halt_tx = false;
@@ -261,8 +261,8 @@ TEST_P(Reads, RepetitionEndsWhenItsSlotIsNeeded) {
     expect_response(0, psn0() + 4, kIova + 1024, 256, 5);
 }
 
-/// The requester that asks for more has what it needs of the repetition, also when the new READ is
-/// refused.
+/// A requester that sends a new READ needs no more of the repetition; so the repetition ends also
+/// when the new READ is refused.
 TEST_P(Reads, RepetitionEndsAlsoForAReadThatIsRefused) {
     for (unsigned i = 0; i < 4; ++i)
         bench.packet(1, with_reth(kReadRequest, psn0() + i, kIova + 256 * i, 256));
@@ -309,7 +309,7 @@ TEST_P(Reads, BusErrorOfAResponseIsANak) {
     settle();
     bench.sent.clear();
     bench.tx_error(1, psn0() + 1);
-    bench.tx_error(1, psn0() + 2);  // says nothing new
+    bench.tx_error(1, psn0() + 2);  // after the first error: ignored
     settle();
     expect_reply(kSynOperation, psn0() + 1, 1);
     EXPECT_EQ(bench.qp(1).state, DINGO_QPS_ERR);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_responder: SEND and WRITE of reliable QPs: memory, then completion, then acknowledgement.
+// dingo_responder: SEND and WRITE of RC QPs: bytes in memory, then the completion, then the ACK.
 #include <algorithm>
 
 #include "responder_packets.h"
@@ -41,7 +41,7 @@ TEST_P(Requests, SendCompletesAndIsAcknowledged) {
     EXPECT_EQ(order, (std::vector{Step::kMemory, Step::kCqe, Step::kSent}));
 }
 
-/// Entries of every stride, scatter lists with empty entries, messages over several packets.
+/// Receive WQEs of every stride, SGEs of no bytes among them, messages of several packets.
 TEST_P(Requests, SendScattersOverEntriesAndPackets) {
     for (const unsigned log_stride : {5U, 6U, 7U, 8U}) {
         const unsigned qp = log_stride;
@@ -138,7 +138,7 @@ TEST_P(Requests, EmptyMessagesNeedNoKey) {
     EXPECT_EQ(bench.sent.back().d.msn, 2u);
 }
 
-/// The entries of a ring are read ahead of their use, each once, four in a read.
+/// The entries of a ring are read ahead of their use, each once: here 4 in a read.
 TEST_P(Requests, EntriesAreReadAheadOnce) {
     for (unsigned i = 0; i < 8; ++i)
         bench.write_wqe(1, i, {{kIova, kKey, 256}});
@@ -154,8 +154,8 @@ TEST_P(Requests, EntriesAreReadAheadOnce) {
         EXPECT_EQ(bench.cqes[i].wqe_index, i);
 }
 
-/// Rings of every stride and size, posted in pieces, across many revolutions: entries in order, and
-/// never one that was not posted when it was read.
+/// Rings of every stride and many sizes wrap many times and are posted in pieces: entries are used
+/// in order, and none is used as it was read before it was posted.
 TEST_P(Requests, RingsOfEveryStrideGoRound) {
     std::mt19937 random(4);
     for (unsigned stride = 5; stride <= 8; ++stride) {
@@ -170,7 +170,7 @@ TEST_P(Requests, RingsOfEveryStrideGoRound) {
                 for (unsigned n = random() % (posted - sent + 1); n > 0; --n, ++sent)
                     bench.packet(qp, request(kSendOnly, bench.qp(qp).cfg.rq_psn + sent - first),
                                  pattern(16, sent));
-                // Others are posted while these are received.
+                // More are posted while these are received.
                 for (unsigned n = random() % (room + 1); n > 0; --n, ++posted)
                     bench.write_wqe(qp, 1000 + posted, {{kIova + 64, kKey, 256}});
                 bench.ring(qp);
@@ -202,7 +202,7 @@ TEST_P(Requests, RingMayLieInPages) {
     }
 }
 
-/// A ring that is destroyed and made again has other entries at the same numbers.
+/// The cache must not give entries of the destroyed ring to the new QP of the same number.
 TEST_P(Requests, NothingIsLeftOfAnOldRing) {
     bench.post(1, 0x11, {{kIova, kKey, 256}});
     settle();
@@ -233,7 +233,7 @@ TEST_P(Requests, ReceiveQueueWrapsWithManyPackets) {
 }
 
 TEST_P(Requests, DoorbellsOutsideTheRingAreRefused) {
-    bench.doorbell(1, 17);  // of 16
+    bench.doorbell(1, 17);  // the ring has 16
     settle();
     EXPECT_EQ(bench.bad_doorbells, 1u);
     bench.doorbell(1, 5);
@@ -242,7 +242,7 @@ TEST_P(Requests, DoorbellsOutsideTheRingAreRefused) {
     settle();
     EXPECT_EQ(bench.bad_doorbells, 2u);
     bench.qp(2) = {};
-    bench.doorbell(2, 0);  // RESET
+    bench.doorbell(2, 0);  // a QP in RESET
     settle();
     EXPECT_EQ(bench.bad_doorbells, 3u);
     EXPECT_EQ(bench.query(1).rq_producer, 16u);
@@ -259,7 +259,7 @@ TEST_P(Requests, FirstPacketInRtrIsAnEvent) {
     EXPECT_EQ(bench.events[0].id, bench.qpn(1));
 }
 
-/// Messages of several packets that arrive in turns: each goes on in its own receive WQE.
+/// Packets of four QPs' messages are interleaved: each message continues in its own receive WQE.
 TEST_P(Requests, InterleavedMessagesKeepTheirReceives) {
     constexpr unsigned kPackets = 3;
     for (unsigned qp = 1; qp <= 4; ++qp) {
@@ -296,7 +296,7 @@ TEST_P(Requests, InterleavedMessagesKeepTheirReceives) {
     }
 }
 
-/// Several QPs at once: each keeps its own order.
+/// Random SENDs of 8 QPs: completions and ACKs of each QP are in order and complete.
 TEST_P(Requests, ManyQueuePairsKeepTheirOwnOrder) {
     std::vector<std::uint32_t> psn(9);
     std::mt19937 random(5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// SENDs of one packet, whose receive WQEs and keys are looked up before their step: they leave what
-// the slow road leaves, whatever stands between them.
+// SENDs of one packet, whose receive WQEs and keys are looked up before their steps (quick path):
+// the results equal those of the long path, with any other packets between them.
 #include <algorithm>
 
 #include "responder_packets.h"
@@ -31,7 +31,7 @@ class QuickSends : public ResponderTest {
     bool received(unsigned n, unsigned qp = 1) {
         return bench.read_memory(kBase + place(n, qp), length(n)) == pattern(length(n), n + qp);
     }
-    /// Completions of a QP so far are those of the first `count` messages.
+    /// Expects the successful completions of a QP to be those of its first `count` messages.
     void expect_completions(unsigned count, unsigned qp = 1) {
         unsigned next = 0;
         for (const rtl::CqeReq& c : bench.cqes) {
@@ -70,7 +70,8 @@ TEST_P(QuickSends, OfOneQp) {
     EXPECT_EQ(info.rq_psn, psn0() + 60);
 }
 
-/// A guess counts what waits of the same QP, in the queue, in work and being stored.
+/// dingo_rsp_ahead guesses the receive of a SEND by counting the SENDs of its QP before it: in the
+/// queue, in work, and being stored. With fewer QPs, more of them are of the same QP.
 TEST_P(QuickSends, OfOneToFourQpsInTurn) {
     for (unsigned qps = 1; qps < 5; ++qps) {
         bench.cqes.clear();
@@ -188,15 +189,15 @@ TEST_P(QuickSends, BytesThatMemoryRefusesMakeThoseBehindVoid) {
     settle();
     expect_completions(4);
     EXPECT_EQ(bench.query(1).msn, 4U);
-    EXPECT_EQ(bench.query(1).rq_consumer, 8U);  // flushed
+    EXPECT_EQ(bench.query(1).rq_consumer, 8U);  // with the flushed ones
     expect_error_cqe(4, 1U << 16 | 4, DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_BUS);
     ASSERT_EQ(bench.cqes.size(), 8U);
     for (unsigned n = 5; n < 8; ++n)
         expect_error_cqe(n, 1U << 16 | n, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
-/// Groups of two QPs that share places in the cache, in rings in which a page of the bus ends
-/// within a group: one is fetched while the other's is looked at.
+/// Groups of QPs 1 and 17 have the same places in dingo_rq_cache, and a 4 KiB page ends within a
+/// group of their rings: one QP's group is fetched while the other's is looked up.
 TEST_P(QuickSends, OfQpsWhoseEntriesDisplaceEachOther) {
     constexpr unsigned kOther = 17, kApart = 64, kMany = 400;
     for (const unsigned qp : {1U, kOther}) {
@@ -223,9 +224,9 @@ TEST_P(QuickSends, OfQpsWhoseEntriesDisplaceEachOther) {
     expect_completions(kMany + kApart, kOther);
 }
 
-/// The same packets to two cards: the entries of one have a second piece of no bytes, so that all
-/// its SENDs take the slow road. What memory and the host hear of a QP is the same; what the peer
-/// hears hangs on what has left already.
+/// The same packets to two responders. In the second one, receives have another SGE of no bytes, so
+/// that all SENDs take the long path. Memory, completions, events and counters must be the same;
+/// ACKs may be merged differently.
 class SlowAndQuick : public ResponderTest {
   protected:
     static constexpr unsigned kQps = 8;
@@ -297,7 +298,7 @@ class SlowAndQuick : public ResponderTest {
             EXPECT_EQ(told(bench, qp), told(slow_, qp)) << qp;
             EXPECT_EQ(bench.qp(qp).state, slow_.qp(qp).state);
             for (unsigned i = 0; i < 16; ++i) {
-                if (i != DINGO_QP_ACKS_SENT) {  // one stands for as many as come together
+                if (i != DINGO_QP_ACKS_SENT) {  // an ACK stands for a varying number of messages
                     EXPECT_EQ((bench.qp_stats[{qp, i}]), (slow_.qp_stats[{qp, i}])) << i;
                 }
             }
@@ -333,7 +334,7 @@ TEST_P(SlowAndQuick, TellTheSame) {
             settle();
             ASSERT_TRUE(slow_.settle());
             for (unsigned qp = 1; qp <= kQps; ++qp)
-                psn_[qp] = bench.query(qp).rq_psn;  // what was refused or not ready comes again
+                psn_[qp] = bench.query(qp).rq_psn;  // goes on with the first that was not executed
             for (unsigned n = random_() % 60; n > 0; --n)
                 message(1 + random_() % (1 + round * kQps / 6));
             settle();

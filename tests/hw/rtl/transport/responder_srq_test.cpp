@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // dingo_responder: receives from shared receive queues. Each entry is taken once and completed
-// once, whatever becomes of its QP.
+// once, also when its QP fails.
 #include <algorithm>
 
 #include "responder_packets.h"
@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 constexpr unsigned kSrq = 5;
-constexpr std::uint32_t kEntryKey = 0x00060022;  // of the SRQ's PD
+constexpr std::uint32_t kEntryKey = 0x00060022;  // a key of the SRQ's PD
 constexpr std::uint64_t kEntryBase = 0x50000000;
 
 /// QPs 1 and 2 on an SRQ of 8 entries.
@@ -27,7 +27,7 @@ class Srq : public ResponderTest {
             bench.share(qp, kSrq);
     }
     static std::uint64_t slot(std::uint32_t tag) { return std::uint64_t{tag & 0xff} * 4096; }
-    /// An entry of 1,024 bytes, whose place follows from its tag.
+    /// Posts an entry whose buffer address follows from its tag.
     void post(std::uint32_t tag, std::uint32_t length = 1024) {
         bench.post_srq(kSrq, tag, {{kIova + slot(tag), kEntryKey, length}});
     }
@@ -82,7 +82,7 @@ TEST_P(Srq, EveryStrideAndManyTimesAroundTheRing) {
         const unsigned entries = ((1U << log_stride) - 16) / 16;
         const std::size_t first = bench.cqes.size();
         for (std::uint32_t i = 0; i < 9; ++i) {
-            // As many SGEs as fit, of 32 bytes each, one behind the other.
+            // as many SGEs as the stride holds, of 32 adjacent bytes each
             std::vector<Sge> sges;
             for (unsigned k = 0; k < entries; ++k)
                 sges.push_back({kIova + slot(i) + 32 * k, kEntryKey, 32});
@@ -104,7 +104,7 @@ TEST_P(Srq, KeysAreOfItsPd) {
     settle();
     expect_error_cqe(0, 10, DINGO_WCS_LOC_PROT_ERR, DINGO_VERR_KEY_PD);
     expect_reply(kSynOperation, psn0(), 0);
-    bench.packet(2, with_reth(kWriteOnly, 2000, kIova, 8), pattern(8, 1));  // WRITEs go by the QP's
+    bench.packet(2, with_reth(kWriteOnly, 2000, kIova, 8), pattern(8, 1));  // checked with QP's PD
     send(2, 1, 100);
     settle();
     expect_received(1, 2, 11, 100, 1);
@@ -154,7 +154,7 @@ TEST_P(Srq, LimitCountsAMessageWhenItBeginsAndNotWhatGoesBack) {
     make_srq(3, 6, 1);
     post(10);
     settle();
-    // too long for its QP: the entry goes back
+    // 7 bytes of payload, 8 in the RETH: refused, and the entry goes back
     rtl::Rxh h = with_reth(kWriteOnlyImm, psn0(), kIova, 8);
     bench.packet(1, h, pattern(7, 1));
     settle();
@@ -234,7 +234,8 @@ TEST_P(Srq, EntryOfADroppedUcMessageIsTheNextOnes) {
     expect_error_cqe(1, 11, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
-/// In the ring, entries of other QPs complete before that of a long message, and are posted anew.
+/// While QP 1 is in the middle of a message, entries behind its entry complete, and all slots are
+/// posted anew, also that of QP 1's entry. Its message still goes on in the old entry.
 TEST_P(Srq, SlotOfAMessageInProgressMayBePostedAnew) {
     make_srq(1, 8);
     const auto entry = [](std::uint32_t tag) {
@@ -248,7 +249,7 @@ TEST_P(Srq, SlotOfAMessageInProgressMayBePostedAnew) {
     settle();
     send(1, 0, kPmtu, kSendFirst);
     settle();
-    // More than dingo_rq_cache holds.
+    // more entries than dingo_rq_cache holds
     constexpr std::uint32_t kOthers = 600;
     for (std::uint32_t i = 0; i < kOthers; ++i) {
         send(2, i, 64);
@@ -294,7 +295,8 @@ TEST_P(Srq, QpInErrorSaysOnceThatItTakesNoMore) {
     EXPECT_EQ(available(), 1U);
 }
 
-/// The entries that packets behind the failed one took are nobody else's any more.
+/// Entries that packets of a QP took behind one that fails are flushed on that QP; they do not go
+/// back to the SRQ.
 TEST_P(Srq, WhatAFailedQpTookIsFlushed) {
     for (std::uint32_t tag = 0; tag < 8; ++tag)
         post(tag);
@@ -334,7 +336,7 @@ TEST_P(Srq, WhatAFailedQpTookIsFlushed) {
     EXPECT_EQ(bench.qp(2).state, DINGO_QPS_RTS);
 }
 
-/// The same, with all packets in work before the first is in memory.
+/// As above, but all packets are done with phase 1 before the first one's bytes are refused.
 TEST_P(Srq, MessageThatBeganBehindAFailedOneIsFlushed) {
     for (std::uint32_t tag = 0; tag < 4; ++tag)
         post(tag);
@@ -439,7 +441,7 @@ TEST_P(Srq, EntryThatIsNoWqeEndsItsQpOnly) {
     bench.write_srq(kSrq, 10, {{kIova, kEntryKey, 64}}, 1);  // reserved bits
     bench.ring_srq(kSrq);
     bench.write_srq(kSrq, 11,
-                    std::vector<Sge>(4, {kIova, kEntryKey, 64}));  // more than its stride holds
+                    std::vector<Sge>(4, {kIova, kEntryKey, 64}));  // more than the stride holds
     bench.ring_srq(kSrq);
     post(12, 10);
     settle();
@@ -466,12 +468,12 @@ TEST_P(Srq, DoorbellsThatLie) {
     bench.srq_doorbell(kSrq, 9);  // more than the ring holds
     bench.srq_doorbell(kSrq, 1);  // backwards
     bench.srq_doorbell(kSrq, 0xffffffff);
-    bench.doorbell(1, 1);  // an RQ that is not there
+    bench.doorbell(1, 1);  // a QP with an SRQ has no RQ
     settle();
     EXPECT_EQ(bench.bad_doorbells, 4U);
     EXPECT_EQ(stat(DINGO_CARD_DB_DROPPED), 4U);
     EXPECT_EQ(available(), 2U);
-    bench.srq_doorbell(kSrq, 8);  // full, with entries that nobody wrote
+    bench.srq_doorbell(kSrq, 8);  // full, with six entries that were not written
     settle();
     EXPECT_EQ(available(), 8U);
     send(2, 0, 8);
@@ -515,7 +517,7 @@ TEST_P(Srq, QueueOfTheQpWithItsNumberIsAnother) {
     EXPECT_EQ(bench.read_memory(kBase + slot(30), 8), pattern(8, 16 * kSrq));
 }
 
-/// Steps of an SRQ lie between those of the QP of its number.
+/// Doorbells of an SRQ come between packets and doorbells of the QP with the same number.
 TEST_P(Srq, ContextOfTheQpWithItsNumberStaysAsItIs) {
     bench.create_rc(kSrq);
     bench.post(kSrq, 0, {{kIova, kKey, 64}});
@@ -538,6 +540,7 @@ TEST_P(Srq, ContextOfTheQpWithItsNumberStaysAsItIs) {
     EXPECT_EQ(info.rq_consumer, 12U);
 }
 
+// A reset 20 to 69 cycles after packets were offered: new QPs and the SRQ begin without entries.
 TEST_P(Srq, ResetInTheMiddle) {
     for (unsigned round = 0; round < 8; ++round) {
         for (std::uint32_t tag = 0; tag < 4; ++tag)
@@ -562,7 +565,8 @@ TEST_P(Srq, ResetInTheMiddle) {
     expect_received(0, 2, 10, 8, 0);
 }
 
-/// Many QPs, messages of up to four packets, none waits for another: every byte, every entry once.
+/// Eight QPs on two SRQs, interleaved messages of up to four packets: all bytes arrive, and each
+/// entry is used once.
 TEST_P(Srq, ManyQpsShareTwo) {
     constexpr unsigned kQps = 8, kMessages = 150;
     std::mt19937 random(GetParam().seed);
@@ -584,7 +588,7 @@ TEST_P(Srq, ManyQpsShareTwo) {
     bool more = true;
     std::size_t seen = 0;
     while (more) {
-        // As the provider: no more receives outstanding than the ring has slots.
+        // As the provider does: no more receives outstanding than the ring has slots.
         std::map<unsigned, std::size_t> completed;
         for (const rtl::CqeReq& c : bench.cqes)
             ++completed[c.qp % 2 == 0 ? 2 : 3];
@@ -606,7 +610,7 @@ TEST_P(Srq, ManyQpsShareTwo) {
             const Bytes all = pattern(length, 40 * qp + done[qp]);
             const std::uint32_t from = at[qp] * kPmtu;
             const bool first = from == 0, last = length - from <= kPmtu;
-            // Not more messages than there are entries, some of which others hold.
+            // Keeps the number of messages below that of free entries.
             if (first && ++begun > 8 && i > 8) {
                 --begun;
                 continue;

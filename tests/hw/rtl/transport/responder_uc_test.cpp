@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// UC at the responder: nothing is answered, a message with a hole is dropped as a whole, and its
-// receive WQE is the next message's.
+// UC at the responder: nothing is answered, a message with a lost packet is dropped as a whole, and
+// the next message gets its receive WQE.
 #include "responder_packets.h"
 
 namespace bench {
@@ -67,7 +67,7 @@ TEST_P(Uc, MessagesArriveAndNothingIsAnswered) {
 TEST_P(Uc, AMessageWithAHoleIsDroppedAndItsReceiveIsUsedAgain) {
     post(7, 0, 1024);
     send(kUcSendFirst, psn(0), pattern(256, 1));
-    send(kUcSendLast, psn(2), pattern(100, 2));  // the middle is lost
+    send(kUcSendLast, psn(2), pattern(100, 2));  // psn(1) is lost
     settle();
     EXPECT_TRUE(bench.cqes.empty());
     expect_dropped(1);
@@ -87,8 +87,8 @@ TEST_P(Uc, AMessageWithAHoleIsDroppedAndItsReceiveIsUsedAgain) {
 TEST_P(Uc, ABeginningWithoutAnEndIsDroppedByTheNextBeginning) {
     post(7, 0, 1024);
     send(kUcSendFirst, psn(0), pattern(256, 1));
-    write(kUcWriteOnly, psn(1), kIova + 8192, 50, pattern(50, 4));  // keeps the receive
-    send(kUcSendOnly, psn(9), pattern(20, 2));                      // a gap before a beginning
+    write(kUcWriteOnly, psn(1), kIova + 8192, 50, pattern(50, 4));  // drops the SEND's message
+    send(kUcSendOnly, psn(9), pattern(20, 2));  // a gap, but before a new message
     settle();
     expect_dropped(1);
     EXPECT_EQ(bench.read_memory(kBase + 8192, 50), pattern(50, 4));
@@ -110,13 +110,13 @@ TEST_P(Uc, WhatCannotBeTakenIsDroppedAndTheNextMessageIsFine) {
     EXPECT_EQ(stat(DINGO_CARD_OUT_OF_BUFFER), 2u);
     expect_dropped(2);
     post(7, 0, 16);
-    send(kUcSendOnly, psn(2), pattern(20, 1));  // too long for it
+    send(kUcSendOnly, psn(2), pattern(20, 1));  // longer than the receive
     write(kUcWriteOnly, psn(3), kIova + (1 << 20), 20, pattern(20, 1));
     bench.packet(kUc, with_reth(kUcWriteOnly, psn(4), kIova, 20, 0x666), pattern(20, 1));
-    write(kUcWriteOnly, psn(5), kIova, 30, pattern(20, 1));  // its length is another
+    write(kUcWriteOnly, psn(5), kIova, 30, pattern(20, 1));  // not the length of the RETH
     write(kUcWriteOnlyImm, psn(6), kIova + (1 << 20), 20, pattern(20, 1));
     send(kUcSendFirst, psn(7), pattern(20, 1));  // not a full packet
-    send(kUcSendLast, psn(8), pattern(20, 1));   // of nothing
+    send(kUcSendLast, psn(8), pattern(20, 1));   // without a FIRST
     settle();
     expect_dropped(9);
     EXPECT_TRUE(bench.cqes.empty());
@@ -141,7 +141,7 @@ TEST_P(Uc, AReceiveThatIsNoneEndsTheQp) {
     EXPECT_EQ(stat(DINGO_CARD_RX_DROP_UC), 0u);
 }
 
-/// A WRITE's bytes that the host refuses: there is nobody to tell but the owner.
+/// The host refuses bytes of a WRITE: there is no NAK on UC, only an event for the QP's owner.
 TEST_P(Uc, MemoryThatCannotBeWrittenEndsTheQp) {
     bench.bad_bytes = {kBase + 64, kBase + 72};
     write(kUcWriteOnly, psn(0), kIova, 100, pattern(100, 1));
@@ -151,7 +151,7 @@ TEST_P(Uc, MemoryThatCannotBeWrittenEndsTheQp) {
     EXPECT_EQ(bench.events[0].kind, DINGO_EV_QP_FATAL);
 }
 
-/// A dropped SEND holds a receive while a WRITE fails: the receive is flushed, not lost.
+/// The WRITE drops the SEND, whose receive stays taken and is flushed when the WRITE fails.
 TEST_P(Uc, AReceiveThatIsHeldWhenAWriteFailsIsFlushed) {
     post(7, 4096, 1024);
     post(8, 8192, 1024);
@@ -166,7 +166,8 @@ TEST_P(Uc, AReceiveThatIsHeldWhenAWriteFailsIsFlushed) {
     expect_error_cqe(1, 8, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
-/// One-packet messages take the quick road; random gaps and sizes leave what the slow road leaves.
+/// Messages of one packet (quick path) and of several, with random loss: whole messages arrive,
+/// each in the next receive.
 TEST_P(Uc, RandomMessagesWithLossLeaveWholeOnesOnly) {
     std::mt19937 random{GetParam().seed};
     unsigned sent = 0, whole = 0, next = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_rsp_reads: a repeated READ finds its slot among those that once had the same PSNs.
+// dingo_rsp_reads: a repeated READ finds its slot, also when older READs had the same PSNs.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +49,7 @@ class RspReads : public testing::Test {
         clock();
         clock();
     }
-    /// Slot; -1: none.
+    /// Returns the slot; -1: none.
     int find(const Read& read) {
         drive(read);
         dut.used_i = static_cast<std::uint16_t>(used_);
@@ -69,12 +69,12 @@ class RspReads : public testing::Test {
 
 TEST_F(RspReads, RepetitionIsFoundBehindAnOldReadOfTheSamePsns) {
     const Read old{100, 0x10'0000, 0x77, 4096};
-    const Read late{102, 0x20'0000, 0x88, 8192};  // 2^24 packets later
+    const Read late{102, 0x20'0000, 0x88, 8192};  // PSNs wrapped: 2^24 + 2 packets later
     add(2, old);
     add(5, late);
     EXPECT_EQ(find(old), 2);
     EXPECT_EQ(find(late), 5);
-    const Read part{103, 0x20'0000 + 1024, 0x88, 2048};  // PSNs of both, bytes of one
+    const Read part{103, 0x20'0000 + 1024, 0x88, 2048};  // PSNs of both, addresses of `late`
     EXPECT_EQ(find(part), 5);
 }
 
@@ -87,13 +87,13 @@ TEST_F(RspReads, WhatNoReadHadIsNotFound) {
     EXPECT_EQ(find({51, 0x1000 * 16, 15, 1024}), -1);  // other PSNs
 }
 
-/// The newer of two entries with the same PSN counts: only an atomic's word tells them apart.
+/// Atomics are found by PSN alone; of two with the same PSN the newer one counts.
 TEST_F(RspReads, TheNewestAtomicOfAPsnIsFound) {
     dut.atomic_i = 1;
     for (unsigned slot = 0; slot < 16; ++slot)
         add(slot, {slot % 8, slot, 0, 8});
     EXPECT_EQ(find({3, 0, 0, 8}), 11);
-    dut.oldest_i = 10;  // slots 8 and 9 are the newest
+    dut.oldest_i = 10;  // by age: slots 10 to 15, then 0 to 9
     EXPECT_EQ(find({1, 0, 0, 8}), 9);
     EXPECT_EQ(find({3, 0, 0, 8}), 3);
     dut.atomic_i = 0;

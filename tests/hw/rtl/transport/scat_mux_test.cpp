@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_scat_mux: every order comes out once, packets are whole, and ENDs of ACKs stand between
-// them.
+// dingo_scat_mux: every order comes out once, the orders of a packet stay together, and the
+// requester's ENDs of ACKs come out only between packets.
 #include <gtest/gtest.h>
 
 #include <deque>

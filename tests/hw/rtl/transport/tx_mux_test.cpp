@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_tx_mux: packets of two engines in one order for headers and payload, and `room` means a
-// packet.
+// dingo_tx_mux: packets of two engines get one order for headers and payload, and a packet that is
+// begun while `room` is up never waits.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -28,7 +28,7 @@ struct Beat {
     }
 };
 
-/// One packet of an engine that was begun while there was room.
+/// A packet of an engine, begun while `room` was up.
 struct Packet {
     Txd head;
     std::deque<Seg> segs;
@@ -97,7 +97,7 @@ TEST_P(TxMux, KeepsThePacketsOfEachEngineInOrderAndTheirSegmentsWithThem) {
     std::array<bool, 2> head_left{};
     std::array<std::deque<Packet>, 2> sent;
     std::deque<Seg> expected_segs;
-    std::deque<Seg> early_segs;  // taken by dingo_gather before dingo_wire_tx took their packet
+    std::deque<Seg> early_segs;  // came out before the descriptor of their packet
     std::deque<Beat> expected_beats, early_beats;
     const auto pushing = [&] {
         return !current[0].segs.empty() || !current[1].segs.empty() || !current[0].beats.empty();
@@ -128,7 +128,7 @@ TEST_P(TxMux, KeepsThePacketsOfEachEngineInOrderAndTheirSegmentsWithThem) {
         dut.seg_ready_i = random() % 100 >= stall;
         dut.inl_ready_i = random() % 100 >= stall;
         dut.eval();
-        // a packet that was begun with room never waits
+        // A packet that was begun while `room` was up never waits.
         ASSERT_EQ(dut.txd_valid_i & ~dut.txd_ready_o, 0);
         ASSERT_EQ(dut.seg_valid_i & ~dut.seg_ready_o, 0);
         ASSERT_TRUE(!dut.inl_valid_i || dut.inl_ready_o);
@@ -189,6 +189,7 @@ TEST_P(TxMux, KeepsThePacketsOfEachEngineInOrderAndTheirSegmentsWithThem) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TxMux, testing::Range(0U, 8U));
 
+// Packets have 16 segments; the engine's queue of 64 must keep room for two packets (SEG_ROOM).
 TEST(TxMuxRoom, EndsWhenNothingLeavesAndHoldsUpOnlyItsEngine) {
     Vdingo_tx_mux dut;
     const auto clock = [&] {

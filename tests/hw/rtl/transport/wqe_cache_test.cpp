@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_wqe_cache beside a model of it, cycle by cycle: which fills are taken, what they read, whom
-// they wake and in which order, and what a look-up finds.
+// dingo_wqe_cache against a model of it, cycle by cycle: which fills are taken, what they read,
+// which QPs they wake and in which order, and what a look-up finds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 
 namespace {
 
-constexpr unsigned kFills = 32;  // on their way, and QPs that are due
-constexpr unsigned kSpare = 24;  // of them for doorbells
+constexpr unsigned kFills = 32;  // most fills on their way plus QPs that are due
+constexpr unsigned kSpare = 24;  // the same limit for fills with fill_spare_i (doorbells)
 
 struct Fill {
     unsigned qp = 0;
@@ -37,7 +37,7 @@ struct Ask {
     unsigned qp = 0;
     std::uint32_t index = 0, limit = 8;
     bool wake = false, force = false, spare = false;
-    bool only_look = false;  ///< the requester does not come to it in this cycle
+    bool only_look = false;  ///< fill_go_i stays down: the fill is only tested
 };
 
 std::uint32_t pattern(std::uint64_t line) {
@@ -61,7 +61,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             line ^= (qp >> i & 1U) << (10 - i);
         return line;
     }
-    /// Two runs of blocks share a group of eight places or, both of one block, the place.
+    /// Whether two fills share a group of eight places or, if both have one block, the place.
     static bool meet(const Fill& a, const Fill& b) {
         if (a.one && b.one)
             return a.first == b.first;
@@ -76,12 +76,12 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         dut.eval();
     }
 
-    // What the bench gives in the next cycle
+    /// Offers a fill in the next cycle.
     void ask(const Ask& a) {
         asked = a;
         asking = true;
     }
-    /// One cycle: inputs, what the model says of the outputs, the model's next state.
+    /// One cycle: sets the inputs, compares the outputs with the model, advances the model.
     void cycle() {
         drive_inputs();
         dut.eval();
@@ -102,7 +102,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
             asking = take = false;
         taken = asking && room;
         request();
-        // the answers
+        // next state of the model
         if (asking && asked.spare && asked.wake && !room)
             refused = true;
         if (done || pop)
@@ -130,7 +130,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         for (unsigned i = 0; i < cycles && !HasFatalFailure(); ++i)
             cycle();
     }
-    /// Until nothing is on its way and nobody is due.
+    /// Runs until no fill is on its way and no QP is due.
     void settle() {
         wakes = answers = true;
         for (unsigned i = 0; i < 3000 && !(fills.empty() && due.empty()) && !HasFatalFailure(); ++i)
@@ -146,11 +146,11 @@ class WqeCache : public testing::TestWithParam<unsigned> {
     unsigned log_sq = 6;
     bool answers = true, wakes = true, looks = false, clears = false, stalls = false,
          clear_now = false, pushes = false;
-    bool taken = false;      ///< the last fill: accepted
+    bool taken = false;      ///< the last fill was accepted
     unsigned reads = 0;      ///< requests to host memory
     unsigned puts = 0;       ///< blocks that were pushed
     std::deque<Fill> fills;  ///< in order, the oldest in front
-    std::deque<Fill> due;    ///< QPs that wait for their turn, with their places
+    std::deque<Fill> due;    ///< fills that are done, whose QPs wait for their turns
     unsigned clashes = 0, lates = 0, joined = 0, shortened = 0, probe_hits = 0;
 
   private:
@@ -222,7 +222,8 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         if (found)
             seen = at->second;
     }
-    /// A probe knows what was read since the sixteenth last time that all was forgotten.
+    /// The tags that a probe reads have a 4-bit generation, which each clear advances: after 16
+    /// clears an old tag counts again.
     void probed_up() {
         if (probing) {
             ASSERT_EQ(dut.probe_hit_o, probe_found);
@@ -299,7 +300,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
     }
 
   public:
-    // Few QPs whose blocks have the same places, and some that have not
+    // A few QPs, some of whose blocks have the same places
     unsigned random_qp() { return std::array<unsigned, 6>{0, 16, 31, 15, 8, 23}[pick(6)]; }
     std::uint32_t random_index() { return base + pick(96); }
     std::uint32_t base = 0;
@@ -311,7 +312,7 @@ class WqeCache : public testing::TestWithParam<unsigned> {
         unsigned gen = 0;
     };
     bool probing = false, probe_found = false;
-    unsigned generation = 0;  ///< times that all was forgotten
+    unsigned generation = 0;  ///< number of clears
     Tag probe;
     std::map<unsigned, Tag> tags;
     bool asking = false, done = false, refused = false, looking = false, found = false;
@@ -327,12 +328,12 @@ TEST_P(WqeCache, TakesReadsWakesAndFindsAsTheModelDoes) {
     stalls = looks = clears = pushes = true;
     unsigned takes = 0;
     for (unsigned i = 0; i < 60'000 && !HasFatalFailure(); ++i) {
-        if (i % 3000 == 0) {  // rings of all sizes, none with fills of another size
+        if (i % 3000 == 0) {  // another ring size, while no fill is on its way
             settle();
             log_sq = 1 + pick(7);
             base = pick(2) == 0 ? 0 : 0xFFFF'FFD0;  // indices are free-running
         }
-        answers = i % 700 >= 150;  // all places are taken for a while
+        answers = i % 700 >= 150;  // without answers, fills use up all the room
         if (pick(3) != 0) {
             Ask a{random_qp(), random_index(), 1 + pick(pick(2) == 0 ? 10 : 1000)};
             a.wake = pick(2) == 0;
@@ -361,7 +362,7 @@ TEST_P(WqeCache, TheSameBlockAskedForTwiceInARowIsReadOnce) {
     ask({8, 3, 4, true});
     cycle();
     EXPECT_TRUE(taken);
-    ask({8, 2, 4});  // the block before it: that one only
+    ask({8, 2, 4});  // blocks 3 to 5 are on their way: only block 2 is read
     cycle();
     EXPECT_EQ(fills.back().blocks, 1U);
     settle();
@@ -372,7 +373,7 @@ TEST_P(WqeCache, ForcedFillGoesPastOneThatIsRefused) {
     answers = false;
     ask({0, 0, 8, true});
     cycle();
-    for (unsigned i = 0; i < 3; ++i) {  // the same group of places
+    for (unsigned i = 0; i < 3; ++i) {  // the same group of places as QP 0's fill
         ask({16, 64, 8, true, false, true});
         cycle();
         EXPECT_FALSE(taken);
@@ -387,14 +388,14 @@ TEST_P(WqeCache, ForcedFillGoesPastOneThatIsRefused) {
 
 TEST_P(WqeCache, QpsThatAreDueComeInOrderWhetherTakenAtOnceOrLate) {
     wakes = false;
-    for (unsigned qp = 0; qp < 8; ++qp) {  // places that do not meet
+    for (unsigned qp = 0; qp < 8; ++qp) {  // fills in different places
         ask({qp, 0, 1, true});
         cycle();
         ASSERT_TRUE(taken);
     }
     run(200);
     EXPECT_EQ(due.size(), 8U);
-    settle();  // the model has looked at the order
+    settle();  // cycle() compares the order with the model
     ask({5, 64, 1, true});
     cycle();
     settle();
