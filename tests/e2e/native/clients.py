@@ -37,6 +37,7 @@ COMMANDS = HONEST | {k: v for k, v in ATTACKS.items() if k not in ("crowd", "man
 # library keeps some of those of exited threads. All memory of clients is mapped from files.
 THREADS = 64 + 1
 MAPPINGS_OF_THREAD = 4
+SETTLES = 30  # seconds within which a card has let go of all that its clients had
 MOST_MORE = {"descriptors": 0, "threads": THREADS, "mappings of files": 2,
              "other mappings": MAPPINGS_OF_THREAD * THREADS, "rss_kb": 32 * 1024}
 
@@ -69,7 +70,8 @@ class Card:
         others left. Returns its usage, which may still exceed `before`; None if clients are
         left."""
         usage = None
-        for _ in range(200):
+        end = time.monotonic() + SETTLES
+        while time.monotonic() < end:
             stats = self.stats()
             if len(stats["clients"]) <= clients and stats["quotas"]["client"]["used"] <= clients:
                 time.sleep(0.3)

@@ -10,6 +10,7 @@
 namespace dingo::rtl {
 
 inline constexpr std::uint16_t kQp = 9;
+inline constexpr std::uint16_t kOther = 12;
 inline constexpr std::uint32_t kKey = 0x10042;
 inline constexpr std::uint32_t kReadOnlyKey = 0x20042;
 inline constexpr std::uint32_t kMask = 0xFFFFFF;

@@ -7,8 +7,6 @@
 namespace dingo::rtl {
 namespace {
 
-constexpr std::uint16_t kOther = 12;
-
 class Overlap : public Requester {
   protected:
     void create_other(std::uint16_t qp = kOther) {

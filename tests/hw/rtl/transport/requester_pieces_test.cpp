@@ -7,18 +7,18 @@
 namespace dingo::rtl {
 namespace {
 
-constexpr std::uint32_t kOther = 0x30042;
+constexpr std::uint32_t kOtherKey = 0x30042;
 
 class Pieces : public Requester {
   protected:
     Pieces() {
         config.log_sq = 6;
         config.retry = 7;
-        b.regions[kOther] = {0x8000'0000, 0x1000, 0x60000, 0};
+        b.regions[kOtherKey] = {0x8000'0000, 0x1000, 0x60000, 0};
     }
     /// Posts a WRITE with two SGEs, different bytes each time; the second SGE is in another region.
     void write(std::uint32_t first, std::uint32_t second, std::uint32_t key_1 = kKey,
-               std::uint32_t key_2 = kOther) {
+               std::uint32_t key_2 = kOtherKey) {
         const std::uint64_t n = sent_.size();
         b.begin(DINGO_WR_WRITE);
         b.rdma(0xABC000 + n, 0x55);
@@ -114,7 +114,7 @@ TEST_F(Pieces, AKeyThatIsRefusedFailsItsMessageAndNothingOfItLeaves) {
             again();
             ack_all();
             for (unsigned i = 0; i < 6; ++i)
-                write(32, 33, i == bad ? key_1 : kKey, i == bad ? key_2 : kOther);
+                write(32, 33, i == bad ? key_1 : kKey, i == bad ? key_2 : kOtherKey);
             go();
             expect_packets(bad);
             ASSERT_EQ(b.cqes.size(), 6U);
@@ -123,15 +123,15 @@ TEST_F(Pieces, AKeyThatIsRefusedFailsItsMessageAndNothingOfItLeaves) {
             expect_cqe(bad, bad, DINGO_WR_WRITE, DINGO_WCS_LOC_PROT_ERR, verr);
         }
     };
-    wrong(0x90042, kOther, DINGO_VERR_KEY);
+    wrong(0x90042, kOtherKey, DINGO_VERR_KEY);
     wrong(kKey, 0x90042, DINGO_VERR_KEY);
     wrong(kKey, 0x40042, DINGO_VERR_KEY_BOUNDS);
     wrong(0x90042, 0x40042, DINGO_VERR_KEY);  // both wrong: the first one's error
-    wrong(kOther, 0x90042, DINGO_VERR_KEY_BOUNDS);
+    wrong(kOtherKey, 0x90042, DINGO_VERR_KEY_BOUNDS);
 }
 
 TEST_F(Pieces, APausedRegionHoldsTheMessageBack) {
-    for (const std::uint32_t key : {kKey, kOther}) {
+    for (const std::uint32_t key : {kKey, kOtherKey}) {
         again();
         ack_all();
         b.regions[key].paused = true;

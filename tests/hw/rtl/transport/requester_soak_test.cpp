@@ -7,7 +7,7 @@
 namespace dingo::rtl {
 namespace {
 
-constexpr unsigned kQps = 30;
+constexpr unsigned kSoakQps = 30;
 constexpr unsigned kMessages = 60;
 constexpr std::uint64_t kWindow = 0x2000;  ///< READ data of a QP
 
@@ -214,11 +214,11 @@ class Soak : public testing::TestWithParam<unsigned> {
 TEST_P(Soak, EveryByteArrivesOnceAndEveryWqeCompletesInOrder) {
     loss = std::array{0U, 1U, 5U}[GetParam() % 3];
     b.on_packet = [&](const TestPacket& p) { arrive(p); };
-    for (std::uint16_t qp = 1; qp <= kQps; ++qp)
+    for (std::uint16_t qp = 1; qp <= kSoakQps; ++qp)
         create(qp);
     bool open = true;
     for (unsigned round = 0; round < 60'000 && open && !HasFatalFailure(); ++round) {
-        for (std::uint16_t qp = 1; qp <= kQps; ++qp)
+        for (std::uint16_t qp = 1; qp <= kSoakQps; ++qp)
             if (expected[qp].size() < kMessages && random() % 4 == 0)
                 post(qp);
         b.run(60);
@@ -236,11 +236,11 @@ TEST_P(Soak, EveryByteArrivesOnceAndEveryWqeCompletesInOrder) {
             b.dut.timer_valid_o && b.now < b.dut.timer_next_o)
             b.now = b.dut.timer_next_o;
         open = false;
-        for (std::uint16_t qp = 1; qp <= kQps; ++qp)
+        for (std::uint16_t qp = 1; qp <= kSoakQps; ++qp)
             open = open || expected[qp].size() < kMessages || done[qp] < kMessages;
     }
     EXPECT_FALSE(open);
-    for (std::uint16_t qp = 1; qp <= kQps; ++qp) {
+    for (std::uint16_t qp = 1; qp <= kSoakQps; ++qp) {
         EXPECT_EQ(done[qp], kMessages) << qp;
         EXPECT_EQ(b.qps[qp].state, DINGO_QPS_RTS) << qp;
     }

@@ -127,7 +127,6 @@ TEST_F(Turn, PacketsOfALongMessageLeaveEverySixCycles) {
 }
 
 TEST_F(Turn, OneWhoseWqeIsOnItsWayMakesRoomForOthersAtOnce) {
-    constexpr std::uint16_t kOther = 12;
     b.never_stall();
     b.line_wait = 10;
     start();

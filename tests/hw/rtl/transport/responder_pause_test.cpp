@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::uint8_t kSynRnr = 0x20 | 12;
 constexpr std::uint64_t kMoved = kBase + 0x1000'0000;
-constexpr std::uint32_t kOther = 0x00060011;  // most tests do not pause this region
+constexpr std::uint32_t kOtherKey = 0x00060011;  // most tests do not pause this region
 constexpr std::uint64_t kOtherBase = kBase + 0x2000'0000;
 
 class Pauses : public ResponderTest {
   protected:
-    Pauses() { bench.add_region({kOther, 7, 0x1f, kIova, 1 << 20, kOtherBase}); }
+    Pauses() { bench.add_region({kOtherKey, 7, 0x1f, kIova, 1 << 20, kOtherBase}); }
     void expect_rnr(std::uint32_t psn, std::uint32_t msn = 0) {
         expect_reply(kSynRnr, psn, msn);
         EXPECT_EQ(bench.qp(1).state, DINGO_QPS_RTS);
@@ -61,7 +61,7 @@ TEST_P(Pauses, RequestsAreAskedForAgainAndDoneInTheNewPlace) {
 TEST_P(Pauses, PacketsBehindTheRefusedOneAreNoGap) {
     bench.pause_region(kKey);
     for (unsigned n = 0; n < 4; ++n)
-        bench.packet(1, with_reth(kWriteOnly, psn0() + n, kIova, 8, n == 0 ? kKey : kOther),
+        bench.packet(1, with_reth(kWriteOnly, psn0() + n, kIova, 8, n == 0 ? kKey : kOtherKey),
                      pattern(8, n));
     settle();
     expect_rnr(psn0());
@@ -71,7 +71,7 @@ TEST_P(Pauses, PacketsBehindTheRefusedOneAreNoGap) {
 
 TEST_P(Pauses, SendLeavesItsReceiveInTheQueue) {
     bench.post(1, 0x10, {{kIova, kKey, kPmtu}});
-    bench.post(1, 0x11, {{kIova, kOther, kPmtu}});
+    bench.post(1, 0x11, {{kIova, kOtherKey, kPmtu}});
     settle();
     bench.pause_region(kKey);
     bench.packet(1, request(kSendOnly, psn0()), pattern(20, 1));
@@ -88,12 +88,12 @@ TEST_P(Pauses, SendLeavesItsReceiveInTheQueue) {
 }
 
 TEST_P(Pauses, SendOfSeveralPacketsGoesOnWhereItStopped) {
-    bench.post(1, 0x10, {{kIova, kOther, 300}, {kIova, kKey, 1000}});
+    bench.post(1, 0x10, {{kIova, kOtherKey, 300}, {kIova, kKey, 1000}});
     settle();
     bench.packet(1, request(kSendFirst, psn0(), false), pattern(kPmtu, 1));
     settle();
     bench.pause_region(kKey);
-    for (unsigned n = 0; n < 2; ++n) {  // its first 44 bytes are for kOther, which is not paused
+    for (unsigned n = 0; n < 2; ++n) {  // its first 44 bytes are for kOtherKey, which is not paused
         bench.packet(1, request(kSendMiddle, psn0() + 1, false), pattern(kPmtu, 2));
         settle();
         expect_rnr(psn0() + 1);
@@ -157,8 +157,8 @@ TEST_P(Pauses, ResponseStopsHalfwayAndGoesOnInTheNewPlace) {
     const std::size_t before = sent_of(1);
     EXPECT_LT(before, 10u);
     // another QP's READ, and a WRITE whose ACK must wait behind the response
-    bench.packet(2, with_reth(kReadRequest, bench.qp(2).cfg.rq_psn, kIova, 3 * kPmtu, kOther));
-    bench.packet(1, with_reth(kWriteOnly, psn0() + kPackets, kIova, 8, kOther), pattern(8, 1));
+    bench.packet(2, with_reth(kReadRequest, bench.qp(2).cfg.rq_psn, kIova, 3 * kPmtu, kOtherKey));
+    bench.packet(1, with_reth(kWriteOnly, psn0() + kPackets, kIova, 8, kOtherKey), pattern(8, 1));
     settle();
     EXPECT_EQ(sent_of(2), 3u);
     EXPECT_EQ(sent_of(1), before) << "an ACK before the response would lose it";
@@ -186,14 +186,14 @@ TEST_P(Pauses, ResponsesGoOnWhenTheirRegionIsThereAndNotBefore) {
     bench.create_rc(2);
     bench.halt_tx = true;
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 3 * kPmtu));
-    bench.packet(2, with_reth(kReadRequest, bench.qp(2).cfg.rq_psn, kIova, 3 * kPmtu, kOther));
+    bench.packet(2, with_reth(kReadRequest, bench.qp(2).cfg.rq_psn, kIova, 3 * kPmtu, kOtherKey));
     settle();
     bench.pause_region(kKey);
-    bench.pause_region(kOther);
+    bench.pause_region(kOtherKey);
     bench.halt_tx = false;
     settle();
     EXPECT_TRUE(bench.sent.empty());
-    bench.resume_region(kOther, kOtherBase);
+    bench.resume_region(kOtherKey, kOtherBase);
     settle();
     EXPECT_EQ(sent_of(1), 0u);
     EXPECT_EQ(sent_of(2), 3u);
@@ -222,7 +222,7 @@ TEST_P(Pauses, ResponseOfARegionThatGoesIsRefused) {
 }
 
 TEST_P(Pauses, QpThatFailsWhileItsResponseWaitsIsFlushed) {
-    bench.post(1, 0x10, {{kIova, kOther, kPmtu}});
+    bench.post(1, 0x10, {{kIova, kOtherKey, kPmtu}});
     bench.halt_tx = true;
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, 3 * kPmtu));
     settle();
@@ -246,7 +246,7 @@ TEST_P(Pauses, QpThatFailsWhileItsResponseWaitsIsFlushed) {
 
 TEST_P(Pauses, DatagramIsLostAndItsReceiveStays) {
     bench.create_ud(2);
-    bench.post(2, 0x20, {{kIova, kOther, 50}, {kIova, kKey, kPmtu}});
+    bench.post(2, 0x20, {{kIova, kOtherKey, 50}, {kIova, kKey, kPmtu}});
     settle();
     bench.pause_region(kKey);
     rtl::Rxh h = request(kUdSendOnly, 5);
@@ -261,7 +261,7 @@ TEST_P(Pauses, DatagramIsLostAndItsReceiveStays) {
     settle();
     ASSERT_EQ(bench.cqes.size(), 1u);
     EXPECT_EQ(bench.cqes[0].wqe_index, 0x20u);
-    const Bytes data = pattern(60, 2);  // GRH and its first 10 bytes go to kOther
+    const Bytes data = pattern(60, 2);  // GRH and its first 10 bytes go to kOtherKey
     EXPECT_EQ(bench.read_memory(kMoved, 50), Bytes(data.begin() + 10, data.end()));
 }
 
