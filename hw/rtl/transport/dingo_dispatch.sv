@@ -3,9 +3,9 @@
 /// Finds the QP of a received packet, makes the checks that all transports share (a counter for each), and gives the
 /// packet to an engine: responses to the requester, requests and datagrams to the responder. For a packet that is
 /// dropped here it gives dingo_scatter the END. 3 cycles a packet, and 3 until it is offered to an engine.
-/// Orders to dingo_scatter must be in the order of the packets. One engine may have several packets, but a packet for the
-/// other engine, or one to drop, waits until that engine has ordered END for all of its packets. A bare ACK (no payload)
-/// neither waits nor makes others wait.
+/// Orders to dingo_scatter must be in the order of the packets. One engine may have several packets, but a packet for
+/// the other engine, or one to drop, waits until that engine has ordered END for all of its packets. A bare ACK (no
+/// payload) neither waits nor makes others wait.
 module dingo_dispatch (
     input  logic   clk_i,
     input  logic   rst_ni,
@@ -56,7 +56,7 @@ module dingo_dispatch (
   logic owner_q;       // engine that has them: 1 the responder
   logic given, free, mine, begins, next;
 
-  // ---------------------------------------------------------------- counters, one a cycle, while the next packet is checked
+  // ---------------------------------------------------------------- counters, one a cycle, beside the next packet's checks
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
   logic [5:0] drop_q;
   logic [13:0] bytes_q, qp_bytes_q;

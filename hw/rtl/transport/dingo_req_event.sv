@@ -13,7 +13,7 @@ module dingo_req_event (
     input  logic                 txerr_ok_i,    // txerr: the packet's payload was read
     input  logic                 txerr_late_i,  // txerr: the packet is of an older generation (gen_t)
     input  rtl_pkg::qpa_req_t    qpa_i,
-    input  logic                 again_i,       // this step takes another doorbell of the QP next: db_index_i, db_pushed_i
+    input  logic                 again_i,       // this step takes another doorbell of the QP next: db_*_i
     input  logic [31:0]          db_index_i,
     input  logic [2:0]           db_pushed_i,
     output req_pkg::work_t       w_o,

@@ -147,8 +147,8 @@ package req_pkg;
   endfunction
 
   // ------------------------------------------------------------------------------------ between the modules
-  /// Request of a turn or dingo_req_place to dingo_req_wqes; see dingo_wqe_load and dingo_sge_walk. QP and configuration
-  /// are separate ports: in Yosys a package cannot use types of another package.
+  /// Request of a turn or dingo_req_place to dingo_req_wqes; see dingo_wqe_load and dingo_sge_walk. QP and its
+  /// configuration are separate ports: in Yosys a package cannot use types of another package.
   typedef struct packed {
     logic [31:0]      producer;
     logic             datagram;
