@@ -56,7 +56,7 @@ module dingo_dispatch (
   logic owner_q;       // engine that has them: 1 the responder
   logic given, free, mine, begins, next;
 
-  // ---------------------------------------------------------------- counters, one a cycle, beside the next packet's checks
+  // ---------------------------------------------------------------- counters, one a cycle, during the next packet
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
   logic [5:0] drop_q;
   logic [13:0] bytes_q, qp_bytes_q;
