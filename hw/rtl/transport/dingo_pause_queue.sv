@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Queue of QPs that need a paused region, each at most once. When a region is resumed, all QPs that wait at that
-/// moment come out and try again; a QP whose region is still paused is pushed again, after them.
+/// Queue of QPs that need a paused region, each at most once. When a region may have been resumed, all QPs that wait at
+/// that moment come out and try again; a QP whose region is still paused is pushed again, after them.
 module dingo_pause_queue (
     input  logic          clk_i,
     input  logic          rst_ni,

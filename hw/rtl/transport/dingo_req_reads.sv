@@ -14,8 +14,7 @@ module dingo_req_reads (
     input  rtl_pkg::qpi_t        put_qp_i,
     input  logic [7:0]  put_pos_i,     // of its record
     input  dingo_pkg::sge_t      put_sge_i,
-    // a step reads the record of a READ: here_o says from the next cycle until the next look_i whether its entry is
-    // here
+    // a step reads the record of a READ: here_o says from the next cycle to the next look_i whether its entry exists
     input  logic        look_i,
     input  rtl_pkg::qpi_t        look_qp_i,
     input  logic [7:0]  look_pos_i,

@@ -15,7 +15,7 @@ module dingo_requester (
     output logic [63:0] timer_next_o,    // no timer fires before this time
     input  logic [63:0] now_ns_i,
     input  logic        xl_flush_i,
-    input  logic        resume_i,        // one cycle: a region was resumed
+    input  logic        resume_i,        // one cycle: a paused region may have been resumed or destroyed
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     // events

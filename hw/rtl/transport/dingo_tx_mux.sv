@@ -32,7 +32,7 @@ module dingo_tx_mux (
     output rtl_pkg::beat_t      inl_o
 );
   localparam int unsigned TXD_LOG = 2;     // queue of each engine
-  localparam int unsigned OUT_LOG = 6;     // merged queue: payload fetched ahead, 38 packets of 64 B in a PCIe round trip
+  localparam int unsigned OUT_LOG = 6;     // merged queue; a PCIe round trip is 38 packets of 64 bytes of payload
   localparam int unsigned SEG_LOG = 6;
   localparam int unsigned INL_LOG = 5;
   localparam logic [15:0] AHEAD = 16'd16384;  // bytes: twice a round trip to host memory at the wire's rate

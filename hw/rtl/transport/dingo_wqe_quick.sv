@@ -27,7 +27,7 @@ module dingo_wqe_quick (
     output req_pkg::wqe_t       wqe_o,
     output logic [255:0] head_o,       // bytes 16..47 of the WQE
     output logic [511:0] data_o,       // wqe_o.inl: the inline data; bytes after wqe_o.length are undefined
-    output rtl_pkg::seg_t        seg_o,        // first segment; if not the last, the second one in the cycle after take_i
+    output rtl_pkg::seg_t        seg_o,        // first segment; if not the last, the second one comes after take_i
     // dingo_wqe_cache
     output logic        cache_re_o,
     output logic [31:0] cache_index_o,

@@ -17,14 +17,14 @@ package rsp_pkg;
     STEP_COMMIT = 4'd0,            // an item came back from dingo_scatter
     STEP_CQ_FAIL = 4'd1,           // the receive CQ failed
     STEP_FAIL = 4'd2,              // the requester moved the QP to ERR
-    STEP_TXERR = 4'd3,             // report: the payload of a READ response was read, or the read failed
+    STEP_TXERR = 4'd3,             // report: the payload of a READ response could not be read
     STEP_DB = 4'd4,                // a doorbell of the RQ
     STEP_QPA = 4'd5,               // a command about the QP
     STEP_TURN = 4'd6,              // READ responses, ACK or NAK, flush
     STEP_RXP = 4'd7,               // a packet
     STEP_SRQ_DB = 4'd8,            // a doorbell of an SRQ; the SRQ's number is in place of the QP's
     STEP_SRQA = 4'd9,              // a command about an SRQ; number as for STEP_SRQ_DB
-    STEP_RESUME = 4'd10            // a region was resumed: READ responses that waited for one go on
+    STEP_RESUME = 4'd10            // a paused region may have been resumed: READ responses that wait go on
   } step_t;
 
   localparam int unsigned GRH_BYTES = 40;
