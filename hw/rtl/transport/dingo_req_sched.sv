@@ -2,8 +2,8 @@
 
 /// Chooses the next event for a step, and independently the next QP for a turn (it is ready to send or flush).
 /// A QP's context is in one place at a time: its events wait for the end of its turn, and its turn waits for its steps.
-/// A QP's events go before its turn, but a turn begins at the latest after MOST events, so they cannot starve it. No
-/// event is chosen in a cycle in which a turn begins. Choice among the kinds of events: round robin.
+/// A QP's events go before its turn, but after MOST events the turn goes first, so they cannot starve it. No event is
+/// chosen in a cycle in which a turn begins. Choice among the kinds of events: round robin.
 module dingo_req_sched (
     input  logic        clk_i,
     input  logic        rst_ni,

@@ -3,7 +3,8 @@
 /// Queue of 8 packets that wait for their steps, with early look-ups of keys in the memory table (4 cycles), during
 /// steps of other packets. For a WRITE of one packet, a READ or an atomic, headers and QP have all that the look-up
 /// needs. For later packets of a WRITE, key and address are guessed from the packet before. For a SEND of one packet
-/// dingo_rsp_ahead looks up receive WQE and key. A packet waits at the input while another part uses the memory table.
+/// dingo_rsp_ahead looks up receive WQE and key. A packet with a look-up waits at the input while another part uses the
+/// memory table.
 module dingo_rsp_intake (
     input  logic             clk_i,
     input  logic             rst_ni,

@@ -2,7 +2,7 @@
 
 /// Merges packets of requester (0) and responder (1) into one order for headers and payload: a packet's segments follow
 /// its descriptor. An engine starts a packet only while its bit of room_o is set: then descriptor, 16 segments and 8
-/// inline beats are taken without waiting. Latency 2 cycles. At most AHEAD bytes of payload are put in order ahead, as
+/// inline beats are taken without waiting. Latency 2 cycles. About AHEAD bytes of payload are put in order ahead, as
 /// many as fetching needs; ACKs and READ requests, which have no payload, pass an engine that waits for that.
 module dingo_tx_mux (
     input  logic       clk_i,
