@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A packet's way to its QP: the checks that all transports share, each with its own counter; then to
-/// the requester (responses) or the responder (requests, datagrams). A packet that is dropped here gets its END from here.
-/// Orders for payload come in the order of the packets: an engine may take one packet behind the other, but
-/// what somebody else orders for waits until it has ordered END for all of them. An ACK, which has no payload, neither
-/// waits nor is waited for.
+/// Finds the QP of a received packet, makes the checks that all transports share (a counter for each), and gives the
+/// packet to an engine: responses to the requester, requests and datagrams to the responder. For a packet that is
+/// dropped here it gives dingo_scatter the END. 3 cycles a packet, and 3 until it is offered to an engine.
+/// Orders to dingo_scatter must be in the order of the packets. One engine may have several packets, but a packet for
+/// the other engine, or one to drop, waits until that engine has ordered END for all of its packets. A bare ACK (no
+/// payload) neither waits nor makes others wait.
 module dingo_dispatch (
     input  logic   clk_i,
     input  logic   rst_ni,
@@ -13,7 +14,7 @@ module dingo_dispatch (
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic   rxh_valid_i,
     output logic   rxh_ready_o,
-    output logic   rxh_bare_o,          // rxh_i is such an ACK
+    output logic   rxh_bare_o,          // rxh_i is a bare ACK
     input  rtl_pkg::rxh_t   rxh_i,
     output logic   qp_re_o,
     output rtl_pkg::qpi_t   qp_raddr_o,
@@ -23,12 +24,12 @@ module dingo_dispatch (
     output logic   rsp_valid_o,
     input  logic   rsp_ready_i,
     output rtl_pkg::rxp_t   rxp_o,
-    // orders to dingo_scatter: own, and a look at the engines'
+    // orders to dingo_scatter: ENDs of dropped packets, and what the engines order
     output logic   scat_valid_o,
     input  logic   scat_ready_i,
     output rtl_pkg::scat_t  scat_o,
-    input  logic   end_i,               // an engine's END was taken in this cycle, at least one behind its packet's
-    input  logic   end_bare_i,          // with it: of an ACK
+    input  logic   end_i,               // an engine's END was taken, one cycle or more after the engine took the packet
+    input  logic   end_bare_i,          // with end_i: of a bare ACK
     output logic   stat_valid_o,
     input  logic   stat_ready_i,
     output rtl_pkg::stat_t  stat_o,
@@ -39,23 +40,23 @@ module dingo_dispatch (
 
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    LOAD = 3'd1,      // context comes from the table; addresses are compared
+    LOAD = 3'd1,      // the QP comes from the table; addresses are compared
     CHECK = 3'd2,
     DROP = 3'd3,
-    GIVE = 3'd4       // to the engine
+    GIVE = 3'd4       // offered to the engine
   } state_t;
   localparam int unsigned GIDS = 1 << rtl_pkg::GID_LOG;
 
   state_t state_q;
   rtl_pkg::qp_t qp_q;
-  rtl_pkg::rxh_t h_q;  // of the packet that is given or dropped; the next one's are in front meanwhile
+  rtl_pkg::rxh_t h_q;  // headers of the packet that is given or dropped; rxh_i has those of the next one
   logic response_q, bare_q;
-  logic [3:0] owed_q;  // packets that were given and have no END yet, without ACKs
+  logic [3:0] owed_q;  // packets that were given and have no END yet, except bare ACKs
   logic [3:0] bare_owed_q;
-  logic owner_q;       // unit that has them: 1 the responder
+  logic owner_q;       // engine that has them: 1 the responder
   logic given, free, mine, begins, next;
 
-  // ---------------------------------------------------------------- counters, one a cycle, while the next packet is looked at
+  // ---------------------------------------------------------------- counters, one a cycle, during the next packet
   logic count_packet_q, count_bytes_q, count_ecn_q, count_drop_q, count_qp_q, count_qp_bytes_q;
   logic [5:0] drop_q;
   logic [13:0] bytes_q, qp_bytes_q;
@@ -96,11 +97,11 @@ module dingo_dispatch (
       default: open = 1'b0;
     endcase
   end
-  // C9-42, C9-43: the one entry of the table is a full member, so every member may talk to it
+  // C9-42, C9-43: the only P_Key of the table is a full member's, which matches full and limited members
   assign pkey_ok = rxh_i.pkey[14:0] == dingo_pkg::PKEY_DEFAULT[14:0];
 
   // ---------------------------------------------------------------- addresses
-  // Of a connected QP only its own entry of the GID table counts, of a datagram any.
+  // A connected QP accepts only its own GID, a datagram QP any GID of the table.
   logic [GIDS-1:0] local_q;
   logic peer_q, multicast_q, address_ok;
   logic [11:0] vid;
@@ -119,7 +120,7 @@ module dingo_dispatch (
   assign mine = free || bare_q || owner_q == !response_q;
   assign given = (req_valid_o && req_ready_i) || (rsp_valid_o && rsp_ready_i);
   assign idle_o = state_q == IDLE && !stat_valid_o && !qstat_valid_o && free && bare_owed_q == '0;
-  // Its QP is read while the one before is given, and once more as long as that is not taken.
+  // The next packet's QP is read while the current packet is given, and again in each cycle until that is taken.
   assign qp_re_o = (state_q == IDLE || state_q == GIVE) && rxh_valid_i && !halt_i && !stat_valid_o;
   assign next = state_q == IDLE || given;
   assign begins = qp_re_o && next;
@@ -176,7 +177,7 @@ module dingo_dispatch (
         state_q <= CHECK;
       end
       CHECK:
-      if (!qstat_valid_o) begin  // the counter of the packet before has left
+      if (!qstat_valid_o) begin  // the QP counters of the previous packet have left
         h_q <= rxh_i;
         response_q <= is_response;
         bare_q <= rxh_bare_o;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// QPs that met a paused region, each at most once. When a region is resumed, all that wait at that moment come out and
-/// look again; those that find theirs still paused come back behind them.
+/// Queue of QPs that need a paused region, each at most once. When a region may have been resumed, all QPs that wait at
+/// that moment come out and try again; a QP whose region is still paused is pushed again, after them.
 module dingo_pause_queue (
     input  logic          clk_i,
     input  logic          rst_ni,
-    output logic          ready_o,     // cleared after reset; nothing may be pushed before
+    output logic          ready_o,     // cleared after reset; push_i must be 0 before
     input  logic          push_i,
     input  rtl_pkg::qpi_t push_qp_i,
     input  logic          resume_i,    // one cycle
@@ -14,7 +14,7 @@ module dingo_pause_queue (
     output rtl_pkg::qpi_t qp_o
 );
   logic waits, take;
-  logic [rtl_pkg::QP_LOG:0] count, left_q;  // left_q: to come out
+  logic [rtl_pkg::QP_LOG:0] count, left_q;  // left_q: QPs that are still to come out
 
   assign valid_o = left_q != '0;
   assign take = take_i && valid_o;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Queue of QPs in which each stands at most once, so it never overflows. Whether a QP is in it: two
-/// bits that each have one writer, different while it is.
+/// FIFO of QPs that holds each QP at most once, so it never overflows; pushing a QP that is in it has no effect.
+/// A QP is in it while its bits `pushed` and `popped` differ: a push inverts one, a pop the other.
 module dingo_qp_fifo (
     input  logic clk_i,
     input  logic rst_ni,
-    output logic ready_o,              // cleared after reset; nothing may be pushed before
+    output logic ready_o,              // cleared after reset; push_i must be 0 before
     input  logic push_i,
     input  rtl_pkg::qpi_t push_qp_i,
     output logic valid_o,
@@ -18,7 +18,7 @@ module dingo_qp_fifo (
   logic [LOG-1:0] mem[0:(1<<LOG)-1];
   logic [LOG:0] wr_q, rd_q;
   logic pop, push, same;
-  logic pushed, popped, popped_out;    // of the QP that is pushed; popped_out: of the one at the front
+  logic pushed, popped, popped_out;    // of push_qp_i; popped_out: of qp_o
   logic [1:0] ready;
   dingo_marks #(.Log(LOG)) u_pushed (
       .clk_i, .rst_ni, .ready_o(ready[0]), .we_i(push), .waddr_i(push_qp_i), .wdata_i(!pushed), .raddr_i(push_qp_i),

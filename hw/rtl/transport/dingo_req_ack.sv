@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What is before w_i.ack_psn is acknowledged: PH_ACK_TEST completes the oldest message, one a cycle, and with the last of
-/// them does what follows from progress (dingo_req_progress); PH_ACK_END does that when something else comes between.
-/// Combinational: registers and memories are dingo_req_step's.
+/// All PSNs before w_i.ack_psn are acknowledged. PH_ACK_TEST completes the oldest message, one a cycle; the last one's
+/// cycle also applies what follows from progress (dingo_req_progress). When that cycle is not known to be the last,
+/// PH_ACK_END applies it. Combinational: registers and memories are in dingo_req_step.
 module dingo_req_ack (
     input  req_pkg::work_t       w_i,
     input  req_pkg::ctx_t        c_i,
@@ -12,12 +12,12 @@ module dingo_req_ack (
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 over_o         // nothing is to be done behind this
+    output logic                 over_o         // no phase follows
 );
   logic has_front, rec_is_read, rec_waits, testing, ending, completes, last, acked;
   logic wakes, wake, drained;
   logic [31:0] rec_end;
-  req_pkg::ctx_t c_done, c_now, c_then;        // the oldest has completed; what progress is looked at for, and what it gives
+  req_pkg::ctx_t c_done, c_now, c_then;        // oldest record completed; input and output of u_progress
   assign has_front = c_i.head != c_i.tail;
   assign testing = w_i.phase == req_pkg::PH_ACK_TEST;
   assign ending = w_i.phase == req_pkg::PH_ACK_END;
@@ -25,7 +25,7 @@ module dingo_req_ack (
   assign rec_waits = rec_is_read && rec_i.received < rec_i.packets;
   assign rec_end = rec_i.first + {8'd0, rec_i.packets};
   assign completes = has_front && rec_i.status == 8'd0 && !rec_waits && !rtl_pkg::idx_before(w_i.ack_psn, rec_end);
-  // What lies behind is not completed by this, unless it has no packet or has failed.
+  // Later records are not completed by this ACK, except those that have no packet or have failed (odd).
   assign last = rec_end == w_i.ack_psn && !c_i.odd;
   assign acked = w_i.ack_ret == req_pkg::PH_BACK ||
                  (w_i.ack_ret == req_pkg::PH_RSP_DONE && w_i.item.kind == req_pkg::IT_ACK

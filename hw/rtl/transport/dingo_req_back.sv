@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The end of a step: its context goes back to the memory while the next one begins, blocks that a doorbell brought are
-/// asked for, and what a cycle of a step reports goes out in the cycle behind it.
+/// The end of a step: writes its context back while the next step begins, and requests blocks that a doorbell
+/// announced. Reports of each cycle of a step leave in the next cycle. Waits only when a turn writes its context back.
 module dingo_req_back (
     input  logic        clk_i,
     input  logic        rst_ni,
-    // a cycle of a step: what it reports, with its QP
+    // a cycle of a step: its report and QP
     input  logic        run_i,
     input  req_pkg::report_t     report_i,
     input  rtl_pkg::qpi_t        qp_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    input  logic        over_i,        // its last one
+    input  logic        over_i,        // with run_i: the last cycle of the step
     input  req_pkg::ctx_t        c_i,
     input  req_pkg::work_t       w_i,
-    // a context that goes back; the turn's goes first
+    // the context to write back; the turn's goes first
     input  logic        turn_back_i,
     output logic        valid_o,
     output rtl_pkg::qpi_t        qp_o,
     output req_pkg::back_t       back_o,
-    output logic        wait_o,        // in this cycle it does not
-    // its blocks
+    output logic        wait_o,        // valid_o, but not written in this cycle
+    // request for blocks
     output req_pkg::ahead_t      ahead_o,
     output rtl_pkg::qp_cfg_t     ahead_cfg_o,   // log_sq and sq only
     input  logic        ahead_ok_i,    // in this cycle
-    output logic        fetch_o,       // there was no room to ask for its WQE: once more, later
+    output logic        fetch_o,       // no room to request the QP's WQE: a later step repeats it
     output req_pkg::report_t     report_o,
     output logic [31:0] qpn_o,
     output rtl_pkg::cqi_t        cq_o

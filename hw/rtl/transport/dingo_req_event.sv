@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The first cycle of a step: what a doorbell, a response, a timer, a failure or a command means for the QP, and which
-/// phase comes next. Combinational: registers and memories are dingo_req_step's.
+/// First cycle of a step (PH_START): applies a doorbell, response, timer, failure or command to the QP's context and
+/// chooses the next phase. Also PH_BEGIN_RTS. Combinational: registers and memories are in dingo_req_step.
 module dingo_req_event (
     input  req_pkg::work_t       w_i,
     input  req_pkg::ctx_t        c_i,
@@ -10,22 +10,22 @@ module dingo_req_event (
     input  req_pkg::rec_t        rec_i,         // the oldest record
     input  logic [63:0]          now_ns_i,
     input  logic                 commit_err_i,  // commit: host memory refused some bytes
-    input  logic                 txerr_ok_i,    // txerr: its payload was read
-    input  logic                 txerr_late_i,  // of a packet before the QP's PSNs started afresh
+    input  logic                 txerr_ok_i,    // txerr: the packet's payload was read
+    input  logic                 txerr_late_i,  // txerr: the packet is of an older generation (gen_t)
     input  rtl_pkg::qpa_req_t    qpa_i,
-    input  logic                 again_i,       // another doorbell of this QP is taken behind this one: db_index_i
+    input  logic                 again_i,       // this step takes another doorbell of the QP next: db_*_i
     input  logic [31:0]          db_index_i,
     input  logic [2:0]           db_pushed_i,
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 db_bad_o,      // the doorbell's index is none that the ring can have
-    output logic                 done_o         // commit: nothing is to be done behind this
+    output logic                 db_bad_o,      // the doorbell's index is impossible for the ring
+    output logic                 done_o         // commit: no phase follows
 );
   localparam logic [63:0] NEVER = '1;
 
   logic up, empty, is_ack, is_rnr, is_seq, rec_is_read, rec_next;
-  logic [31:0] ahead, rx_psn, rx_span;  // of a response: behind the oldest PSN; what may come there
+  logic [31:0] ahead, rx_psn, rx_span;  // a response's distance from the oldest PSN; its 32-bit PSN; limit of `ahead`
   logic [63:0] ack_ns;
   assign up = w_i.st == dingo_pkg::QPS_RTS[2:0] || w_i.st == dingo_pkg::QPS_SQD[2:0];
   assign empty = c_i.head == c_i.tail;
@@ -40,7 +40,7 @@ module dingo_req_event (
   assign rx_psn = c_i.oldest + ahead;
   assign ack_ns = now_ns_i + (64'd4096 << cfg_i.timeout);
 
-  // A READ's last data, of the oldest record: it completes, with what follows from progress.
+  // The last data of the oldest record, a READ or atomic: it completes in this cycle, with dingo_req_progress.
   logic last_data, wakes, wake, drained;
   req_pkg::ctx_t c_done, c_then;
   assign last_data = up && w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && !commit_err_i && rec_next &&
@@ -57,12 +57,12 @@ module dingo_req_event (
   dingo_req_progress u_progress (
       .c_i(c_done), .cfg_i, .st_i(w_i.st), .adv_i(1'b1), .now_ns_i, .c_o(c_then), .wakes_o(wakes), .wake_o(wake), .drained_o(drained));
 
-  logic [31:0] consumer;               // of the send queue, as the host sees it
+  logic [31:0] consumer;               // consumer index of the send queue: first block that has not completed
   logic [31:0] fresh;
   logic db_good, sent_all, fetches;
   assign consumer = empty ? c_i.next_index : rec_i.index;
   assign sent_all = c_i.next_index == c_i.producer && c_i.cursor == c_i.tail;
-  // What the doorbell brings is to be read; what was pushed is in the cache, or a turn finds that it is not.
+  // Blocks that the doorbell adds must be fetched, except pushed ones, which are in the cache (a turn checks that).
   assign fresh = w_i.db_index - c_i.producer;
   assign fetches = w_i.st == dingo_pkg::QPS_RTS[2:0] && fresh != 32'd0 && !(fresh[31:3] == '0 && fresh[2:0] <= w_i.db_pushed);
   assign db_good = w_i.st != dingo_pkg::QPS_RESET[2:0] && w_i.db_index - consumer <= (32'd1 << cfg_i.log_sq) &&
@@ -120,7 +120,7 @@ module dingo_req_event (
               end else if (commit_err_i) begin
                 {w_o.status, w_o.verr} = {dingo_pkg::WCS_LOC_PROT_ERR[7:0], dingo_pkg::VERR_BUS[7:0]};
               end else if (w_i.item.kind == req_pkg::IT_DATA && w_i.item.psn == c_i.oldest && rec_next && rec_i.status == 8'd0) begin
-                w_o.phase = req_pkg::PH_RSP_DONE; // the next data of the oldest: nothing before it to be acknowledged
+                w_o.phase = req_pkg::PH_RSP_DONE; // the next data of the oldest record acknowledges nothing before it
                 if (last_data) begin
                   c_o = c_then;
                   if (wakes) w_o.wake = wake;
@@ -139,8 +139,8 @@ module dingo_req_event (
             if (db_good) begin
               c_o.producer = w_i.db_index;
               w_o.ahead_limit = req_pkg::fill_limit(w_i.db_index - (w_i.ahead ? w_i.ahead_index : c_i.producer));
-              // The first that brings blocks decides: they are fetched at once, with those of the doorbells behind it.
-              // When nothing else is to be sent before, a turn comes with them.
+              // The first doorbell of the step that adds blocks decides: they are fetched at once, with those of the
+              // doorbells after it. When nothing else is to be sent before them, their arrival gives the QP a turn.
               if (!w_i.ahead) begin
                 w_o.ahead_index = c_i.producer;
                 if (fetches && !c_i.asking) begin
@@ -181,7 +181,7 @@ module dingo_req_event (
             if (c_i.ack_at <= now_ns_i) begin
               c_o.ack_at = NEVER;
               if (up && rtl_pkg::idx_before(c_i.ackreq, c_i.oldest)) begin
-                // the peer owes no answer yet
+                // every packet that requested an ACK is acknowledged
                 if (rtl_pkg::idx_before(c_i.oldest, c_i.send) && cfg_i.timeout != 5'd0) c_o.ack_at = ack_ns;
               end else if (up) begin
                 report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_LOCAL_ACK_TIMEOUT_ERR));
@@ -212,7 +212,7 @@ module dingo_req_event (
               end
               if ((qpa_i.mask & 21'(dingo_pkg::QPM_STATE)) != '0) begin
                 case (qpa_i.ctx.state)
-                  // what was posted before is flushed, not sent
+                  // WQEs that were posted in SQE are flushed, not sent
                   dingo_pkg::QPS_RTS[2:0]: w_o.phase = qpa_i.old_state == dingo_pkg::QPS_SQE[2:0] ? req_pkg::PH_FLUSH : req_pkg::PH_BEGIN_RTS;
                   dingo_pkg::QPS_SQD[2:0]:
                   if (qpa_i.old_state != dingo_pkg::QPS_SQD[2:0] || !c_i.drained) begin
@@ -228,7 +228,7 @@ module dingo_req_event (
             end
             default: ;
           endcase
-          req_pkg::STEP_FETCH: begin             // there is room to ask for the WQE that comes next
+          req_pkg::STEP_FETCH: begin             // the cache has room to fetch the next WQE
             c_o.fetching = 1'b0;
             c_o.asking = 1'b0;
             w_o.ahead_index = c_i.next_index;
@@ -239,7 +239,7 @@ module dingo_req_event (
               w_o.ahead_wake = 1'b1;
             end else w_o.wake = w_i.st >= dingo_pkg::QPS_RTS[2:0];
           end
-          default: begin             // a turn completed something without a packet
+          default: begin             // STEP_ACK: a turn completed a WQE that sends no packet
             w_o.adv = 1'b0;
             w_o.ack_psn = c_i.oldest;
             w_o.ack_ret = req_pkg::PH_BACK;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A WQE failed: the oldest completes in error and the QP goes to ERR or SQE; or a packet's payload could not be read,
-/// which fails the WQE at pos when those before it have completed. Combinational: registers and memories are
-/// dingo_req_step's.
+/// Failures. PH_FAIL: the oldest WQE completes in error. PH_ENTER: the QP goes to ERR or SQE. PH_TXERR_TEST: finds the
+/// record of a packet whose payload could not be read; that WQE fails once those before it have completed.
+/// Combinational: registers and memories are in dingo_req_step.
 module dingo_req_fail (
     input  req_pkg::work_t       w_i,
     input  req_pkg::ctx_t        c_i,
     input  logic                 reliable_i,
-    input  req_pkg::rec_t        rec_i,         // the oldest record; PH_TXERR_TEST: that at pos
+    input  req_pkg::rec_t        rec_i,         // the oldest record; PH_TXERR_TEST: the record at pos
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 found_o        // PH_TXERR_TEST: the packet is this record's
+    output logic                 found_o        // PH_TXERR_TEST: the packet belongs to rec_i
 );
   localparam logic [63:0] NEVER = '1;
 
@@ -47,11 +47,11 @@ module dingo_req_fail (
         c_o.down = 1'b1;
         c_o.wait_at = NEVER;
         c_o.read_psns = '0;
-        if (w_i.to_sqe) begin          // an interrupted message leaves no gap behind
+        if (w_i.to_sqe) begin          // the next message continues at the PSN of an interrupted one: no gap
           c_o.new_psn = c_i.send;
           c_o.sent = c_i.send;
           c_o.oldest = c_i.send;
-          c_o.gen = c_i.gen + 6'd1;      // what is still to be reported is flushed
+          c_o.gen = c_i.gen + 6'd1;      // pending reports are of an older generation: ignored
         end else begin
           c_o.send = c_i.oldest;
           c_o.reads = '0;
@@ -63,7 +63,7 @@ module dingo_req_fail (
       req_pkg::PH_TXERR_TEST: begin
         w_o.pos = w_i.pos + 8'd1;
         w_o.phase = req_pkg::PH_TXERR_FIND;
-        if (txerr_here) begin        // as if it had been found when the packet was made
+        if (txerr_here) begin        // as if the error had been found when the packet was built
           c_o.halted = 1'b1;
           c_o.odd = 1'b1;
           if ($signed(c_i.cursor - w_i.pos) >= 0 && rtl_pkg::idx_before(w_i.item.psn, c_i.send)) begin

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A READ response or ATOMIC ACK arrives (phase 1, front part): finds out what it answers. Needs the QP's context and
-/// records, so it is a step; dingo_req_place, which gets the outcome, does the rest by itself. The answer to a plain READ
-/// whose turn it is, or one packet of many, needs no search (plain_o): it goes to dingo_req_reads.
+/// A READ response or ATOMIC ACK arrives (phase 1, first part): finds the record that it answers. Needs the QP's
+/// context and records, so it is part of a step; dingo_req_place gets the result and does the rest on its own. The next
+/// expected packet of a plain READ needs no search (plain_o, in the cycle of start_i): it goes to dingo_req_reads. A
+/// search: START, then FIND and TEST for each record that is passed, and GIVE, which waits for ready_i.
 module dingo_req_order (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        run_i,         // the step goes on
-    // order, with rec_i the record at data_at_i. The item's psn is that of the wire
+    input  logic        run_i,         // the step may advance in this cycle
+    // start of a search, with rec_i the record at data_at_i; item_i.psn has the packet's 24 bits
     input  logic        start_i,
-    input  logic        up_i,          // the QP takes responses
+    input  logic        up_i,          // the QP's state accepts responses
     input  req_pkg::item_t   item_i,
     input  logic [7:0]  opcode_i,
     input  logic [12:0] len_i,
@@ -19,28 +20,28 @@ module dingo_req_order (
     input  logic [31:0] ordered_i,
     input  logic [7:0]  head_i,
     input  logic [7:0]  tail_i,
-    input  logic [7:0]  data_at_i,     // no READ before it waits for data to be ordered
-    input  logic        here_i,        // dingo_req_reads knows the place of rec_i
-    output logic        plain_o,       // it is of rec_i, and the data that comes next; else the order is to be given
-    output logic        plain_last_o,  // with plain: its last packet
-    output logic [31:0] plain_offset_o,  // and where it lies in the message
-    // outcome
+    input  logic [7:0]  data_at_i,     // the first READ that may wait for data to be ordered
+    input  logic        here_i,        // dingo_req_reads has the SGE of rec_i
+    output logic        plain_o,       // the next expected packet of rec_i, and plain; else a search is needed
+    output logic        plain_last_o,  // with plain_o: the READ's last packet
+    output logic [31:0] plain_offset_o,  // with plain_o: offset of its data in the message
+    // result of the search
     output logic        valid_o,
     input  logic        ready_i,
-    output logic        data_o,        // it is the data that comes next for rec_o
+    output logic        data_o,        // it is the next expected data of rec_o
     output logic [31:0] offset_o,      // of the data in its message
     output req_pkg::item_t   item_o,
     output req_pkg::rec_t    rec_o,
-    // records, in the next cycle
+    // read of a record; rec_i in the next cycle
     output logic        rec_re_o,
     output logic [7:0]  rec_pos_o,
-    output logic [7:0]  next_pos_o,    // with valid and data: where the data behind it belongs
+    output logic [7:0]  next_pos_o,    // with valid_o and data_o: record for the data after it
     input  req_pkg::rec_t    rec_i
 );
 
   typedef enum logic [1:0] {
     IDLE = 2'd0,
-    FIND = 2'd1,                       // the record at pos_q is read
+    FIND = 2'd1,                       // reads the record at pos_q
     TEST = 2'd2,
     GIVE = 2'd3
   } state_t;
@@ -49,10 +50,10 @@ module dingo_req_order (
   req_pkg::item_t item_q, item;
   req_pkg::rec_t rec_q;
   logic [7:0] pos_q;
-  logic skipped_q;                     // an earlier READ waits for data
-  logic next_q;                        // GIVE: what comes next for rec_q, if opcode and length fit
+  logic skipped_q;                     // an earlier READ still waits for data
+  logic next_q;                        // GIVE: its PSN is the next one expected; opcode and length are checked by fits
   logic [31:0] ahead, span, psn, limit_q, rest, want;
-  logic live, behind;                  // data_at_i is a record's; the packet is behind what was ordered
+  logic live, behind;                  // data_at_i is a record; the packet's PSN is before ordered_i
   logic [23:0] place;
   logic [3:0] shift;
   logic [12:0] pmtu;
@@ -63,8 +64,8 @@ module dingo_req_order (
   assign psn = oldest_i + ahead;
   assign live = data_at_i - head_i < tail_i - head_i;
   assign behind = !rtl_pkg::idx_before(ordered_i, oldest_i) && ahead < ordered_i - oldest_i;
-  // A packet of a READ that is answered as it was asked for the first time. All but the last are full; of the last only
-  // the length modulo the PMTU is compared.
+  // Plain: the response to a READ that was not repeated. All packets but the last are full; for the last one only the
+  // length modulo the PMTU is compared.
   logic [31:0] plain_place;
   logic plain_first, plain_last, plain_op, plain_len;
   logic [12:0] differs;
@@ -85,8 +86,8 @@ module dingo_req_order (
   assign right = op_atomic ? rec_i.opcode != dingo_pkg::WR_READ[7:0] && item_q.syndrome[7:5] == roce_pkg::AETH_ACK
                            : rec_i.opcode == dingo_pkg::WR_READ[7:0];
 
-  // Opcode and length are those of the place. A repeated READ starts with FIRST or ONLY anywhere; the
-  // others need a beginning.
+  // Opcode and length must fit the packet's position in the READ. FIRST or ONLY may be anywhere, since a READ that is
+  // repeated in part begins there; MIDDLE and LAST must not be at the READ's start.
   assign shift = 4'd7 + {1'b0, path_mtu_i};
   assign pmtu = rtl_pkg::pmtu_bytes(path_mtu_i);
   assign place = item_q.psn[23:0] - rec_q.first[23:0];
@@ -108,10 +109,10 @@ module dingo_req_order (
   assign rec_o = rec_q;
   assign rec_re_o = state_q == FIND && run_i;
   assign rec_pos_o = pos_q;
-  assign next_pos_o = place + 24'd1 == rec_q.packets ? pos_q : pos_q - 8'd1;  // pos_q is behind the record of the outcome
+  assign next_pos_o = place + 24'd1 == rec_q.packets ? pos_q : pos_q - 8'd1;  // pos_q is one after rec_q's position
 
   always_ff @(posedge clk_i) begin
-    // READ data is ordered ahead of what is acknowledged. The context stays while this is in work.
+    // READ data is ordered before it is acknowledged. The context does not change during a search.
     if (state_q == IDLE) limit_q <= rtl_pkg::idx_before(ordered_i, oldest_i) ? oldest_i : ordered_i;
     if (!rst_ni) state_q <= IDLE;
     else if (run_i)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completions, events and counts of the requester, each in a small queue: a step goes on while all of
-/// them have room, so none of its states waits for one.
+/// Queues for completions, events and counts of the requester. A step advances only while all of them have room
+/// (room_o), so no state of a step waits for one of them.
 module dingo_req_out (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -64,7 +64,8 @@ module dingo_req_out (
       .clk_i, .rst_ni, .valid_i(report_i.qp.valid), .ready_o(ready[3]), .data_i(qstat),
       .valid_o(qstat_valid_o), .ready_i(qstat_ready_i), .data_o(qstat_o), .count_o(qstat_count));
 
-  // One more may be on its way. An ACK completes several messages, one a cycle, which is more than dingo_cq takes.
+  // Reports arrive a cycle after their step's (dingo_req_back), so room is kept for those under way. 16 completions: an
+  // ACK may complete a message each cycle, which is faster than dingo_cq takes them.
   assign room_o = cqe_count < 5'd14 && ev_count < 3'd2 && stat_count < 3'd2 && qstat_count < 5'd14;
   assign idle_o = {cqe_count, ev_count, stat_count, qstat_count} == '0;
 

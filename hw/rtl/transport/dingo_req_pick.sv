@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The next step: takes the event that dingo_req_sched has chosen, and has it while context, QP and record come from their
-/// memories, beside the step before it. It waits (and what the memories gave stays) when that one takes longer. A context
-/// is read from the memory only when no step has a newer one; that of the step before it comes from dingo_req_back.
+/// Pipeline stage before a step: takes the event that dingo_req_sched has chosen and holds it while context, QP and
+/// record are read, during the current step. It waits, with the memories' outputs unchanged, until that step ends. A
+/// context is taken from the memory only if no step has a newer one; that of the previous step comes from
+/// dingo_req_back.
 module dingo_req_pick (
     input  logic        clk_i,
     input  logic        rst_ni,
     input  logic        run_i,
-    // what comes next; see dingo_req_sched
+    // the next event; see dingo_req_sched
     input  logic        pick_i,
     input  req_pkg::chosen_t chosen_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     output logic        take_o,
-    output logic        read_o,        // context and QP of read_qp_o, in the next cycle
+    output logic        read_o,        // read context and QP of read_qp_o; data in the next cycle
     output rtl_pkg::qpi_t        read_qp_o,
-    // the step in work
+    // the current step
     input  logic        idle_i,        // there is none
     input  logic        ending_i,      // this is its last cycle, known early
     input  logic        over_i,        // this is its last cycle
-    input  logic        again_i,       // it takes the event in front itself
+    input  logic        again_i,       // it takes the waiting event itself
     input  rtl_pkg::qpi_t        step_qp_i,
-    input  logic        step_rxp_i,    // it is that of a READ response
-    // the one before, whose context goes back
+    input  logic        step_rxp_i,    // it handles a READ response
+    // the previous step, whose context is being written back
     input  logic        back_i,
     input  rtl_pkg::qpi_t        back_qp_i,
     input  logic        hold_i,        // a turn waits to read records: choose nothing
     input  logic        fail_valid_i,  // the responder moved this QP to ERR
     input  rtl_pkg::qpi_t        fail_qp_i,
-    // what is here
+    // the event that is held
     output logic        valid_o,
-    output logic        begins_o,      // it becomes the step in work
-    output logic        same_o,        // its context is dingo_req_back's
-    output logic        rxp_o,         // here or in work is a READ response
+    output logic        begins_o,      // it becomes the current step
+    output logic        same_o,        // take its context from dingo_req_back
+    output logic        rxp_o,         // it or the current step handles a READ response
     output rtl_pkg::qpi_t        qp_o,
     output req_pkg::chosen_t chosen_o,
-    output logic        peer_failed_o
+    output logic        peer_failed_o  // the responder moved qp_o to ERR after the event was taken
 );
   logic valid_q, same_q, stale_q, peer_failed_q, blocked, step_same, back_same, peer_fails;
   rtl_pkg::qpi_t qp_q;
@@ -51,8 +52,8 @@ module dingo_req_pick (
   assign peer_fails = fail_valid_i && fail_qp_i == qp_q;
   assign peer_failed_o = peer_failed_q || peer_fails;
 
-  // A step may change its QP's state until it ends. What goes back in this cycle cannot be read yet, and is not kept when
-  // the step in work ends.
+  // A step may change its QP's state until it ends. A context that is written in this cycle cannot be read yet, and
+  // dingo_req_back overwrites its copy when the current step ends.
   assign step_same = !idle_i && step_qp_i == pick_qp_i;
   assign back_same = back_i && back_qp_i == pick_qp_i;
   assign blocked = (valid_q && qp_q == pick_qp_i) || (step_same && !ending_i) || (back_same && !idle_i && !step_same) || again_i ||
@@ -68,7 +69,8 @@ module dingo_req_pick (
       same_q <= step_same || back_same;
       peer_failed_q <= fail_valid_i && fail_qp_i == pick_qp_i;
     end else if (peer_fails) peer_failed_q <= 1'b1;
-    // The step in work ends without this one: its context goes to dingo_req_back, and this one's is in the memory by then.
+    // The current step ends and this one does not begin: dingo_req_back gets that step's context, and the context of
+    // this one is in the memory by then, so it is read again.
     stale_q <= rst_ni && over_i && valid_q && same_q && !begins_o;
     if (stale_q) same_q <= 1'b0;
     if (!rst_ni) valid_q <= 1'b0;

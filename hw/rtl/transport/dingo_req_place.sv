@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A response arrives (phase 1, back part): orders for its payload, and the item that comes back when the
-/// payload is in memory. READ data needs its WQE and the memory table, which takes longer than a step
-/// should, so this goes on by itself while the requester takes other events. ACKs and NAKs come
-/// here without a step: what they mean is found out when they come back, in the order of arrival.
+/// A response arrives (phase 1, second part): gives dingo_scatter the orders for its payload, and the item that comes
+/// back when the payload is in memory. READ data needs its WQE and the memory table, which takes too long for a step,
+/// so this runs while the requester handles other events. ACKs and NAKs come here without a step; they are evaluated
+/// when their items come back, in the order of arrival.
 module dingo_req_place (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,        // nothing in work, nothing on its way out
+    output logic        idle_o,        // no response here, no order at the output
     output logic        ready_o,       // takes a response in this cycle
-    output logic        soon_o,        // or will, having promised room: nothing is waited for but its last orders
-    output logic        using_o,       // dingo_req_wqes is needed
-    // an ACK or NAK, in a cycle with ready
+    output logic        soon_o,        // ready_o, or only orders remain to be given, for which there is room
+    output logic        using_o,       // uses dingo_req_wqes
+    // an ACK or NAK, in a cycle with ready_o
     input  logic        ack_i,
     input  rtl_pkg::qpi_t        ack_qp_i,
     input  logic [23:0] ack_psn_i,
     input  logic [7:0]  ack_syndrome_i,
     input  logic [12:0] ack_len_i,
-    // the outcome of dingo_req_order, in a cycle with ready; never both
+    // a result of dingo_req_order, in a cycle with ready_o; never together with ack_i
     input  logic        start_i,
     input  req_pkg::place_t  place_i,
     input  logic [31:0] producer_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    // WQE of the READ and its SGEs
-    input  logic        free_i,        // nobody else looks at what dingo_req_wqes gave last
+    // dingo_req_wqes: WQE of the READ and its SGEs
+    input  logic        free_i,        // the turn and its last packet have finished with dingo_req_wqes
     output rtl_pkg::qpi_t        qp_o,
     output rtl_pkg::qp_cfg_t     cfg_o,         // log_sq, sq, pdn and privileged only
     output req_pkg::wqe_ask_t    ask_o,
@@ -40,14 +40,14 @@ module dingo_req_place (
     WALK = 3'd2,
     SEGS = 3'd3,
     LAST = 3'd4,
-    WORD = 3'd5                        // an atomic's data goes in front
+    WORD = 3'd5                        // ATOMIC ACK: the word, before the segment
   } state_t;
 
   state_t state_q;
   req_pkg::item_t item_q;
   logic [31:0] index_q, length_q, offset_q, producer_q;
   logic [7:0] opcode_q;
-  logic [12:0] len_q, payload_q;       // of the data; of the packet
+  logic [12:0] len_q, payload_q;       // bytes to write; payload bytes of the packet
   logic atomic_q, bare_q;
   logic [63:0] word_q;
   logic [4:0] log_sq_q;
@@ -124,7 +124,7 @@ module dingo_req_place (
             state_q <= place_i.data ? LOAD : LAST;
           end
         end
-        LOAD:                          // a turn may go on meanwhile; host memory always answers
+        LOAD:                          // waits for a turn's end and for host memory, which always answers
         if (free_i && answer_i.load_done && !answer_i.load_miss) begin
           state_q <= WALK;
           if (answer_i.wqe.status != 8'd0 || answer_i.wqe.opcode != opcode_q || answer_i.wqe.length != length_q) begin

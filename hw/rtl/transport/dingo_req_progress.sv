@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What follows when a QP's oldest PSN has moved on: retries, timer, SQ_DRAINED, a turn; nothing that went back stays before
-/// the oldest. Combinational.
+/// Effects of progress (the QP's oldest PSN has advanced): resets retries and the ACK timer, raises SQ_DRAINED, wakes
+/// the QP for a turn. Also moves send, cursor and ordered up to the oldest PSN or record. Combinational.
 module dingo_req_progress (
-    input  req_pkg::ctx_t        c_i,           // with its new oldest PSN and record
+    input  req_pkg::ctx_t        c_i,           // with the new oldest PSN and head
     input  rtl_pkg::qp_cfg_t     cfg_i,
     input  logic [2:0]           st_i,          // state of the QP
-    input  logic                 adv_i,         // it has moved; else only the cursor is looked at
+    input  logic                 adv_i,         // oldest has advanced; 0: updates only send, cursor, ordered, odd
     input  logic [63:0]          now_ns_i,
     output req_pkg::ctx_t        c_o,
-    output logic                 wakes_o,       // with adv: whether a turn comes is for wake_o to say
+    output logic                 wakes_o,       // something is to be sent: wake_o is valid
     output logic                 wake_o,
     output logic                 drained_o      // SQ_DRAINED is to be raised
 );
@@ -27,7 +27,7 @@ module dingo_req_progress (
 
   always_comb begin
     c_o = c_i;
-    if (ahead_of_send) begin           // went back further than needed
+    if (ahead_of_send) begin           // a retransmission went back further than needed
       c_o.send = c_i.oldest;
       c_o.read_psns = '0;
     end

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Plain READs (one SGE), also of many packets: where their data go, and the orders for them.
-/// A turn keeps SGE and record together; a step that finds the record gives the response in one cycle. Its key is
-/// looked up here, one behind the other, so nobody waits for the WQE or for dingo_req_place. What was forgotten, since
-/// another READ took its place, goes there.
+/// Orders to dingo_scatter for the data of plain READs (one SGE, one packet or many), without their WQE. A turn writes
+/// a READ's SGE to a table here together with its record. A step that gets a response hands it over in one cycle; the
+/// look-ups of its key are pipelined here: 7 cycles to END, one response in 2, at most 7 waiting. When another READ has
+/// overwritten the entry, the response goes to dingo_req_place.
 module dingo_req_reads (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,        // nothing in work, nothing on its way out
+    output logic        idle_o,        // no response here, no order at the output
     output logic        ready_o,       // takes a response
-    // a READ is sent
+    // a READ is sent: write its entry
     input  logic        put_i,
     input  rtl_pkg::qpi_t        put_qp_i,
     input  logic [7:0]  put_pos_i,     // of its record
     input  dingo_pkg::sge_t      put_sge_i,
-    // a step reads the record of a READ: is its place known? In the next cycle, until the next one
+    // a step reads the record of a READ: here_o says from the next cycle to the next look_i whether its entry exists
     input  logic        look_i,
     input  rtl_pkg::qpi_t        look_qp_i,
     input  logic [7:0]  look_pos_i,
     output logic        here_o,
-    // its data has come
+    // a packet of its data has arrived; with here_o
     input  logic        start_i,
     input  logic [31:0] psn_i,
     input  logic [12:0] len_i,
     input  logic [31:0] offset_i,      // in the message
     input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
     input  logic        privileged_i,
-    // memory table, when nobody else asks; answers to what was asked here
+    // memory table, with the lowest priority; only answers to requests from here
     output logic        mr_valid_o,
     input  logic        mr_ready_i,
     output rtl_pkg::mr_req_t     mr_o,
@@ -36,13 +36,13 @@ module dingo_req_reads (
     input  logic        scat_ready_i,
     output rtl_pkg::scat_t       scat_o
 );
-  // 16 positions of 64 QPs; the bits of more QPs are spread over the positions.
+  // 16 positions of 64 QPs; further QP number bits are XORed into the position.
   localparam int unsigned LogPos = 4;
   localparam int unsigned LogQps = rtl_pkg::QP_LOG < 6 ? rtl_pkg::QP_LOG : 6;
   localparam int unsigned LogPlaces = LogQps + LogPos;
   localparam int unsigned TagW = rtl_pkg::QP_LOG + rtl_pkg::REC_LOG;
   localparam int unsigned PlaceW = TagW + 32 + 64;
-  localparam int unsigned LOG = 3;     // responses in work
+  localparam int unsigned LOG = 3;     // log2 of the responses in work
   localparam int unsigned AskW = rtl_pkg::PD_BITS + 1 + 32 + 64 + 32 + 13;
   localparam int unsigned WaitW = rtl_pkg::QP_LOG + 32 + 13;
 
@@ -50,7 +50,7 @@ module dingo_req_reads (
     place_of = {qp[LogQps-1:0], pos ^ LogPos'(qp >> LogQps)};
   endfunction
 
-  // ---------------------------------------------------------------- places
+  // ---------------------------------------------------------------- table of SGEs
   logic [PlaceW-1:0] place;
   logic [TagW-1:0] tag, look_tag_q;
   logic [31:0] key;
@@ -86,7 +86,7 @@ module dingo_req_reads (
   dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG)) u_answers (
       .clk_i, .rst_ni, .valid_i(mr_rsp_valid_i), .ready_o(answer_ready), .data_i(mr_rsp_i),
       .valid_o(answer_valid), .ready_i(pop), .data_o(answer), .count_o(answer_count));
-  assign ready_o = wait_count < (LOG + 1)'((1 << LOG) - 1);  // one that was promised room may not have come
+  assign ready_o = wait_count < (LOG + 1)'((1 << LOG) - 1);  // one response that saw ready_o may still be on its way
   assign idle_o = !wait_valid && !scat_valid_q;
   assign mr_valid_o = ask_valid;
   always_comb begin
@@ -96,10 +96,10 @@ module dingo_req_reads (
     mr_o.access = dingo_pkg::ACC_LOCAL_WRITE[5:0];
     mr_o.pdn = ask_pdn;
     mr_o.privileged = ask_privileged;
-    mr_o.qp = '0;                      // no window is a local key
+    mr_o.qp = '0;                      // for memory windows only, whose keys are never local
   end
 
-  // ---------------------------------------------------------------- orders: the segment, when there is one; the end
+  // ---------------------------------------------------------------- orders: the segment if the key is good, then END
   always_comb begin
     item = '0;
     item.kind = answer.ok ? req_pkg::IT_DATA : answer.paused ? req_pkg::IT_PAUSED : req_pkg::IT_FAULT;

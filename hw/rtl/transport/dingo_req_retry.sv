@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a response means once all before it is acknowledged, and loss recovery: NAKs, READ data that came or is missing,
-/// going back to the oldest PSN, retries that run out. Combinational: registers and memories are dingo_req_step's.
+/// Evaluates a response after all PSNs before it are acknowledged (PH_RSP_DONE), and recovers from loss: NAKs, missing
+/// READ data, going back to the oldest PSN, exhausted retries. Combinational: registers and memories are in
+/// dingo_req_step.
 module dingo_req_retry (
     input  req_pkg::work_t       w_i,
     input  req_pkg::ctx_t        c_i,
@@ -12,18 +13,18 @@ module dingo_req_retry (
     output req_pkg::work_t       w_o,
     output req_pkg::ctx_t        c_o,
     output req_pkg::report_t     report_o,
-    output logic                 data_good_o    // PH_RSP_DONE: the READ data that comes next for the oldest record
+    output logic                 data_good_o    // PH_RSP_DONE: the next expected READ data of the oldest record
 );
   localparam logic [63:0] NEVER = '1;
 
-  // RNR NAK timer, in units of 10 us
+  // Delay of an RNR NAK's timer code, in units of 10 us
   function automatic logic [16:0] rnr_units(input logic [4:0] code);
     case (code)
       5'd0: rnr_units = 17'd65536;
       5'd1: rnr_units = 17'd1;
       5'd2: rnr_units = 17'd2;
       5'd3: rnr_units = 17'd3;
-      default: begin  // from 4 on: 4 and 6 times the powers of two
+      default: begin  // 4 or 6 times a power of two
         rnr_units = code[0] ? 17'd6 : 17'd4;
         rnr_units = rnr_units << ((code - 5'd4) >> 1);
       end
@@ -53,7 +54,7 @@ module dingo_req_retry (
           req_pkg::IT_ACK:
           if (!w_i.complete) w_o.phase = req_pkg::PH_IMPLIED;
           else if (is_rnr) begin
-            if (rtl_pkg::idx_before(w_i.item.psn, c_i.send)) begin  // else it waits already
+            if (rtl_pkg::idx_before(w_i.item.psn, c_i.send)) begin  // else the QP has gone back already
               if (cfg_i.rnr_retry != 3'd7 && c_i.rnr == 3'd0) begin
                 report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_REQ_RNR_RETRIES_EXCEEDED));
                 {w_o.status, w_o.verr} = {dingo_pkg::WCS_RNR_RETRY_EXC_ERR[7:0], dingo_pkg::VERR_RNR[7:0]};
@@ -66,7 +67,7 @@ module dingo_req_retry (
             end
           end else if (is_seq) begin
             w_o.verr = dingo_pkg::VERR_NAK_SEQ[7:0];
-            if (rtl_pkg::idx_before(w_i.item.psn, c_i.send)) w_o.phase = req_pkg::PH_RETRY;  // else on its way already
+            if (rtl_pkg::idx_before(w_i.item.psn, c_i.send)) w_o.phase = req_pkg::PH_RETRY;  // else done already
           end else if (!is_ack) w_o.phase = req_pkg::PH_FAIL_READ;
           req_pkg::IT_BAD: if (w_i.complete) w_o.phase = req_pkg::PH_FAIL_READ;
           req_pkg::IT_FAULT: w_o.phase = w_i.complete ? req_pkg::PH_FAIL_READ : req_pkg::PH_IMPLIED;
@@ -83,11 +84,11 @@ module dingo_req_retry (
           end else begin
             report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
           end
-          req_pkg::IT_PAUSED: begin  // nobody's fault, so no retry; the turn asks again when the region is there
+          req_pkg::IT_PAUSED: begin  // not a loss: uses no retry; a turn repeats the READ when the region is resumed
             report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
             if (w_i.complete) begin
               c_o.ordered = c_i.oldest;
-              c_o.implied = 1'b1;      // responses behind it are still coming
+              c_o.implied = 1'b1;      // later responses of the READ are still arriving
               w_o.phase = req_pkg::PH_GO_BACK;
             end
           end
@@ -99,7 +100,7 @@ module dingo_req_retry (
         endcase
       end
       req_pkg::PH_IMPLIED:
-      // Responses behind the lost one keep coming: one of them is enough.
+      // Only the first response after a lost one starts a retry.
       if (c_i.implied || !rtl_pkg::idx_before(c_i.oldest, c_i.send)) w_o.phase = req_pkg::PH_BACK;
       else begin
         report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_IMPLIED_NAK_SEQ_ERR));
@@ -107,14 +108,14 @@ module dingo_req_retry (
         w_o.retry_implied = 1'b1;
         w_o.phase = req_pkg::PH_RETRY;
       end
-      req_pkg::PH_GO_BACK: begin                 // everything from the oldest PSN on is sent again
+      req_pkg::PH_GO_BACK: begin                 // retransmit from the oldest PSN on
         c_o.cursor = c_i.head;
         c_o.data_at = c_i.head;
         c_o.send = c_i.oldest;
         c_o.read_psns = '0;
         c_o.since_ackreq = '0;
         c_o.ackreq = c_i.oldest - 32'd1;
-        c_o.ack_at = NEVER;         // starts with the first repeated packet
+        c_o.ack_at = NEVER;         // the timer starts with the first retransmitted packet
         w_o.wake = 1'b1;
         w_o.phase = req_pkg::PH_BACK;
       end

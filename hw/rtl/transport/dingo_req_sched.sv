@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the requester does next: the next event for a step, and beside it the next turn of a QP that is ready to
-/// send or flush. A QP's context is in one place at a time: events of the QP whose turn it is wait for its end,
-/// and a turn waits for the step of its QP. Events of a QP go before its turn, but not so many that a flood
-/// of them starves it; those of other QPs wait a cycle for a turn that begins.
+/// Chooses the next event for a step, and independently the next QP for a turn (it is ready to send or flush).
+/// A QP's context is in one place at a time: its events wait for the end of its turn, and its turn waits for its steps.
+/// A QP's events go before its turn, but after MOST events the turn goes first, so they cannot starve it. No event is
+/// chosen in a cycle in which a turn begins. Choice among the kinds of events: round robin.
 module dingo_req_sched (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        ready_o,
-    // events that wait elsewhere
+    // events that wait outside: valid and QP
     input  logic        commit_i,
     input  rtl_pkg::qpi_t        commit_qp_i,
     input  logic        rxp_i,
     input  rtl_pkg::qpi_t        rxp_qp_i,
-    input  logic        rxp_wait_i,    // there is one, which can be taken soon: it goes before its QP's turn
+    input  logic        rxp_wait_i,    // a READ response waits, ready for a step or not: it goes before its QP's turn
     input  logic        db_i,
     input  rtl_pkg::qpi_t        db_qp_i,
     input  logic        txerr_i,
@@ -22,26 +22,26 @@ module dingo_req_sched (
     input  rtl_pkg::qpi_t        due_qp_i,
     input  logic        qpa_i,
     input  rtl_pkg::qpi_t        qpa_qp_i,
-    input  logic        ack_i,         // a turn completed something without a packet
+    input  logic        ack_i,         // a turn completed a WQE that sends no packet
     input  rtl_pkg::qpi_t        ack_qp_i,
-    // events that wait here
+    // events that are queued here; always taken
     input  logic        cq_fail_i,
     input  rtl_pkg::qpi_t        cq_fail_qp_i,
     input  logic        fail_i,
     input  rtl_pkg::qpi_t        fail_qp_i,
-    output logic        fails_o,       // one of them waits
-    input  logic        fetch_i,       // this QP's WQE is asked for
+    output logic        fails_o,       // a fail or cq_fail waits
+    input  logic        fetch_i,       // this QP waits for room to fetch its next WQE
     input  rtl_pkg::qpi_t        fetch_qp_i,
-    input  logic        fetch_ok_i,    // when there is room
-    // QPs that are ready
-    input  logic        ready_i,       // this one gets a turn, behind the others
+    input  logic        fetch_ok_i,    // there is room
+    // QPs that are ready for a turn
+    input  logic        ready_i,       // push this one into the queue
     input  rtl_pkg::qpi_t        ready_qp_i,
-    input  logic        woken_i,       // this one soon: its WQE has come
+    input  logic        woken_i,       // this one has priority: what it waited for, such as its WQE, has arrived
     output logic        woken_take_o,
     input  rtl_pkg::qpi_t        woken_qp_i,
     output logic        work_o,
-    output logic        waits_o,       // one of them waits for its turn
-    // contexts that are out
+    output logic        waits_o,       // a QP waits for its turn
+    // QPs whose contexts are in use: current step, next step, step that is written back, turn
     input  logic        step_i,
     input  rtl_pkg::qpi_t        step_qp_i,
     input  logic        next_i,
@@ -64,11 +64,11 @@ module dingo_req_sched (
   localparam logic [3:0] MOST = 4'd8;  // events between two turns
 
   logic [EVENTS-1:0] grant;
-  req_pkg::step_t req;                       // events that may begin
+  req_pkg::step_t req;                       // events that may be chosen
   logic fail_valid, cq_fail_valid, turn_valid, turn, same_event, fail_clear, cq_fail_clear, turn_clear, fetch_valid, fetch_clear;
   rtl_pkg::qpi_t fail_qp, cq_fail_qp, turn_qp, next_qp, fetch_qp;
   logic [3:0] since_q;
-  logic work, woken, woken_last_q;           // the last turn was of one that was woken
+  logic work, woken, woken_last_q;           // woken_last_q: the last turn was of a woken QP
   logic [rtl_pkg::QP_LOG:0] unused_count_fail, unused_count_cq_fail, unused_count_turn, unused_count_fetch;
 
   assign ready_o = fail_clear && cq_fail_clear && turn_clear && fetch_clear;
@@ -99,8 +99,7 @@ module dingo_req_sched (
   function automatic logic out(input logic [rtl_pkg::QP_LOG-1:0] qp);
     out = turn_i && qp == turn_qp_i;
   endfunction
-  // Those that are woken go first, but in turn with the others: a QP whose WQEs always come late would
-  // otherwise be the only one.
+  // Woken QPs go first, but alternate with queued ones: a QP whose WQEs always arrive late would else take all turns.
   assign woken = woken_i && !(woken_last_q && turn_valid);
   assign woken_take_o = turn && woken;
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One request packet to dingo_tx_mux: descriptor, then segments or inline data. The packet was begun
-/// with room for all of it, so nothing here waits for long.
+/// Gives a request packet to dingo_tx_mux: descriptor, then segments or inline data, one a cycle. A packet is started
+/// only when dingo_tx_mux has room for all of it, so its outputs never stall (asserted).
 module dingo_req_send (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,        // nothing on its way out
-    // order: taken in a cycle with ready
+    output logic        idle_o,        // no packet here, outputs empty
+    // a packet: taken in a cycle with ready_o
     input  logic        start_i,
-    output logic        ready_o,       // and the segments and the WQE are no longer looked at
-    output logic        soon_o,        // or will be in the next cycle: the last segment is looked at now
+    output logic        ready_o,       // takes a packet; seg_i and block_i of the last one are no longer used
+    output logic        soon_o,        // ready_o, or it will be in the next cycle: the last segment is used in this one
     input  rtl_pkg::txd_t        txd_i,
     input  logic        datagram_i,
     input  logic [31:0] offset_i,      // of the packet in its message
-    input  logic        quick_i,       // its first segment or its beat of inline data comes with it, another one in the next cycle
+    input  logic        quick_i,       // quick_seg_i or quick_data_i comes with it, a second segment in the next cycle
     input  rtl_pkg::seg_t        quick_seg_i,
     input  logic [511:0] quick_data_i,
-    // segments and blocks of the WQE; blocks in the next cycle. An only segment goes with the descriptor
+    // segments and blocks of the WQE; blocks in the next cycle. A single segment leaves with the descriptor
     output logic [3:0]  seg_index_o,
     input  rtl_pkg::seg_t        seg_i,
     output logic        inl_re_o,
@@ -35,9 +35,9 @@ module dingo_req_send (
   typedef enum logic [2:0] {
     HEAD = 3'd0,
     SEGS = 3'd1,
-    FIRST = 3'd2,                      // first block of inline data
+    FIRST = 3'd2,                      // reads the first block of inline data
     DATA = 3'd3,
-    SECOND = 3'd4                      // the other segment of one that is quick
+    SECOND = 3'd4                      // second segment of a quick WQE
   } state_t;
 
   state_t state_q;
@@ -46,7 +46,7 @@ module dingo_req_send (
   rtl_pkg::seg_t seg_q;
   rtl_pkg::beat_t inl_q;
   logic [3:0] index_q;                 // of the segment
-  logic [3:0] block_q;                 // that was read last
+  logic [3:0] block_q;                 // the block that was read last
   logic [3:0] block;
   logic [12:0] left_q;
   logic [255:0] half_q;                // RC: inline data begins in the middle of a block
@@ -81,7 +81,7 @@ module dingo_req_send (
       inl_valid_q <= 1'b0;
     end else if (go) begin
       case (state_q)
-        HEAD: begin                      // whether there is one is known late: what is there is kept, until another comes
+        HEAD: begin                      // start_i is late, so the inputs are registered in every cycle
           txd_q <= txd_i;
           index_q <= '0;
           left_q <= txd_i.len;
@@ -131,7 +131,7 @@ module dingo_req_send (
         end
       endcase
     end
-    // Room was promised before the packet was begun.
+    // dingo_tx_mux had room for the whole packet when it was started.
     if (rst_ni) assert (go);
   end
 

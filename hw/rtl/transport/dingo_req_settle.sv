@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// QPs whose work request took away a key: it completes when what the key had granted until then is over. That is
-/// every packet that was on its way to an engine (its writes are behind the look-up), and every READ response whose
-/// payload was ordered, or will be as its request was among those packets. Both are counted in the order in which they end, so the QPs wait in one queue; those that need
-/// not wait any more come out for a turn.
+/// QPs whose work request revoked a key: it completes when all accesses that the key had granted are over. These are
+/// the packets that were on their way to an engine (their payload is written after the look-up), and the READ responses
+/// whose payload read was ordered, or will be because their request is among those packets. Both are counted in the
+/// order in which they end, so the QPs (up to 8) wait in one queue. A QP that need not wait any longer is woken for a
+/// turn.
 module dingo_req_settle (
     input  logic            clk_i,
     input  logic            rst_ni,
-    output logic            idle_o,        // nobody waits; QPs whose wait is over may still be here
+    output logic            idle_o,        // no QP waits; QPs whose wait is over may still be at wake_*
     input  rtl_pkg::flow_t  flow_i,
     output logic            room_o,
     input  logic            push_i,
     input  rtl_pkg::qpi_t   push_qp_i,
     input  rtl_pkg::qpi_t   look_qp_i,
-    output logic            waits_o,       // look_qp_i does
+    output logic            waits_o,       // look_qp_i is waiting
     output logic            wake_valid_o,
     input  logic            wake_ready_i,
     output rtl_pkg::qpi_t   wake_qp_o
 );
   localparam int unsigned LogPlaces = 3;
   localparam int unsigned Places = 1 << LogPlaces;
-  localparam int unsigned LogReads = 8;    // packets whose payload is being read: more than dingo_gather has in work
-  // Free running; what they are compared with was true at most a pipeline ago.
+  localparam int unsigned LogReads = 8;    // log2 of packets whose payload is being read: more than dingo_gather holds
+  // Free running. A mark is at most a pipeline's length away from its count, so 16 bits compare safely.
   typedef logic [15:0] count_t;
   typedef struct packed {
     rtl_pkg::qpi_t qp;
     logic          open;                   // tx is not known yet
-    count_t        rx;                     // packets that must be through
-    count_t        tx;                     // READ responses that must have been read
+    count_t        rx;                     // rx_out_q that must be reached
+    count_t        tx;                     // tx_out_q that must be reached
   } wait_t;
   localparam int unsigned WaitW = rtl_pkg::QP_LOG + 33;
 
@@ -36,14 +37,13 @@ module dingo_req_settle (
   endfunction
 
   count_t rx_in_q, rx_out_q, tx_in_q, tx_out_q;
-  logic [Places*WaitW-1:0] waits_q, waits_d;  // the oldest first
+  logic [Places*WaitW-1:0] waits_q, waits_d;  // oldest entry in the low bits
   logic [LogPlaces:0] waiting_q, woken;
   wait_t head, entry;
   logic passed, of_rsp, order_valid, order_ready, wake_room;
   logic [LogReads:0] order_count;
 
-  // The order of payload reads: those of the responder's packets lie between those of the
-  // requester's.
+  // The engine of each payload read, in order: tx_out does not say whose read has ended.
   dingo_fifo #(.Width(1), .LogDepth(LogReads)) u_order (
       .clk_i, .rst_ni, .valid_i(flow_i.tx_order), .ready_o(order_ready), .data_i(flow_i.tx_order_rsp),
       .valid_o(order_valid), .ready_i(flow_i.tx_out), .data_o(of_rsp), .count_o(order_count));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the requester remembers: a context for each QP and its records, taken out and written back by a step
-/// and by a turn, never both of one QP at a time. The step goes first; the turn waits a cycle.
+/// Memories of the requester: contexts and records of all QPs, read and written by a step and by a turn, never of the
+/// same QP at a time. Reads take a cycle. Records: the step goes first, the turn waits (turn_re_ok_o, turn_we_ok_o).
 module dingo_req_store (
     input  logic        clk_i,
     input  logic        rst_ni,
-    // a step: context in the next cycle; records of its QP
+    // a step
     input  logic        step_take_i,
     input  rtl_pkg::qpi_t        step_take_qp_i,
     input  rtl_pkg::qpi_t        step_qp_i,
     input  rtl_pkg::qpi_t        step_back_qp_i,
-    input  req_pkg::back_t   step_back_i,     // never with the turn's
-    input  logic        step_between_i,  // it looks at no record: between two steps
+    input  req_pkg::back_t   step_back_i,     // never with turn_back_i
+    input  logic        step_between_i,  // no step is in work or chosen: none reads a record
     input  req_pkg::rec_access_t step_access_i,
     input  rtl_pkg::qpi_t        step_rec_qp_i, // of a read
     // a turn
@@ -22,14 +22,14 @@ module dingo_req_store (
     input  req_pkg::rec_access_t turn_access_i,
     output logic        turn_re_ok_o,
     output logic        turn_we_ok_o,
-    // of both, in the cycle behind
+    // read data for both, in the next cycle
     output req_pkg::ctx_t    c_o,
     output req_pkg::rec_t    rec_o,
-    // what follows from a context that goes back
-    output logic        set_o,         // its deadline
+    // a context is written: deadline for dingo_timers, and whether the QP is ready
+    output logic        set_o,
     output rtl_pkg::qpi_t        set_qp_o,
     output logic [63:0] set_ns_o,
-    output logic        ready_o        // set_qp_o wants a turn
+    output logic        ready_o        // set_qp_o is ready for a turn
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
   localparam int unsigned REC = rtl_pkg::REC_LOG;

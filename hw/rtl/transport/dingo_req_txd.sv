@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Descriptor of one request packet: opcode by place in the message, addresses of the QP or, for a
-/// datagram, of its WQE.
+/// Descriptor of a request packet: opcode from the packet's position in the message; addresses from the QP or, for a
+/// datagram, from its WQE. Combinational.
 module dingo_req_txd (
-    input  logic        en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
+    input  logic        en_i,          // the result is used; 0 saves simulation time
     input  rtl_pkg::qpi_t        qp_i,
     input  logic [31:0] qpn_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
@@ -19,7 +19,7 @@ module dingo_req_txd (
     input  logic        ackreq_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     input  logic        own_gid_i,     // cfg_i.sgid is one of these
-    output logic        gid_ok_o,      // the source address is there
+    output logic        gid_ok_o,      // the source GID is valid
     output rtl_pkg::txd_t        txd_o
 );
   dingo_pkg::wqe_ud_t ud;
@@ -44,13 +44,13 @@ module dingo_req_txd (
     txd_o = '0;
     if (en_i) begin
       txd_o.offset = offset_i;
-      // UD and UC get no ACKs: the packet counts as done once its payload is read. Reported for each datagram, and for
-      // the UC packets that would ask for an ACK.
+      // UD and UC have no ACKs: a packet is done when its payload has been read. This is reported for each datagram and
+      // for UC packets where RC would request an ACK.
       txd_o.tell = datagram_i || (uc_i && ackreq_i);
       txd_o.qp = qp_i;
       txd_o.psn = psn_i;
       txd_o.gen = gen_i;
-      txd_o.imm = send_inv ? roce_pkg::be32(wqe_i.imm) : wqe_i.imm;   // a key is a number, immediate data is bytes
+      txd_o.imm = send_inv ? roce_pkg::be32(wqe_i.imm) : wqe_i.imm;   // an rkey is a number, immediate data are bytes
       txd_o.inl = wqe_i.inl;
       txd_o.len = bytes_i;
       txd_o.ackreq = ackreq_i && !uc_i;
@@ -89,7 +89,7 @@ module dingo_req_txd (
             txd_o.opcode = roce_pkg::RC_COMPARE_SWAP;
             txd_o.compare = atomic.compare;
           end
-        end else if (wqe_i.fetch) begin                // a repeated READ asks for the missing tail only
+        end else if (wqe_i.fetch) begin                // a repeated READ requests only the missing rest
           txd_o.opcode = roce_pkg::RC_READ_REQUEST;
           txd_o.va = rdma.raddr + {32'd0, offset_i};
           txd_o.dma_len = wqe_i.length - offset_i;

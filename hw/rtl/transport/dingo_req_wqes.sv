@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the requester needs of send queues: WQEs from the cache into buffers, checked; their SGEs against
-/// the memory table; their inline data block by block.
+/// The requester's access to send queues: loads WQEs from the cache into buffers and checks them (dingo_wqe_load,
+/// dingo_wqe_quick), walks their SGEs (dingo_sge_walk), gives inline data by blocks. Arbitrates for dingo_wqe_cache and
+/// the memory table.
 module dingo_req_wqes (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,        // no fill in work
     input  logic        xl_flush_i,
     input  logic        forget_i,
-    // a WQE and its SGEs; see req_pkg
+    // load and walk; see req_pkg
     input  rtl_pkg::qpi_t        qp_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
     input  req_pkg::wqe_ask_t    ask_i,
     output req_pkg::wqe_answer_t answer_o,
     input  logic        sel_i,
-    // blocks that will be needed soon: see req_pkg
+    // fetch ahead; see req_pkg
     input  req_pkg::ahead_t      ahead_i,
     input  rtl_pkg::qpi_t        ahead_qp_i,
     input  rtl_pkg::qp_cfg_t     ahead_cfg_i,
-    output logic        ahead_ok_o,    // in this cycle: they are on their way
-    output logic        fetch_ok_o,    // there is room for one that makes its QP due
-    // WQEs one behind the other; see dingo_wqe_quick
+    output logic        ahead_ok_o,    // the request is taken in this cycle
+    output logic        fetch_ok_o,    // there is room for a request with wake
+    // see dingo_wqe_quick
     input  req_pkg::quick_ask_t    quick_i,
     output req_pkg::quick_answer_t quick_o,
     output rtl_pkg::seg_t        quick_seg_o,
-    // segments of what was walked last
+    // segments of the last walk
     input  logic [3:0]  seg_index_i,
     output rtl_pkg::seg_t        seg_o,
-    // its blocks, in the next cycle
+    // blocks of the loaded WQE, in the next cycle
     input  logic        inl_re_i,
     input  logic [2:0]  inl_block_i,
     output logic [511:0] block_o,
-    // QPs whose WQEs have come
+    // QPs whose WQEs have arrived
     output logic        wake_valid_o,
     input  logic        wake_ready_i,
     output rtl_pkg::qpi_t        wake_qp_o,
@@ -39,12 +40,12 @@ module dingo_req_wqes (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
-    // dingo_req_reads asks when nobody here does
+    // dingo_req_reads: lowest priority
     input  logic        reads_mr_valid_i,
     output logic        reads_mr_ready_o,
     input  rtl_pkg::mr_req_t     reads_mr_i,
     output logic        reads_mr_rsp_valid_o,
-    input  logic        push_valid_i,  // blocks that were pushed
+    input  logic        push_valid_i,  // pushed blocks
     output logic        push_ready_o,
     input  rtl_pkg::push_t       push_i,
     output logic        line_wqe_valid_o,
@@ -69,7 +70,7 @@ module dingo_req_wqes (
   rtl_pkg::mr_req_t quick_mr, walk_mr;
   logic ahead, any_fill, spare;
 
-  // A WQE that is waited for goes first, then a doorbell's, then what will be needed later.
+  // Priority of fills: a WQE that a turn or response needs, then a doorbell's blocks, then blocks further ahead.
   assign load_fill = fill_valid;
   assign ahead = ahead_i.valid && !load_fill;
   assign spare = quick_fill && !load_fill && !ahead_i.valid;
@@ -80,7 +81,7 @@ module dingo_req_wqes (
   assign mr_valid_o = walk_mr_valid || quick_mr_valid || reads_mr_valid_i;
   assign mr_o = quick_mr_valid ? quick_mr : walk_mr_valid ? walk_mr : reads_mr_i;
   assign reads_mr_ready_o = !walk_mr_valid && !quick_mr_valid;
-  // Which asker the next answers are for
+  // Requester of each look-up in the memory table, in order: 1 dingo_req_reads
   logic asked_ready, asked_valid, asked_reads, mr_rsp_valid;
   logic [3:0] asked_count;
   dingo_fifo #(.Width(1), .LogDepth(3)) u_asked (
@@ -227,7 +228,7 @@ module dingo_req_wqes (
       .block_i(block_o),
       .mr_valid_o(walk_mr_valid),
       .mr_o(walk_mr),
-      .mr_rsp_valid_i(mr_rsp_valid && quick_o.rest),  // else it is the other's
+      .mr_rsp_valid_i(mr_rsp_valid && quick_o.rest),  // else the answer is for u_quick
       .mr_rsp_i
   );
 
@@ -235,7 +236,7 @@ module dingo_req_wqes (
   always_ff @(posedge clk_i) begin
     qp_q <= qp_i;
     if (rst_ni) begin
-      // A fill that comes a cycle late is still of the same turn.
+      // A fill that is requested a cycle late still belongs to the same turn.
       a_same: assert (!(spare || (load_fill && !fill_wake && !fill_force)) || qp_i == qp_q);
       a_asked: assert ((asked_ready || !mr_valid_o) && (asked_valid || !mr_rsp_valid_i));
       a_look: assert (!(load_re && quick_re));

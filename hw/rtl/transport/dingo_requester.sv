@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The sending half of all QPs: send queues to request packets; acknowledgements, NAKs and READ data to
-/// completions; loss recovery, timers, flushing. Events are steps, one after the other; beside them goes the turn of another
-/// QP, which sends. Nothing waits for the wire in the middle: a packet is begun when tx_room says that it fits.
+/// Requester of all QPs: send queues to request packets; ACKs, NAKs and READ data to completions; loss recovery,
+/// timers, flushing. Each event is a step (dingo_req_step), one after the other; at the same time another QP may have
+/// its turn (dingo_req_turn), which sends. A packet is started only when tx_room_i is set, so none waits for the wire
+/// half-way. Latencies and interlocks: docs/reference/rtl/requester.md.
 module dingo_requester (
     input  logic        clk_i,
     input  logic        rst_ni,
     input  logic        halt_tx_i,       // start no packet and no flush
-    output logic        tx_idle_o,       // is in the middle of none
+    output logic        tx_idle_o,       // no packet and no flush is in work
     output logic        idle_o,          // no event waits, nothing is in work
     output logic        work_o,          // a QP is ready for a turn
-    output logic        timer_valid_o,   // some timer runs
+    output logic        timer_valid_o,   // a timer runs
     output logic [63:0] timer_next_o,    // no timer fires before this time
     input  logic [63:0] now_ns_i,
     input  logic        xl_flush_i,
-    input  logic        resume_i,        // a region may be paused no more
+    input  logic        resume_i,        // one cycle: a paused region may have been resumed or destroyed
     input  logic [15:0] port_mtu_i,
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     // events
     input  logic        db_valid_i,
     output logic        db_ready_o,
     input  rtl_pkg::qdb_t        db_i,
-    output logic        db_bad_o,        // one cycle: an index that the ring cannot have (counted here)
+    output logic        db_bad_o,        // one cycle: the doorbell's index is impossible for the ring (counted here)
     input  logic        push_valid_i,    // blocks of send queues; see dingo_push
     output logic        push_ready_o,
     input  rtl_pkg::push_t       push_i,
@@ -38,7 +39,7 @@ module dingo_requester (
     input  rtl_pkg::qpi_t        cq_fail_qp_i,
     input  logic        fail_valid_i,    // the responder moved this QP to ERR; always taken
     input  rtl_pkg::qpi_t        fail_qp_i,
-    output logic        fail_valid_o,    // one cycle: this QP is in ERR now
+    output logic        fail_valid_o,    // one cycle: this QP has entered ERR
     output rtl_pkg::qpi_t        fail_qp_o,
     input  logic        qpa_valid_i,
     input  rtl_pkg::qpa_req_t    qpa_i,
@@ -72,7 +73,7 @@ module dingo_requester (
     input  logic        inl_ready_i,
     output rtl_pkg::beat_t       inl_o,
     // payload of responses
-    input  logic        scat_room_i,     // 22 orders are taken without waiting; a packet has 17
+    input  logic        scat_room_i,     // dingo_scatter takes 22 orders without waiting; a packet has up to 17
     output logic        scat_valid_o,
     input  logic        scat_ready_i,
     output rtl_pkg::scat_t       scat_o,
@@ -137,7 +138,7 @@ module dingo_requester (
   rtl_pkg::qpi_t place_qp;
   logic place_scat_valid;
   rtl_pkg::scat_t place_scat;
-  // of plain READs
+  // plain READs
   logic reads_idle, reads_ready, look, here, data, keep, reads_mr_valid, reads_mr_ready, reads_mr_rsp_valid, reads_scat_valid;
   logic [31:0] data_psn;
   logic [12:0] data_len;
@@ -157,7 +158,7 @@ module dingo_requester (
   req_pkg::wqe_answer_t answer;
   req_pkg::quick_ask_t quick_ask;
   req_pkg::quick_answer_t quick_answer;
-  // QPs that are woken
+  // sources of wake-ups
   logic wqe_wake_valid, settle_wake_valid, settle_idle, settle_push, pause_clear, pause_push, pause_wake_valid;
   rtl_pkg::qpi_t wqe_wake_qp, settle_wake_qp, pause_wake_qp;
   req_pkg::settle_t settle;
@@ -169,13 +170,13 @@ module dingo_requester (
   assign commit_item = commit_i.item[req_pkg::ITEM_W-1:0];
   assign commit_ready_o = (take && kind.commit) || commit_next;
   assign is_ack = rxp_i.h.opcode == roce_pkg::RC_ACK;
-  // A READ response in work keeps those behind it: they go to dingo_req_place in the order of arrival.
-  // Nor do those two overtake each other.
+  // ACKs and READ responses keep their order of arrival: an ACK waits for a READ response that is in a step, chosen for
+  // one, or in dingo_req_reads.
   assign ack_take = rxp_valid_i && is_ack && scat_room_i && place_ready && reads_idle && !rx;
-  // What goes to dingo_req_reads while dingo_req_place gives its last orders stands behind those (in_order).
+  // A response may go to dingo_req_reads while dingo_req_place gives its last orders: those leave first (in_order).
   assign rxp_soon = rxp_valid_i && !is_ack && scat_room_i && reads_ready && place_soon;
   assign turn_ok = turn_ready && room && !halt_tx_i && tx_room_i && !place_using && !flush && !step_keeps;
-  // dingo_req_wqes serves the turn, and dingo_req_place when there is none and nothing of one is awaited.
+  // dingo_req_wqes serves the turn; dingo_req_place only between turns, when no answer for a turn is awaited.
   assign place_sel = place_using && !turn_busy;
   assign place_free = send_free && !turn_busy && quick_answer.rest;
   always_comb begin
@@ -183,7 +184,7 @@ module dingo_requester (
     ask.load = turn_ask.load || place_ask.load;
     ask.walk = turn_ask.walk || place_ask.walk;
   end
-  assign fetch = step_fetch || turn_fetch;  // one context goes back in a cycle: that of set_qp
+  assign fetch = step_fetch || turn_fetch;  // at most one context is written in a cycle: that of set_qp
   assign tx_idle_o = step_clear && !turn_busy && send_idle;
   assign rxp_ready_o = (take && kind.rxp) || ack_take;
   assign txerr_ready_o = take && kind.txerr;
@@ -196,7 +197,7 @@ module dingo_requester (
   assign idle_o = step_idle && turn_rest && place_idle && reads_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
                   !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
 
-  // The steps take doorbells when they come to it; those behind are checked meanwhile.
+  // Doorbells wait here for their steps, so that dingo_db can check the next ones.
   dingo_fifo #(.Width(3 + 32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
       .clk_i, .rst_ni, .valid_i(db_valid_i), .ready_o(db_ready_o), .data_i(db_i),
       .valid_o(db_valid), .ready_i((take && kind.db) || db_next), .data_o(db), .count_o(db_count));
@@ -257,7 +258,7 @@ module dingo_requester (
       .free_i(place_free), .qp_o(place_qp), .cfg_o(place_cfg), .ask_o(place_ask), .answer_i(answer),
       .seg_index_o(place_seg), .seg_i(seg), .scat_valid_o(place_scat_valid), .scat_ready_i, .scat_o(place_scat)
   );
-  // Orders of what was in work there before go first: from the first on it gives them without a gap.
+  // Orders of dingo_req_place are of earlier packets and go first; from its first order on it has no gaps.
   assign scat_valid_o = place_scat_valid || reads_scat_valid;
   assign scat_o = place_scat_valid ? place_scat : reads_scat;
   dingo_req_reads u_reads (
@@ -270,10 +271,10 @@ module dingo_requester (
   dingo_req_wqes u_wqes (
       .clk_i, .rst_ni, .idle_o(cache_idle), .xl_flush_i, .forget_i(forget), .qp_i(place_sel ? place_qp : turn_qp),
       .cfg_i(place_sel ? place_cfg : turn_cfg), .ask_i(ask), .answer_o(answer),
-      .sel_i(place_sel && send_free),    // the last packet's inline data or segments may still be on their way out
+      .sel_i(place_sel && send_free),    // dingo_req_send may still read blocks or segments of the turn's last packet
       .ahead_i(ahead), .ahead_qp_i(step_back_qp), .ahead_cfg_i(ahead_cfg), .ahead_ok_o(ahead_ok), .fetch_ok_o(fetch_ok),
       .quick_i(quick_ask), .quick_o(quick_answer), .quick_seg_o(quick_seg),
-      .seg_index_i(place_sel && send_free ? place_seg : seg_index),  // on their way out
+      .seg_index_i(place_sel && send_free ? place_seg : seg_index),  // as for sel_i
       .seg_o(seg), .inl_re_i(inl_re), .inl_block_i(inl_block), .block_o(block), .wake_valid_o(wqe_wake_valid),
       .wake_ready_i(wake_take && !settle_wake_valid && !pause_wake_valid), .wake_qp_o(wqe_wake_qp), .mr_valid_o, .mr_o, .mr_rsp_valid_i, .mr_rsp_i,
       .reads_mr_valid_i(reads_mr_valid), .reads_mr_ready_o(reads_mr_ready), .reads_mr_i(reads_mr), .reads_mr_rsp_valid_o(reads_mr_rsp_valid),
@@ -289,7 +290,7 @@ module dingo_requester (
       .clk_i, .rst_ni, .ready_o(pause_clear), .push_i(pause_push), .push_qp_i(turn_qp), .resume_i, .valid_o(pause_wake_valid),
       .take_i(wake_take && !settle_wake_valid), .qp_o(pause_wake_qp)
   );
-  // The step's goes first; the turn waits until it is taken.
+  // Reports of a step go first; the turn waits.
   assign out_step = step_report.cqe.valid || step_report.ev.valid || step_report.card.valid || step_report.qp.valid;
   assign report = out_step ? step_report : room ? turn_report : '0;
   dingo_req_out u_out (

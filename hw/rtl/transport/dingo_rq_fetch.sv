@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Reads entries of a group (dingo_rq_cache) from host memory: those that are posted, up to the ring's end; in two
-/// reads where a 4 KiB page of the bus ends between them. Reads are numbered, and answered in order.
+/// Reads entries of a group (dingo_rq_cache) from host memory: those that are posted, up to the ring's end. One read,
+/// or two when a 4 KiB page boundary of the bus lies between them. Reads are numbered and answered in order; up to
+/// 2^LogReads are on their way.
 module dingo_rq_fetch #(
     parameter int unsigned LogGroups = 9,
     parameter int unsigned LogReads = 5,
@@ -11,17 +12,17 @@ module dingo_rq_fetch #(
     input  logic                 rst_ni,
     output logic                 idle_o,
     input  logic                 xl_flush_i,
-    input  logic                 start_i,       // what follows is stable from the next cycle on, until done_o or err_o
+    input  logic                 start_i,       // the inputs below are stable from the next cycle until done_o or err_o
     input  rtl_pkg::xmem_t       mem_i,
     input  logic [3:0]           log_rq_i,
     input  logic [3:0]           log_stride_i,
-    input  logic [31:0]          index_i,       // free running, of the group's first entry
-    input  logic [31:0]          upto_i,        // behind the last that is posted
-    input  logic [2:0]           from_i,        // entries of the group: from here
+    input  logic [31:0]          index_i,       // of the group's first entry, free running
+    input  logic [31:0]          upto_i,        // producer index
+    input  logic [2:0]           from_i,        // first entry of the group to read
     input  logic [LogGroups-1:0] slot_i,        // of the group
-    output logic                 done_o,        // all is asked for, with read number read_o
-    output logic                 err_o,         // there is no address
-    output logic [3:0]           to_o,          // with done_o: up to here
+    output logic                 done_o,        // all reads are issued, the last one with number read_o
+    output logic                 err_o,         // the ring's offset could not be translated
+    output logic [3:0]           to_o,          // with done_o: 1 + last entry of the group that is read
     output logic [NumberW-1:0]   read_o,
     output logic [NumberW-1:0]   came_o,        // number of the read that is answered next
     // lines into the cache
@@ -39,7 +40,7 @@ module dingo_rq_fetch #(
 );
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    SPAN = 3'd1,               // what is to be read
+    SPAN = 3'd1,               // computes which lines to read
     TRANSLATE = 3'd2,
     TRANSLATED = 3'd3,
     ISSUE = 3'd4
@@ -81,7 +82,7 @@ module dingo_rq_fetch #(
   // ---------------------------------------------------------------- reads on their way
   logic [NumberW-1:0] issued_q, came_q;
   logic [LogReads:0] read_count;
-  logic read_room, read_valid, issued, begun_q;   // begun_q: of a read some lines have come
+  logic read_room, read_valid, issued, begun_q;   // begun_q: some lines of the oldest read have arrived
   logic [LogGroups+1:0] fill_at, fill_q;
   assign rest = 3'(last_line_q - line_q) + 3'd1;
   assign page_left = 7'd64 - {1'b0, addr_q[5:0]};

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// SENDs of one packet that wait: for each, in their order, the receive WQE that it will take if those before it go
-/// well, and the key of that WQE's one entry. What is said here is a guess that dingo_rsp_quick compares with the
-/// context; where it does not fit, or is not plain, dingo_rsp_receive begins anew.
+/// For each waiting SEND of one packet, in order: looks up the receive WQE that it will take if the packets before it
+/// succeed, then the key of that WQE's single SGE. The result is a guess that dingo_rsp_quick compares with the
+/// context; if it is wrong or not plain, dingo_rsp_receive starts from the beginning. 9 cycles, a packet in 2.
 module dingo_rsp_ahead (
     input  logic                clk_i,
     input  logic                rst_ni,
-    input  logic                en_i,          // nobody else works on a line of dingo_rq_cache
-    input  logic                push_i,        // such a packet comes in; there is room for it
+    input  logic                en_i,          // no step uses the data output of dingo_rq_cache
+    input  logic                push_i,        // such a packet arrives; there is always room for it
     input  rtl_pkg::rxp_t       rxp_i,
-    // contexts, as they are stored
+    // contexts that are stored
     input  logic                store_i,
     input  rtl_pkg::qpi_t       store_qp_i,
     input  logic [31:0]         store_prod_i,
     input  logic [31:0]         store_cons_i,
-    input  logic                store_send_i,  // with store_i: of the step of the first of these packets
-    // dingo_rq_cache: an entry, the cycle behind says whether it is there, the next its lower half
+    input  logic                store_send_i,  // with store_i: by the step of the oldest of these packets
+    // dingo_rq_cache: an entry; here, coming in the next cycle, err and its first 32 bytes in the one after
     output logic                look_valid_o,
     input  logic                look_ready_i,
     output rsp_pkg::look_t      look_o,
@@ -26,13 +26,13 @@ module dingo_rsp_ahead (
     output logic                mr_valid_o,
     input  logic                mr_ready_i,
     output rtl_pkg::mr_req_t    mr_o,
-    // of the first packet; when it is good, the answer to its question is the next of those asked here
+    // result for the oldest packet; if good, its key's answer is the next one to look-ups from here
     output logic                valid_o,
     output rsp_pkg::ahead_t     ahead_o,
     input  logic                pop_i
 );
   localparam int unsigned LogPackets = 3;
-  localparam int unsigned PACKETS = (1 << LogPackets) + 2;   // one in work, one being stored
+  localparam int unsigned PACKETS = (1 << LogPackets) + 2;   // waiting, one in a step, one being stored
   typedef struct packed {
     logic               posted;
     rsp_pkg::look_t     look;
@@ -43,12 +43,12 @@ module dingo_rsp_ahead (
   localparam int unsigned WantW = 1 + 53 + 13 + rtl_pkg::PD_BITS + 1;
 
   // ---------------------------------------------------------------- which entry
-  // Each of these packets whose context is not stored yet takes one.
-  logic [PACKETS*rtl_pkg::QP_LOG-1:0] pending_q;             // the oldest first
+  // The packet's entry: rq_cons as last stored, and one more for each packet of its QP that is not stored yet.
+  logic [PACKETS*rtl_pkg::QP_LOG-1:0] pending_q;             // QPs of packets not stored yet, oldest in the low bits
   logic [3:0] pending_count_q, earlier, earlier_q;
   logic store_send, push_q;
   logic [63:0] head_bits;
-  logic heads_clear, head_written;                           // cleared when the contexts are, of as many QPs
+  logic heads_clear, head_written;                           // cleared no later than the contexts
   logic [31:0] prod, cons;
   want_t new_q, new_want;
   assign store_send = store_i && store_send_i;
@@ -92,12 +92,12 @@ module dingo_rsp_ahead (
     end
   end
 
-  // ---------------------------------------------------------------- look: is it there
+  // ---------------------------------------------------------------- look-up: is the entry in the cache
   logic want_ready, want_valid, want_pop;
   logic [LogPackets:0] want_count;
   logic [WantW-1:0] want_bits;
   want_t want;
-  logic looked_q, tag_q, line_q;                             // a packet without a posted entry; tags, line come
+  logic looked_q, tag_q, line_q;                             // looked_q: entry posted; tag_q, line_q: tag, line valid
   dingo_fifo #(.Width(WantW), .LogDepth(LogPackets)) u_wanted (
       .clk_i, .rst_ni,
       .valid_i(push_q), .ready_o(want_ready), .data_i(new_want),
@@ -106,9 +106,9 @@ module dingo_rsp_ahead (
   assign want = want_t'(want_bits);
   assign look_o = want.look;
   assign look_valid_o = want_valid && want.posted && !tag_q && !stuck && en_i;
-  assign want_pop = tag_q && !(looked_q && look_coming_i);   // once more, until it has come
+  assign want_pop = tag_q && !(looked_q && look_coming_i);   // a group on its way: repeat until it is here
 
-  // ---------------------------------------------------------------- line: is it plain
+  // ---------------------------------------------------------------- line: is the WQE plain
   want_t line_want_q;
   logic here_q, good, ask_q, go, stuck;
   dingo_pkg::rq_wqe_t head;

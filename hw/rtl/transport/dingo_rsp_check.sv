@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a request's headers say against the responder's context: the checks of RC and UC in the order of the
-/// specification, each as one bit; the responder acts on the first that fails. Combinational.
+/// Checks a request's headers against the responder's context: the checks of RC and UC in the order of the
+/// specification, a bit for each; the responder acts on the first that fails. Combinational.
 module dingo_rsp_check (
     input  rsp_pkg::rctx_t     ctx_i,
     input  rtl_pkg::qp_cfg_t   cfg_i,
@@ -14,15 +14,15 @@ module dingo_rsp_check (
     output logic last_o,
     output logic imm_o,
     output logic inv_o,             // invalidates a key
-    output logic duplicate_o,       // before the expected PSN
-    output logic ahead_o,           // behind it
-    output logic order_ok_o,        // opcode follows the message in progress
-    output logic valid_ok_o,        // opcode is one that this card and QP take
+    output logic duplicate_o,       // PSN before the expected one
+    output logic ahead_o,           // PSN after the expected one
+    output logic order_ok_o,        // the opcode may follow in the message in progress, or begins one
+    output logic valid_ok_o,        // the QP's access flags allow the operation
     output logic takes_rq_o,        // needs a receive WQE
     output logic rd_ok_o,           // READ, atomic: its slot is free
-    output logic rd_cancel_o,       // its slot holds a repetition, which ends
+    output logic rd_cancel_o,       // its slot holds a repetition, which is cancelled
     output logic [3:0] rd_slot_o,
-    output logic fits_o             // payload length
+    output logic fits_o             // payload length (atomic: also alignment) is right
 );
   logic [4:0] op;
   logic [23:0] ahead;

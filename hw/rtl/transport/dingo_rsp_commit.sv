@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Phase 2 of a packet: its item came back, its bytes are in host memory. Completion, MSN, what the peer
-/// hears; or the end of the QP, which makes everything that came behind this packet void.
+/// Phase 2 of a packet: its item came back, its bytes are in host memory. Completes the receive WQE, advances the MSN,
+/// makes an ACK, NAK or READ response pending; or fails the QP, which makes the items of all later packets void.
 module dingo_rsp_commit (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -9,8 +9,8 @@ module dingo_rsp_commit (
     input  logic              start_i,       // with ctx_i
     input  rsp_pkg::rctx_t    ctx_i,
     output logic              done_o,        // stays until the next start
-    output rsp_pkg::rctx_t    ctx_o,         // new context, also while it is worked on
-    output logic              wake_o,        // the QP wants a turn
+    output rsp_pkg::rctx_t    ctx_o,         // new context; intermediate values before done_o
+    output logic              wake_o,        // the QP is ready for a turn
     input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
     output rsp_pkg::emit_t    emit_o,
     input  rsp_pkg::emit_ready_t emit_ready_i,
@@ -28,16 +28,16 @@ module dingo_rsp_commit (
     IDLE = 3'd0,
     CM_ITEM = 3'd1,
     CM_FIND = 3'd2,     // repeated READ
-    CM_NEW = 3'd3,
-    CM_FAIL = 3'd4      // this packet ends the QP
+    CM_NEW = 3'd3,      // new READ or atomic
+    CM_FAIL = 3'd4      // this packet fails the QP
   } state_t;
 
   state_t state_q;
   rsp_pkg::rctx_t c_q;
   rsp_pkg::item_t it_q;
   logic item_err_q;
-  logic rd_accept;      // READs still count
-  logic open;           // behind this packet
+  logic rd_accept;      // the QP still sends replies
+  logic open;           // c_q.open after this packet
   assign open = (c_q.open || it_q.took) && !it_q.cqe;
   assign rd_accept = !c_q.dead && !c_q.err && !c_q.fatal;
 
@@ -66,7 +66,7 @@ module dingo_rsp_commit (
         CM_ITEM: begin
           a_item: assert (c_q.items != '0);
           c_q.items <= c_q.items - 8'd1;
-          if (c_q.items == 8'd1 && (c_q.err || c_q.reply_pending)) wake_o <= 1'b1;   // the flush, or an ACK, waited for it
+          if (c_q.items == 8'd1 && (c_q.err || c_q.reply_pending)) wake_o <= 1'b1;   // a flush or an ACK waited
           if (it_q.kind == rsp_pkg::IT_READ) c_q.rd_inflight <= c_q.rd_inflight - 5'd1;
           state_q <= IDLE;
           if (!c_q.dead) begin
@@ -76,7 +76,7 @@ module dingo_rsp_commit (
                 it_q.kind <= it_q.silent ? rsp_pkg::IT_SILENT_FAIL : rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= it_q.write ? dingo_pkg::EV_QP_FATAL[7:0] : 8'd0;
-                // An entry that a WRITE took goes back, but not into an SRQ.
+                // An entry that a WRITE took returns to the RQ, but an SRQ's entry completes as flushed.
                 it_q.cqe <= !it_q.write || (it_q.cqe && (it_q.took || c_q.open));
                 it_q.status <= it_q.write ? dingo_pkg::WCS_WR_FLUSH_ERR[7:0] : dingo_pkg::WCS_LOC_PROT_ERR[7:0];
                 it_q.verr <= it_q.write ? dingo_pkg::VERR_FLUSHED[7:0] : dingo_pkg::VERR_BUS[7:0];
@@ -106,7 +106,7 @@ module dingo_rsp_commit (
                 end
               end
               rsp_pkg::IT_READ:
-              if (item_err_q) begin          // an atomic
+              if (item_err_q) begin          // an atomic failed in host memory
                 it_q.kind <= rsp_pkg::IT_NAK;
                 it_q.syn <= roce_pkg::SYN_NAK_OP;
                 it_q.ev <= dingo_pkg::EV_QP_FATAL[7:0];
@@ -117,11 +117,11 @@ module dingo_rsp_commit (
                 emit_o.stat <= 1'b1;
                 emit_o.stat_idx <= it_q.atomic ? 6'(dingo_pkg::CARD_RX_ATOMIC_REQUESTS) : 6'(dingo_pkg::CARD_RX_READ_REQUESTS);
                 c_q.msn <= c_q.msn + 24'd1;
-                // its response acknowledges everything before it
+                // The response acknowledges all packets before it.
                 if (c_q.reply_syn[7:5] == roce_pkg::AETH_ACK) c_q.reply_pending <= 1'b0;
                 state_q <= CM_NEW;
               end
-              rsp_pkg::IT_DUP_ACK:  // a NAK on its way says as much
+              rsp_pkg::IT_DUP_ACK:  // a pending NAK acknowledges as much
               if (rd_accept && !(c_q.reply_pending && it_q.nak_sent)) begin
                 c_q.reply_pending <= 1'b1;
                 c_q.reply_syn <= roce_pkg::SYN_ACK;
@@ -154,7 +154,7 @@ module dingo_rsp_commit (
                   it_q.ev <= '0;
                   it_q.status <= dingo_pkg::WCS_LOC_PROT_ERR[7:0];
                   it_q.verr <= dingo_pkg::VERR_BUS[7:0];
-                end else if (it_q.last) begin  // all of the message came, but its key cannot be invalidated
+                end else if (it_q.last) begin  // SEND with invalidate: the message is complete, but its key is refused
                   c_q.msn <= c_q.msn + 24'd1;
                   emit_o.stat <= it_q.first;
                   emit_o.stat_idx <= 6'(dingo_pkg::CARD_RX_SEND_REQUESTS);
@@ -162,7 +162,7 @@ module dingo_rsp_commit (
                 state_q <= CM_FAIL;
               end
             endcase
-          end else begin                     // void; but others have entries of the SRQ behind this one's
+          end else begin                     // void; an SRQ's entry cannot be returned, so it is flushed
             c_q.open <= open;
             if (it_q.cqe && (it_q.took || c_q.open))
               emit_o <= rsp_pkg::emit_failure(6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR), 4'(dingo_pkg::QP_RECV_CQES),
@@ -196,7 +196,7 @@ module dingo_rsp_commit (
         CM_FAIL: begin
           c_q.dead <= 1'b1;
           c_q.failed <= 1'b1;
-          c_q.rq_cons <= it_q.rq_after;      // what later packets took is there again
+          c_q.rq_cons <= it_q.rq_after;      // returns the entries that later packets took
           c_q.open <= open;
           if (it_q.cqe)
             emit_o <= rsp_pkg::emit_failure(it_q.status == dingo_pkg::WCS_WR_FLUSH_ERR[7:0] ? 6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR)

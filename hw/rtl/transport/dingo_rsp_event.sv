@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The steps of the responder that are no packet and no turn, each one cycle: a doorbell, a CQ or the requester that
-/// failed, a payload that could not be read, a command; and the two ends of a QP that other steps lead to, its fatal
-/// NAK and its way to ERR. Combinational: registers are dingo_responder's.
+/// Steps of the responder other than packets, commits and turns, each one cycle: a doorbell, a failure reported by a CQ
+/// or the requester, a payload that could not be read, a command. Also the two failures that other steps end in: a
+/// fatal NAK, and the transition to ERR. Combinational: registers are in dingo_responder.
 module dingo_rsp_event (
     input  rsp_pkg::step_t    step_i,
-    input  logic              fatal_i,      // instead: the QP gets its fatal NAK nak_i
-    input  logic              enter_err_i,  // instead: it goes to ERR
+    input  logic              fatal_i,      // instead of step_i: the QP gets fatal NAK nak_i
+    input  logic              enter_err_i,  // instead of step_i: the QP goes to ERR
     input  rsp_pkg::rctx_t    ctx_i,
     input  rtl_pkg::qp_t      x_i,
-    input  logic              wake_i,       // a turn is wanted already
+    input  logic              wake_i,       // default of wake_o
     input  logic              prefetch_i,
     input  rsp_pkg::nak_t     nak_i,
     input  logic [31:0]       db_index_i,
     input  rtl_pkg::txerr_t   txerr_i,
     input  rtl_pkg::qpa_req_t qpa_i,
-    input  logic              path_ok_i,    // our address is there
+    input  logic              path_ok_i,    // the QP's source GID is valid
     output rsp_pkg::rctx_t    ctx_o,
     output logic              wake_o,
-    output logic              prefetch_o,   // the RQ moved on
+    output logic              prefetch_o,   // the RQ has new entries
     output rsp_pkg::emit_t    emit_o,
     output rsp_pkg::exit_t    exit_o,
     output rsp_pkg::nak_t     nak_o,
-    output logic              db_bad_o,     // an index that the ring cannot have
-    output logic              reply_o       // the acknowledgement that is owed leaves before the QP is gone
+    output logic              db_bad_o,     // the doorbell's index is impossible for the ring
+    output logic              reply_o       // the ACK or NAK that is owed leaves before ERR or destruction
 );
   logic [31:0] db_held, rq_held;
   logic db_bad, clear, to_err, reply_owed;
@@ -101,7 +101,7 @@ module dingo_rsp_event (
           if (clear) begin
             ctx_o = '0;
             ctx_o.gen = ctx_i.gen + 6'd1;
-            ctx_o.queued = ctx_i.queued;     // its place in the ready queue stays
+            ctx_o.queued = ctx_i.queued;     // the QP stays in the queue for turns
           end else if (qpa_i.op == rtl_pkg::QPA_MODIFY) begin
             if ((qpa_i.mask & dingo_pkg::QPM_RQ_PSN[20:0]) != '0) ctx_o.exp_psn = x_i.cfg.rq_psn;
             if ((qpa_i.mask & dingo_pkg::QPM_MAX_DEST_RD_ATOMIC[20:0]) != '0) begin

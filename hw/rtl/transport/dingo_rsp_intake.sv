@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Packets that wait for their step. The key of a WRITE of one packet, a READ or an atomic is looked up when the
-/// packet comes in, while steps of others go on: its headers and its QP say all that the table wants to know. Where a
-/// packet behind the first of a WRITE goes is guessed from the one before it. For a
-/// SEND of one packet dingo_rsp_ahead looks up receive WQE and key.
+/// Queue of 8 packets that wait for their steps, with early look-ups of keys in the memory table (4 cycles), during
+/// steps of other packets. For a WRITE of one packet, a READ or an atomic, headers and QP have all that the look-up
+/// needs. For later packets of a WRITE, key and address are guessed from the packet before. For a SEND of one packet
+/// dingo_rsp_ahead looks up receive WQE and key. A packet with a look-up waits at the input while another part uses the
+/// memory table.
 module dingo_rsp_intake (
     input  logic             clk_i,
     input  logic             rst_ni,
@@ -11,15 +12,15 @@ module dingo_rsp_intake (
     input  logic             rxp_valid_i,
     output logic             rxp_ready_o,
     input  rtl_pkg::rxp_t    rxp_i,
-    // the packet in front
-    output logic             valid_o,        // and its key, when it has one to be looked up, is known
+    // the oldest packet
+    output logic             valid_o,        // there is one, and its early look-up, if any, is done
     output rtl_pkg::rxp_t    rxp_o,
-    output logic             key_o,          // it has
-    output logic             send_o,         // it is a SEND of one packet; ahead_o, and when that is good mr_rsp_o, are its
+    output logic             key_o,          // its key was looked up: mr_rsp_o
+    output logic             send_o,         // SEND of one packet: ahead_o is valid, and if that is good, mr_rsp_o
     output rsp_pkg::ahead_t  ahead_o,
     output rtl_pkg::mr_rsp_t mr_rsp_o,
     input  logic             pop_i,
-    input  logic             void_i,         // a key was invalidated: what the packets here found of theirs no longer counts
+    input  logic             void_i,         // a key was invalidated: look-ups of the packets here no longer count
     // see dingo_rsp_ahead
     input  logic             look_en_i,
     input  logic             store_i,
@@ -34,13 +35,13 @@ module dingo_rsp_intake (
     input  logic             look_coming_i,
     input  logic             look_err_i,
     input  logic [255:0]     look_data_i,
-    // the responder's port of the memory table: answers come in the order of the questions
-    input  logic             ask_i,          // another part asks in this cycle: it goes first
+    // the responder's port of the memory table: answers are in the order of requests
+    input  logic             ask_i,          // another part has a request in this cycle, which goes first
     output logic             mr_valid_o,
     output rtl_pkg::mr_req_t mr_o,
     input  logic             mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t mr_rsp_i,
-    output logic             answer_o        // mr_rsp_i is another part's
+    output logic             answer_o        // mr_rsp_i is for another part
 );
   localparam int unsigned LogPackets = 3;
   localparam int unsigned LogAsked = 3;
@@ -61,8 +62,9 @@ module dingo_rsp_intake (
   assign reads = op == roce_pkg::OP_READ_REQUEST;
   assign changes = op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
   assign in_key = connected && (((op == roce_pkg::OP_WRITE_ONLY || reads || changes) && rxp_i.h.dma_len != '0) || guessed);
-  // Where the packet of a WRITE goes that comes next: key and address of the message, by the last bits of its QP. It is a
-  // guess; dingo_rsp_quick compares it with the context, in headers that such a packet does not have.
+  // Key and address of the next packet of a QP's WRITE; 16 entries, indexed by the low bits of the QP's number. The
+  // guess is put into header fields that such a packet does not use, where dingo_rsp_quick compares it with the
+  // context.
   localparam int unsigned LogGuesses = 4;
   localparam int unsigned GUESS_W = rtl_pkg::QP_LOG + 32 + 64;
   logic [GUESS_W-1:0] guesses[1 << LogGuesses];
@@ -72,7 +74,7 @@ module dingo_rsp_intake (
   logic [31:0] guess_key;
   logic [63:0] guess_va;
   logic begins, follows, guessed;
-  rtl_pkg::rxp_t rxp;                       // with what was guessed
+  rtl_pkg::rxp_t rxp;                       // rxp_i with the guess
   assign guess_index = rxp_i.qp[LogGuesses-1:0];
   assign {guess_qp, guess_key, guess_va} = guesses[guess_index];
   assign begins = op == roce_pkg::OP_WRITE_FIRST;
@@ -91,7 +93,7 @@ module dingo_rsp_intake (
     if (push && (begins || guessed))
       guesses[guess_index] <= {rxp_i.qp, rxp.h.rkey, rxp.h.va + {51'd0, rxp_i.h.len}};
   end
-  // No guess for a QP with an SRQ: the next entry goes to whichever QP's SEND comes first.
+  // No guess for a QP with an SRQ: another QP's SEND may take the next entry.
   assign in_send = connected && !rxp_i.ctx.cfg.has_srq && (op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM) && rxp_i.h.len != '0;
   assign rxp_ready_o = in_ready && !(in_key && (ask_i || ahead_ask));
   assign push = rxp_valid_i && rxp_ready_o;
@@ -121,7 +123,7 @@ module dingo_rsp_intake (
     end
   end
 
-  // Which asker the next answers are for
+  // Requester of each look-up in the memory table, in order
   dingo_fifo #(.Width(2), .LogDepth(LogAsked)) u_asked (
       .clk_i, .rst_ni,
       .valid_i(mr_valid_o || ask_i), .ready_o(asked_ready), .data_i({ahead_ask, mr_valid_o}),
@@ -140,7 +142,7 @@ module dingo_rsp_intake (
       .valid_i(send_key_in), .ready_o(send_key_ready), .data_i(mr_rsp_i),
       .valid_o(send_key_valid), .ready_i(pop_i && send_o && ahead_o.good), .data_o(send_mr_rsp), .count_o(send_key_count)
   );
-  logic [LogPackets:0] void_q;              // so many in front
+  logic [LogPackets:0] void_q;              // number of oldest packets whose look-ups no longer count
   always_comb begin
     mr_rsp_o = send_o ? send_mr_rsp : write_mr_rsp;
     if (void_q != '0) mr_rsp_o.ok = 1'b0;

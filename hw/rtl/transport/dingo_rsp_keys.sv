@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The responder's port of the memory table: which part asks, and the answer that dingo_rsp_receive or dingo_rsp_turn
-/// waits for. dingo_rsp_intake and dingo_rsp_wqe look at their answers themselves.
+/// The responder's port of the memory table: selects the part whose request goes out, and keeps the answer for
+/// dingo_rsp_receive or dingo_rsp_turn. dingo_rsp_intake and dingo_rsp_wqe take their answers directly.
 module dingo_rsp_keys (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    input  rtl_pkg::qpi_t        qp_i,           // the step's QP: PD and privilege of what the step asks
+    input  rtl_pkg::qpi_t        qp_i,           // the step's QP; cfg_i: PD and privilege for the step's requests
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    // one of these at a time
+    // one of these three requests at a time
     input  logic                 receive_valid_i,
     input  rtl_pkg::mr_req_t     receive_i,
-    input  logic                 turn_valid_i,   // the packet of a READ that comes next:
+    input  logic                 turn_valid_i,   // the next packet of a READ response:
     input  rsp_pkg::rres_t       turn_res_i,
     input  logic [31:0]          turn_offset_i,
     input  logic [12:0]          turn_bytes_i,
     input  logic                 wqe_valid_i,
     input  rtl_pkg::mr_req_t     wqe_i,
-    output logic                 ask_o,          // one of them asks: the intake waits
-    input  logic                 intake_valid_i, // whole, of whatever QP
+    output logic                 ask_o,          // one of them is valid: the intake waits
+    input  logic                 intake_valid_i, // complete request, of any QP
     input  rtl_pkg::mr_req_t     intake_i,
-    // the answer to dingo_rsp_receive or dingo_rsp_turn, until they ask again
+    // the answer for dingo_rsp_receive or dingo_rsp_turn, until their next request
     output logic                 have_o,
     output rtl_pkg::mr_rsp_t     rsp_o,
     output logic                 mr_valid_o,
     output rtl_pkg::mr_req_t     mr_o,
-    input  logic                 answer_i,       // mr_rsp_i is not the intake's
+    input  logic                 answer_i,       // mr_rsp_i is not for the intake
     input  rtl_pkg::mr_rsp_t     mr_rsp_i
 );
   logic asked_q, have_q;

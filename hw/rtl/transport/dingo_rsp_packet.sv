@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The descriptor of a responder's packet: the next of a READ response, the one of a READ or atomic whose item came
-/// back, or the ACK or NAK that is owed.
-/// Combinational.
+/// Descriptor of a packet that the responder sends: the next one of a READ response, the only one of a READ or atomic
+/// whose item came back, or the ACK or NAK that is owed. Combinational.
 module dingo_rsp_packet (
     input  rtl_pkg::qpi_t    qp_i,
     input  rtl_pkg::qp_cfg_t cfg_i,
     input  rsp_pkg::rctx_t   ctx_i,
     input  rsp_pkg::rres_t   res_i,
-    input  logic             read_i,       // READ response of res_i,
-    input  logic             single_i,     // or of item_i, whose word is word_i; else ACK or NAK
+    input  logic             read_i,       // READ response of res_i
+    input  logic             single_i,     // response to item_i, an atomic's word is word_i; neither: ACK or NAK
     input  rsp_pkg::item_t   item_i,
     input  logic [63:0]      word_i,
     output rtl_pkg::txd_t    txd_o,
-    output logic [31:0]      offset_o,     // READ: of the packet in the READ
+    output logic [31:0]      offset_o,     // READ: the packet's first byte in the READ
     output logic [12:0]      bytes_o,
     output logic             last_o        // the last packet of this response
 );

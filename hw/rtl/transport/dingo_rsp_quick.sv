@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The steps that are most of the traffic, each decided in the cycle in which the context comes: a WRITE of
-/// one packet or the rest of a longer one, a READ or an atomic that is what the QP expects, such a SEND for whose receive WQE dingo_rsp_ahead guessed right, a
-/// doorbell, the return of an item whose bytes are in memory or of such a READ or atomic, a turn in which
-/// nothing but an ACK or NAK is owed. A READ's or atomic's response of one packet leaves in the step of its item. They do what dingo_rsp_receive, _event, _commit and _turn would do;
-/// whatever is not plain goes to those. Combinational.
+/// Plain steps, decided in the cycle in which the context arrives: a WRITE of one packet or the rest of a longer one; a
+/// READ or an atomic; a SEND of one packet whose receive WQE dingo_rsp_ahead guessed right; a doorbell; an item that
+/// comes back without error; a turn with only an ACK or NAK to send. Packets must have the expected PSN. A READ's or
+/// atomic's response of one packet leaves in the step of its item. The effects are those of dingo_rsp_receive, _event,
+/// _commit and _turn, which handle everything that is not plain. Combinational.
 module dingo_rsp_quick (
-    input  logic              en_i,          // it is looked at; 0 otherwise, which spares a simulation its work
+    input  logic              en_i,          // the result is used; 0 saves simulation time
     input  rsp_pkg::step_t    step_i,
     input  rtl_pkg::qpi_t     qp_i,
     input  rsp_pkg::rctx_t    ctx_i,
     input  rtl_pkg::qp_t      x_i,
     input  rtl_pkg::rxh_t     h_i,
-    input  logic              key_i,         // the key was looked up,
-    input  logic              key_ok_i,      // and is good; of a SEND too
-    input  logic              send_i,        // dingo_rsp_ahead has looked at it
+    input  logic              key_i,         // dingo_rsp_intake looked up the packet's key
+    input  logic              key_ok_i,      // the key is good; for key_i and send_i
+    input  logic              send_i,        // dingo_rsp_ahead looked up WQE and key: ahead_i
     input  rsp_pkg::ahead_t   ahead_i,
     input  logic [31:0]       db_index_i,
-    input  rsp_pkg::item_t    item_i,        // that came back
+    input  rsp_pkg::item_t    item_i,        // the item that came back
     input  logic              item_err_i,
-    input  logic              path_ok_i,     // our address is there
+    input  logic              path_ok_i,     // the QP's source GID is valid
     input  logic              tx_ok_i,       // a packet may leave
-    output logic              rx_o,          // a packet that is plain; its item is item_o
-    output logic              read_o,        // a READ: it has no payload
-    output logic              atomic_o,      // or it is an atomic
-    output logic              commit_o,
-    output logic              put_o,         // of a READ or atomic: slot rd_next of ctx_i is its
-    output logic              data_o,        // and its response leaves with this step
-    output logic              reply_o,
-    output logic              db_o,
-    output logic              prefetch_o,    // entries of the RQ will be wanted
-    // of a step that is one of these
+    output logic              rx_o,          // plain packet; its item is item_o
+    output logic              read_o,        // with rx_o: a READ
+    output logic              atomic_o,      // with rx_o: an atomic
+    output logic              commit_o,      // plain commit
+    output logic              put_o,         // with commit_o: a READ or atomic, to be put into slot rd_next of ctx_i
+    output logic              data_o,        // with put_o: its response leaves with this step
+    output logic              reply_o,       // plain turn: the ACK or NAK leaves with this step
+    output logic              db_o,          // plain doorbell
+    output logic              prefetch_o,    // plain packet or doorbell: fetch entries of the RQ ahead
+    // results of a plain step
     output rsp_pkg::rctx_t    ctx_o,
     output logic              wake_o,
     output rsp_pkg::emit_t    emit_o,
@@ -38,14 +38,14 @@ module dingo_rsp_quick (
 );
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
-  localparam logic [31:0] AHEAD = 32'd16;    // no entry behind these is fetched ahead for what is in front now
+  localparam logic [31:0] AHEAD = 32'd16;    // a doorbell fetches ahead only if fewer entries were posted
   logic is_rc, is_uc, answers, room, wait_ack, expected, next_psn, write, middle, ends, follows, read, atomic, fetch, slot_free, send;
   logic [4:0] op;
   logic [31:0] cons_next, rq_held, db_held;
-  logic [23:0] psn_one, psn_read;      // behind the packet
+  logic [23:0] psn_one, psn_read;      // exp_psn after the packet; after a READ
   logic [23:0] msn_next;
   logic one_packet;                    // a READ of one packet
-  // The item of another packet will come back soon, and its ACK will stand for this one too.
+  // Another packet's item will come back soon, and its ACK acknowledges this packet too.
   assign wait_ack = ctx_i.items != 8'd1 && item_i.bytes <= SHORT && ctx_i.waited != WAIT_MOST;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
   assign is_uc = x_i.cfg.kind == dingo_pkg::QPT_UC[2:0];
@@ -53,13 +53,12 @@ module dingo_rsp_quick (
                    || x_i.state == dingo_pkg::QPS_SQD[2:0] || x_i.state == dingo_pkg::QPS_SQE[2:0];
   assign room = h_i.len <= rtl_pkg::pmtu_bytes(x_i.cfg.path_mtu);
 
-  // What was looked up is a WRITE or SEND of one packet on a connected QP, and longer than nothing.
-  // The receive WQE of a UC message that was dropped waits for the next SEND.
+  // Look-ups are only made for packets of connected QPs, and not for empty messages. `held` on UC: the receive WQE of a
+  // dropped message, which the next SEND must take.
   assign next_psn = en_i && step_i == rsp_pkg::STEP_RXP && key_ok_i && h_i.psn == ctx_i.exp_psn && !ctx_i.err && !ctx_i.failed
                     && !(x_i.state == dingo_pkg::QPS_RTR[2:0] && !ctx_i.comm_est) && room && !(is_uc && ctx_i.held);
   assign expected = next_psn && ctx_i.message == rsp_pkg::MSG_NONE;
-  // A packet of a longer WRITE after its first, at the address and with the key that dingo_rsp_intake guessed
-  // and put into headers that such a packet does not have.
+  // A later packet of a WRITE; h_i.rkey and h_i.va are the guess of dingo_rsp_intake.
   assign middle = op == roce_pkg::OP_WRITE_MIDDLE;
   assign ends = op == roce_pkg::OP_WRITE_LAST;
   assign follows = next_psn && key_i && ctx_i.message == rsp_pkg::MSG_WRITE && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0
@@ -69,7 +68,7 @@ module dingo_rsp_quick (
   assign op = h_i.opcode[4:0];
   assign write = expected && key_i && op == roce_pkg::OP_WRITE_ONLY && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_WRITE[4:0]) != '0 && {19'd0, h_i.len} == h_i.dma_len;
   assign send = expected && send_i && ahead_i.good && ahead_i.index == ctx_i.rq_cons && !ctx_i.held;
-  // A slot with a repetition, which would end, is not plain.
+  // A slot with a repetition, which must be cancelled, is not plain.
   assign slot_free = {3'b0, ctx_i.rd_inflight} < x_i.cfg.max_dest_rd && !ctx_i.rd_pending[ctx_i.rd_take];
   assign read = expected && key_i && is_rc && op == roce_pkg::OP_READ_REQUEST && slot_free && h_i.len == '0
                 && (x_i.cfg.access & dingo_pkg::ACC_REMOTE_READ[4:0]) != '0 && h_i.dma_len <= dingo_pkg::MAX_MSG;
@@ -90,13 +89,13 @@ module dingo_rsp_quick (
   assign db_held = db_index_i - ctx_i.rq_cons;
   assign db_o = en_i && step_i == rsp_pkg::STEP_DB && !ctx_i.err && !x_i.cfg.has_srq && x_i.state != dingo_pkg::QPS_RESET[2:0]
                 && db_held <= 32'd1 << x_i.cfg.log_rq && db_held >= rq_held;
-  // The next group begins, or entries are new among those that are fetched ahead.
+  // The RQ comes to its next group, or a doorbell adds entries among the AHEAD next ones.
   assign prefetch_o = at_rx ? op_send && (cons_next[2:0] & 3'(4'd7 >> (x_i.cfg.log_rq_stride - 4'd5))) == '0 : step_i == rsp_pkg::STEP_DB && rq_held < AHEAD;
   assign reply_o = en_i && step_i == rsp_pkg::STEP_TURN && !ctx_i.err && !ctx_i.fatal && ctx_i.rd_pending == '0 && ctx_i.reply_pending
                    && is_rc && answers && path_ok_i;
 
-  // What follows when the step is one of these: chosen by what the packet or item is, beside the question whether it is
-  // plain. Nobody looks at it else.
+  // Results are selected by the kind of packet or item, in parallel with the decision whether it is plain; they are
+  // used only if it is.
   logic at_rx, at_commit, at_turn, op_read, op_fetch, op_send, op_follows, at_put, leaves;
   assign at_rx = en_i && step_i == rsp_pkg::STEP_RXP;
   assign at_commit = en_i && step_i == rsp_pkg::STEP_COMMIT;
@@ -106,7 +105,7 @@ module dingo_rsp_quick (
   assign op_send = op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM;
   assign op_follows = middle || ends;
   assign at_put = at_commit && item_i.kind == rsp_pkg::IT_READ;
-  // One packet, and nothing of this QP leaves before it; an ACK that is owed it stands for.
+  // The response is one packet, and nothing else of this QP must leave before it. It replaces an ACK that is owed.
   assign leaves = item_i.single && tx_ok_i && path_ok_i && answers && ctx_i.rd_pending == '0
                   && !(ctx_i.reply_pending && ctx_i.reply_syn[7:5] != roce_pkg::AETH_ACK);
   assign data_o = put_o && leaves;
@@ -163,7 +162,7 @@ module dingo_rsp_quick (
       if (!at_put) ctx_o.open = (ctx_i.open || item_i.took) && !item_i.cqe;
       if (ctx_i.items == 8'd1 && (ctx_i.err || ctx_i.reply_pending)) wake_o = 1'b1;
       if (item_i.last || at_put) ctx_o.msn = msn_next;
-      if (at_put) begin                       // its response acknowledges everything before it
+      if (at_put) begin                       // the response acknowledges all packets before it
         ctx_o.rd_inflight = ctx_i.rd_inflight - 5'd1;
         if (ctx_i.reply_syn[7:5] == roce_pkg::AETH_ACK) ctx_o.reply_pending = 1'b0;
         ctx_o.rd_used[ctx_i.rd_next] = 1'b1;

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The READs and atomics of all QPs that are being answered or may be asked for again, 16 slots a QP. One operation
-/// at a time, in the order NEW, FIND, GET of priority; `done_o` ends each.
+/// READs and atomics of all QPs that are being answered or may be repeated, 16 slots a QP. One operation at a time,
+/// with priority NEW, FIND, GET; `done_o` ends each: NEW takes 1 cycle, GET 2, FIND 1 or 3 for each slot it tries.
 module dingo_rsp_reads (
     input  logic           clk_i,
     input  logic           rst_ni,
     input  rtl_pkg::qpi_t  qp_i,             // stable during an operation
     input  logic [2:0]     path_mtu_i,
-    input  logic           new_i,            // a READ into `slot_i`, all of it to be answered
-    input  logic           find_i,           // a repetition: part of one in `used_i`, the newest first
-    input  logic           get_i,            // `slot_i` to res_o
-    input  logic           step_i,           // res_o.next was sent: the one behind it comes next; takes one cycle, no done_o
+    input  logic           new_i,            // NEW: writes a READ or atomic into `slot_i`, to be answered in full
+    input  logic           find_i,           // FIND: searches `used_i` for a repeated request, the newest slot first
+    input  logic           get_i,            // GET: reads `slot_i` to res_o
+    input  logic           step_i,           // res_o.next was sent: adds 1 to it; takes one cycle, no done_o
     input  logic [3:0]     slot_i,
     input  logic [15:0]    used_i,
-    input  logic [3:0]     oldest_i,         // the newest is before it
+    input  logic [3:0]     oldest_i,         // oldest slot; the newest one is before it
     input  logic [23:0]    psn_i,
     input  logic           atomic_i,
-    input  logic [63:0]    va_i,             // NEW of an atomic: the word as it was
+    input  logic [63:0]    va_i,             // NEW of an atomic: the word before the operation
     input  logic [31:0]    rkey_i,
     input  logic [31:0]    length_i,
     input  logic [23:0]    msn_i,
     output logic           done_o,
-    output logic           hit_o,            // FIND: slot_o is to be answered again
+    output logic           hit_o,            // FIND: found, slot_o is to be answered again
     output logic [3:0]     slot_o,
     output rsp_pkg::rres_t res_o
 );
   typedef enum logic [2:0] {
     IDLE = 3'd0,
     GET = 3'd1,
-    LOOK = 3'd2,       // address of a slot is at the memory
-    LOAD = 3'd3,       // its contents come
-    MATCH = 3'd4,      // they are there
-    WITHIN = 3'd5      // repetition lies inside: write back
+    LOOK = 3'd2,       // reads a slot
+    LOAD = 3'd3,       // takes its contents
+    MATCH = 3'd4,      // compares PSNs
+    WITHIN = 3'd5      // PSN matches: compares the rest, writes the slot
   } state_t;
   state_t state_q;
   logic [3:0] slot_q;
@@ -53,7 +53,7 @@ module dingo_rsp_reads (
       .rdata_o(rdata)
   );
 
-  // A repetition against the slot's READ
+  // Comparison of a repetition with the slot's READ or atomic
   logic [23:0] start;
   logic [35:0] offset;
   logic inside_read;
@@ -132,7 +132,7 @@ module dingo_rsp_reads (
         slot_q <= slot_q - 4'd1;
         state_q <= LOOK;
       end
-      WITHIN: begin  // one before it may have had the same PSNs, 2^24 packets ago: that is too old
+      WITHIN: begin  // the search ends: an older slot with the same PSN would be 2^24 packets old
         hit_o <= inside_read;
         done_o <= 1'b1;
         state_q <= IDLE;

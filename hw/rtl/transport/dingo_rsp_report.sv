@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a step reports, as the completion queues, the event queues and the counters take it. Combinational.
+/// Formats the reports of a step for completion queues, event queues and counters. Combinational.
 module dingo_rsp_report (
-    input  rsp_pkg::emit_t       own_i,          // of the responder itself,
-    input  rsp_pkg::emit_t       part_i,         // of the part whose step it is
+    input  rsp_pkg::emit_t       own_i,          // report of dingo_responder itself; goes first
+    input  rsp_pkg::emit_t       part_i,         // report of the part that executes the step
     input  rtl_pkg::qpi_t        qp_i,
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    input  rsp_pkg::item_t       item_i,         // a completion that succeeds is this one's
+    input  rsp_pkg::item_t       item_i,         // the item of a completion with status SUCCESS
     output logic                 stat_valid_o,
     output rtl_pkg::stat_t       stat_o,
     output logic                 qstat_valid_o,
@@ -16,7 +16,7 @@ module dingo_rsp_report (
     output logic                 cqe_valid_o,
     output rtl_pkg::cqe_req_t    cqe_o
 );
-  localparam logic [7:0] SrqKinds = dingo_pkg::EV_SRQ_ERR[7:0];  // 0x30..0x3f
+  localparam logic [7:0] SrqKinds = dingo_pkg::EV_SRQ_ERR[7:0];  // kinds 0x30..0x3f are events of SRQs
   assign stat_valid_o = own_i.stat || part_i.stat;
   assign stat_o.idx = own_i.stat ? own_i.stat_idx : part_i.stat_idx;
   assign stat_o.by = 16'd1;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The receive queue of the responder's step: the WQE that dingo_rsp_receive works through, or whose tag dingo_rsp_turn
-/// wants for a flush; its lines come from dingo_rq_cache, which fetches the next ones ahead. The slot of an SRQ's entry
-/// may be posted anew while a message is in progress, since entries of others complete before it: what OPEN has read
-/// of it is kept for the packets that follow.
+/// Access of the responder's step to receive WQEs: for dingo_rsp_receive, and for dingo_rsp_turn, which needs the tag
+/// for a flush. Lines come from dingo_rq_cache, which also fetches ahead. With an SRQ, other QPs' entries may complete
+/// first, so the host may reuse the slot of an entry during its message: the lines that OPEN read are kept here for the
+/// later packets (4 lines a QP, a look-up takes 2 cycles).
 module dingo_rsp_rq (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    output logic                 idle_o,         // no line on its way
+    output logic                 idle_o,         // no read of a line is pending
     input  logic                 flush_i,        // lines of qp_i are void
     input  logic                 xl_flush_i,
     input  rtl_pkg::qpi_t        qp_i,           // of the step
     input  rtl_pkg::qp_cfg_t     cfg_i,
-    input  rtl_pkg::rqi_t        rq_i,           // its receive queue
+    input  rtl_pkg::rqi_t        rq_i,           // its RQ or SRQ
     // see dingo_rsp_wqe
     input  logic                 open_i,
     input  logic                 head_only_i,
@@ -33,10 +33,10 @@ module dingo_rsp_rq (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic                 mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
-    // one cycle: the RQ of qp_i moved on, its entries from here to there will be wanted
+    // one cycle: fetch ahead, from entry prefetch_index_i on
     input  logic                 prefetch_i,
     input  logic [31:0]          prefetch_index_i,
-    input  logic [31:0]          prod_i,         // behind its last entry
+    input  logic [31:0]          prod_i,         // producer index of the receive queue
     // dingo_rsp_ahead
     input  logic                 look_valid_i,
     output logic                 look_ready_o,
@@ -63,7 +63,7 @@ module dingo_rsp_rq (
   logic cache_valid, cache_err, keep, kept_valid_q, kept_q, scatter_q;
 
   // ---------------------------------------------------------------- entries of SRQs in progress
-  assign keep = cfg_i.has_srq && scatter_q;      // the line that is asked for is one of these
+  assign keep = cfg_i.has_srq && scatter_q;      // the requested line is one of these
   dingo_ram #(
       .Width(512),
       .LogDepth(rtl_pkg::QP_LOG + 2)
@@ -76,7 +76,7 @@ module dingo_rsp_rq (
   assign line_data = kept_q ? kept_data : cache_data;
   always_ff @(posedge clk_i) begin
     kept_valid_q <= rst_ni && keep && ask_valid && !kept_valid_q;
-    if (ask_valid) kept_q <= keep;               // the lines' data stay until the next is asked for
+    if (ask_valid) kept_q <= keep;               // line_data stays until the next request
     if (open_i || scatter_i) scatter_q <= scatter_i;
   end
 

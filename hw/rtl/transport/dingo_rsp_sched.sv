@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the responder does next. Commits first, since everything waits for them; then events; a turn when no packet
-/// waits or behind so many: one ACK stands for several packets then. Holds what must be taken at once: failures, QPs that wait for their turn.
+/// Chooses the responder's next step. Commits go first, since everything waits for them; then events; then packets. A
+/// turn begins when no packet waits, or after MOST packets, so that one ACK acknowledges several packets. Queues the
+/// failures, which must be taken at once, and the QPs that wait for their turns.
 module dingo_rsp_sched (
     input  logic          clk_i,
     input  logic          rst_ni,
@@ -20,21 +21,21 @@ module dingo_rsp_sched (
     input  rtl_pkg::qpi_t qpa_qp_i,
     input  logic          srqa_valid_i,
     input  rtl_pkg::srqi_t srqa_srq_i,
-    input  logic          resume_valid_i,   // READ responses of this QP waited for a paused region
+    input  logic          resume_valid_i,   // this QP's READ responses waited for a paused region
     input  rtl_pkg::qpi_t resume_qp_i,
-    input  logic          rxp_valid_i,      // and there is room for its orders
+    input  logic          rxp_valid_i,      // a packet waits, and there is room for its orders
     input  rtl_pkg::qpi_t rxp_qp_i,
     input  logic          turn_ok_i,        // a turn may begin
-    input  logic          wake_i,           // this QP waits for a turn; it is not queued yet
+    input  logic          wake_i,           // this QP is ready for a turn; it is not in the queue
     input  rtl_pkg::qpi_t wake_qp_i,
-    input  logic          again_i,          // with wake_i: its turn was cut short and goes on before others; else 0
+    input  logic          again_i,          // with wake_i: its turn was cut short and continues before others; else 0
     input  logic          take_i,           // step_o begins
     output rsp_pkg::step_t step_o,
     output logic          step_valid_o,
     output rtl_pkg::qpi_t step_qp_o,
-    output logic          again_o,          // with STEP_TURN: it goes on
+    output logic          again_o,          // with STEP_TURN: continues a turn that was cut short
     output logic          ready_o,          // a QP waits for its turn
-    output logic          failures_o        // one that was not taken yet
+    output logic          failures_o        // a failure waits
 );
   logic cqf_valid, fail_valid, turn_valid, queue_valid, again_q;
   rtl_pkg::qpi_t cqf_qp, fail_qp, turn_qp, queue_qp, again_qp_q;
@@ -43,7 +44,8 @@ module dingo_rsp_sched (
   localparam logic [1:0] MOST = 2'd3;       // packets between two turns
   logic [1:0] packets_q;
 
-  // A QP fails once, a CQ holds fewer entries than this, and a QP is queued once: nothing overflows.
+  // None overflows: a QP fails once and is queued for a turn once; of CQ failures, one for each completion for a failed
+  // CQ, fewer than 2^QP_LOG wait at a time.
   dingo_fifo #(.Width(rtl_pkg::QP_LOG), .LogDepth(rtl_pkg::QP_LOG)) u_cq_fails (
       .clk_i, .rst_ni,
       .valid_i(cq_fail_valid_i), .ready_o(cqf_room), .data_i(cq_fail_qp_i),

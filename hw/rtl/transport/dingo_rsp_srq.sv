@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What changes of shared receive queues. A step of the responder that may take an entry, a doorbell or a command loads
-/// the state of its SRQ and writes it back at its end; steps follow each other, so no two work on one. An entry that was
-/// taken stays taken, also when its QP fails: others have taken those behind it.
+/// State of the SRQs. A step of the responder that may take an entry, a doorbell's or a command's step loads the state
+/// of its SRQ and writes it at its end; such steps do not overlap. An entry stays taken even when its QP fails, since
+/// other QPs may have taken later ones.
 module dingo_rsp_srq (
     input  logic                clk_i,
     input  logic                load_i,
     input  rtl_pkg::srqi_t      srq_i,         // stable until write_i
-    output rsp_pkg::srq_t       state_o,       // from the cycle behind load_i on, until the next one
+    output rsp_pkg::srq_t       state_o,       // from the cycle after load_i until the next load_i
     // at the end of a step:
     input  logic                write_i,
     input  rsp_pkg::step_t      step_i,        // RXP, SRQ_DB or SRQA
-    input  logic [31:0]         cons_i,        // RXP: behind the last entry that is taken now
-    input  logic                bus_i,         // RXP: that one could not be read
+    input  logic [31:0]         cons_i,        // RXP: new consumer index
+    input  logic                bus_i,         // RXP: the entry that was taken could not be read
     input  logic [31:0]         db_index_i,
     input  rtl_pkg::srqa_req_t  srqa_i,
     output rsp_pkg::emit_t      emit_o,
-    output logic                db_bad_o,      // an index that the ring cannot have, or the SRQ failed
-    output rtl_pkg::srq_info_t  info_o         // SRQA: as it was before
+    output logic                db_bad_o,      // the index is impossible for the ring, or the SRQ failed
+    output rtl_pkg::srq_info_t  info_o         // SRQA: state before the command
 );
   rsp_pkg::srq_t state, state_d;
   logic [rsp_pkg::SRQ_W-1:0] state_bits;
@@ -39,7 +39,7 @@ module dingo_rsp_srq (
   assign info_o.limit = state.limit;
   assign info_o.available = held;
 
-  // The limit fires once: when an entry is taken, or when it is set too late.
+  // The limit's event fires once: when an entry is taken, or at once when a MODIFY sets a limit above the entries left.
   assign left = step_i == rsp_pkg::STEP_RXP ? state.prod - cons_i : held;
   always_comb begin
     state_d = state;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; or, in ERR,
-/// as many receive WQEs flushed. A turn that the wire cuts short goes on when there is room, before the next QP's,
-/// up to 8 KiB: the peer needs the READ's WQE for each packet, and has it at hand while they follow each other. A flush
-/// waits for packets that are on their way to memory, to keep the order. A QP with an SRQ flushes only what it took.
+/// A QP's turn: READ responses in PSN order, at most 16 packets, then the ACK or NAK that is owed; in ERR, a flush of
+/// at most 16 receive WQEs. A turn that ends for lack of room on the wire continues before other QPs' turns, up to 8
+/// KiB: consecutive packets of a READ spare the peer reads of its WQE. A flush waits until all items have come back, to
+/// keep completions in order. A QP with an SRQ flushes only the entry that it took.
 module dingo_rsp_turn (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -11,20 +11,20 @@ module dingo_rsp_turn (
     input  logic              start_i,       // with ctx_i
     input  rsp_pkg::rctx_t    ctx_i,
     output logic              done_o,        // stays until the next start
-    output rsp_pkg::rctx_t    ctx_o,         // new context, also while it is worked on
-    output logic              wake_o,        // the QP wants a turn
-    output logic              again_o,       // with wake_o: this one was cut short
-    input  logic              again_i,       // with start_i: it goes on
+    output rsp_pkg::rctx_t    ctx_o,         // new context; intermediate values before done_o
+    output logic              wake_o,        // the QP needs another turn
+    output logic              again_o,       // with wake_o: this turn was cut short
+    input  logic              again_i,       // with start_i: continues the turn that was cut short
     input  rtl_pkg::qp_t      x_i,           // its QP, from the cycle after start_i on
     output rsp_pkg::emit_t    emit_o,
     input  rsp_pkg::emit_ready_t emit_ready_i,
-    output rsp_pkg::exit_t    exit_o,        // NAK: the READ's region has gone
-    input  logic              busy_i,        // an output still holds something
-    input  logic              path_ok_i,     // our address is there
-    input  logic              tx_room_i,
-    output logic              read_o,        // the packet in work is a READ response, else ACK or NAK
+    output rsp_pkg::exit_t    exit_o,        // NAK: the key of a READ's region is no longer good
+    input  logic              busy_i,        // an output is still occupied
+    input  logic              path_ok_i,     // the QP's source GID is valid
+    input  logic              tx_room_i,     // dingo_tx_mux has room for a packet
+    output logic              read_o,        // the current packet is a READ response, else ACK or NAK
     output logic              send_o,        // the packet leaves
-    // dingo_rsp_reads: the READ that is answered
+    // dingo_rsp_reads: the READ that is being answered
     output logic              rd_get_o,
     output logic              rd_step_o,
     output logic [3:0]        rd_slot_o,
@@ -32,9 +32,9 @@ module dingo_rsp_turn (
     input  logic [12:0]       res_bytes_i,   // of the packet
     input  logic              res_last_i,    // of the response
     output logic              mr_valid_o,
-    input  logic              mr_done_i,     // answer to the last mr_valid_o
+    input  logic              mr_done_i,     // the answer to the last mr_valid_o is here
     input  logic              mr_ok_i,
-    input  logic              mr_paused_i,   // not ok, but only for now
+    input  logic              mr_paused_i,   // not ok, only because the region is paused
     output logic              pause_o,       // READ responses of this QP wait for a paused region
     output logic              open_o,        // dingo_rsp_wqe: entry held_index of ctx_o
     input  logic              wqe_done_i,    // stays until wqe_taken_o
@@ -54,14 +54,14 @@ module dingo_rsp_turn (
     TN_REPLY = 4'd8,
     TN_FLUSH = 4'd9,
     TN_FETCH = 4'd10,
-    TN_LAST = 4'd11                          // an SRQ's QP: its last event comes after all its completions
+    TN_LAST = 4'd11                          // SRQ: event QP_LAST_WQE, after all completions of the QP
   } state_t;
   localparam logic [4:0] BURST = 5'd16;      // packets, or flushed WQEs, of a turn
 
   state_t state_q;
   rsp_pkg::rctx_t c_q;
   logic [4:0] used_q;
-  logic [4:0] together;                      // packets that stay together: 8 KiB, or a turn's
+  logic [4:0] together;                      // packets that are sent before another QP's turn: 8 KiB, at most BURST
 
   logic is_rc, answers, rq_empty;
   assign is_rc = x_i.cfg.kind == dingo_pkg::QPT_RC[2:0];
@@ -70,7 +70,7 @@ module dingo_rsp_turn (
   assign together = x_i.cfg.path_mtu == 3'd5 ? 5'd2 : x_i.cfg.path_mtu == 3'd4 ? 5'd4 : x_i.cfg.path_mtu == 3'd3 ? 5'd8 : BURST;
   assign rq_empty = c_q.rq_cons == c_q.rq_prod;
 
-  // Oldest READ first: from rd_next on, then from 0 on
+  // The oldest pending READ: the first slot from rd_next on, else from 0 on
   logic [3:0] pick;
   logic [15:0] pick_from;
   assign pick_from = (c_q.rd_pending >> c_q.rd_next) << c_q.rd_next;
@@ -80,8 +80,8 @@ module dingo_rsp_turn (
     for (int i = 15; i >= 0; i--) if (pick_from[i]) pick = 4'(i);
   end
 
-  logic got_q;                               // dingo_rsp_reads has that of rd_slot_o: its next packet needs no look
-  logic only;                                // no other READ is to be answered
+  logic got_q;                               // dingo_rsp_reads holds slot rd_slot_o: the next packet needs no GET
+  logic only;                                // no other READ is pending
   assign only = c_q.rd_pending == 16'd1 << rd_slot_o;
 
   assign done_o = state_q == IDLE;
@@ -90,14 +90,14 @@ module dingo_rsp_turn (
   assign send_o = (state_q == TN_SEND || state_q == TN_REPLY) && go_i;
   assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i && !got_q;
   assign rd_step_o = state_q == TN_SEND && go_i;
-  // What can only go on with the next packet asks at once.
+  // Continues with the next packet of the same READ: its look-up begins in TN_NEXT.
   logic goes_on;
   assign goes_on = state_q == TN_NEXT && !busy_i && got_q && c_q.rd_pending != '0 && used_q != BURST && tx_room_i;
   assign mr_valid_o = (state_q == TN_KEY || goes_on) && go_i;
   assign pause_o = state_q == TN_KEY_WAIT && go_i && mr_done_i && mr_paused_i;
   assign wqe_taken_o = state_q == TN_FETCH && go_i && wqe_done_i;
 
-  rsp_pkg::emit_t flushed;                   // the receive WQE of the message in progress, or the next one
+  rsp_pkg::emit_t flushed;                   // flush of the receive WQE of the message in progress, or of the next one
   assign flushed = rsp_pkg::emit_failure(6'(dingo_pkg::CARD_RESP_CQE_FLUSH_ERROR), 4'(dingo_pkg::QP_RECV_CQES),
                                          dingo_pkg::WCS_WR_FLUSH_ERR[7:0], dingo_pkg::VERR_FLUSHED[7:0],
                                          state_q == TN_FETCH ? wqe_tag_i : c_q.held_tag);
@@ -122,7 +122,7 @@ module dingo_rsp_turn (
           c_q.queued <= 1'b0;
           state_q <= IDLE;
           if (c_q.err) begin
-            if (c_q.items == '0) begin       // else the last item brings it back
+            if (c_q.items == '0) begin       // else the commit of the last item wakes the QP again
               if (x_i.cfg.has_srq ? c_q.open : c_q.held) begin
                 c_q.held <= 1'b0;
                 c_q.open <= 1'b0;
@@ -134,7 +134,7 @@ module dingo_rsp_turn (
             if (path_ok_i) begin
               rd_slot_o <= pick;
               state_q <= TN_NEXT;
-            end else begin                       // our address has gone: the peer hears nothing
+            end else begin                       // no source GID: nothing can be sent
               c_q.rd_pending <= '0;
               c_q.reply_pending <= 1'b0;
               if (c_q.fatal) exit_o <= rsp_pkg::EXIT_ERR;
@@ -166,7 +166,7 @@ module dingo_rsp_turn (
         if (mr_done_i) begin
           if (mr_ok_i) state_q <= TN_SEND;
           else if (mr_paused_i) state_q <= IDLE;
-          else begin                         // the region went away while it was being read
+          else begin                         // the key was invalidated or the region destroyed during the READ
             c_q.rd_pending <= '0;
             exit_o <= rsp_pkg::EXIT_NAK;
             state_q <= IDLE;
@@ -182,7 +182,7 @@ module dingo_rsp_turn (
           end else state_q <= TN_NEXT;
         end
 
-        TN_PICK: begin  // C9-110: an earlier one interrupts the one that was being sent
+        TN_PICK: begin  // C9-110: the oldest one next, also if a repetition of an earlier READ interrupted it
           rd_slot_o <= pick;
           got_q <= 1'b0;
           state_q <= TN_NEXT;
@@ -208,7 +208,7 @@ module dingo_rsp_turn (
           state_q <= TN_FETCH;
         end
 
-        TN_FETCH:  // only for the tag: what else may be wrong no longer matters
+        TN_FETCH:  // only the tag is needed; errors of the WQE are ignored
         if (wqe_done_i) begin
           used_q <= used_q + 5'd1;
           c_q.rq_cons <= c_q.rq_cons + 32'd1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Works through a receive WQE. OPEN reads its header and sums up its entries; SCATTER looks up the keys for
-/// the next bytes of a message and gives their segments. Lines come from dingo_rq_cache.
+/// Walks a receive WQE. OPEN reads its header and sums the lengths of its SGEs; SCATTER looks up the keys for the next
+/// bytes of a message and gives their segments. Lines come from dingo_rsp_rq. Stalls for lines, keys and seg_ready_i.
 module dingo_rsp_wqe (
     input  logic               clk_i,
     input  logic               rst_ni,
-    input  logic               open_i,        // pulse: entry index_i
-    input  logic               head_only_i,   // OPEN: the tag is enough
-    input  logic               scatter_i,     // pulse: bytes_i (not 0) of entry index_i from sge_i, off_i on
-    input  logic               again_i,       // SCATTER: right behind OPEN of the same entry
+    input  logic               open_i,        // pulse: OPEN of WQE index_i
+    input  logic               head_only_i,   // OPEN: only the tag is needed
+    input  logic               scatter_i,     // pulse: SCATTER of bytes_i (not 0) to WQE index_i from sge_i, off_i on
+    input  logic               again_i,       // SCATTER: directly after OPEN of the same WQE
     input  logic [31:0]        index_i,       // all inputs are stable until done_o
     input  logic [3:0]         log_stride_i,
     input  logic [12:0]        bytes_i,
@@ -16,22 +16,22 @@ module dingo_rsp_wqe (
     input  logic [31:0]        off_i,
     input  logic [3:0]         nsge_i,
     output logic               done_o,        // one cycle
-    output logic               bad_o,         // OPEN: not a WQE; SCATTER: key_verr_o says why
-    output logic               bus_o,         // it could not be read
-    output logic               paused_o,      // SCATTER, with bad: a region is paused
+    output logic               bad_o,         // OPEN: not a valid WQE; SCATTER: verr_o says why
+    output logic               bus_o,         // the WQE could not be read
+    output logic               paused_o,      // SCATTER, with bad_o: a region is paused
     output logic [7:0]         verr_o,
     output logic [31:0]        tag_o,         // OPEN
     output logic [3:0]         nsge_o,
     output logic [35:0]        cap_o,
-    output logic [3:0]         sge_o,         // SCATTER: where the next byte goes
+    output logic [3:0]         sge_o,         // SCATTER: destination of the next byte
     output logic [31:0]        off_o,
-    output logic               line_valid_o,  // dingo_rq_cache
+    output logic               line_valid_o,  // held until line_rsp_valid_i
     output logic [31:0]        line_index_o,
     output logic [1:0]         line_part_o,
     input  logic               line_rsp_valid_i,
     input  logic               line_err_i,
     input  logic [511:0]       line_data_i,
-    output logic               mr_valid_o,    // PD and privilege are the QP's
+    output logic               mr_valid_o,    // dingo_rsp_keys adds PD, privilege and QP
     output rtl_pkg::mr_req_t   mr_o,
     input  logic               mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t   mr_rsp_i,
@@ -41,11 +41,11 @@ module dingo_rsp_wqe (
 );
   typedef enum logic [3:0] {
     IDLE = 4'd0,
-    HEAD = 4'd1,       // line 0 is on its way
+    HEAD = 4'd1,       // waits for line 0
     CHECK = 4'd2,
     SUM = 4'd3,
     SUM_LINE = 4'd4,
-    PART = 4'd5,       // next piece of a SCATTER
+    PART = 4'd5,       // next part of a SCATTER
     PART_LINE = 4'd6,
     KEY = 4'd7,
     KEY_WAIT = 4'd8,
@@ -53,13 +53,13 @@ module dingo_rsp_wqe (
   } state_t;
   state_t state_q;
   logic head_only_q;
-  logic have_q;                // line_data_i is line part_q of the entry
+  logic have_q;                // line_data_i is line part_q of the WQE
   logic [1:0] part_q;
   logic [3:0] sge_q;
   logic [31:0] off_q, len_q;
   logic [12:0] left_q;
 
-  // entry `sge_q` is 16-byte piece sge_q + 1
+  // SGE sge_q is 16-byte piece sge_q + 1 of the WQE
   logic [4:0] piece;
   dingo_pkg::sge_t entry;
   logic [31:0] rest, take;
@@ -68,11 +68,10 @@ module dingo_rsp_wqe (
   assign rest = entry.length - off_q;
   assign take = rest < {19'd0, left_q} ? rest : {19'd0, left_q};
 
-  logic here;                  // its line is there
+  logic here;                  // line_data_i has the SGE
   assign here = have_q && part_q == piece[3:2];
 
-  // header
-  dingo_pkg::rq_wqe_t head;
+  dingo_pkg::rq_wqe_t head;    // the WQE's header
   logic bad_head;
   assign head = line_data_i[127:0];
   assign bad_head = head.rsvd0 != '0 || head.rsvd1 != '0 || head.num_sge > 16'd15
@@ -158,7 +157,7 @@ module dingo_rsp_wqe (
         end else state_q <= SUM;
       end
       PART:
-      if (sge_q == nsge_i) begin  // the entry shrank between two packets
+      if (sge_q == nsge_i) begin  // the host shortened the WQE between two packets
         bad_o <= 1'b1;
         verr_o <= dingo_pkg::VERR_WQE_SIZE[7:0];
         done_o <= 1'b1;

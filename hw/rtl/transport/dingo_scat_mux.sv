@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Orders for payload of three sources to dingo_scatter. Packets with payload have theirs one after the other, whole
-/// (dingo_dispatch sees to it), so their sources never meet. The END of an ACK, which has none, goes in between two packets.
+/// Merges orders of three sources for dingo_scatter. dingo_dispatch ensures that the orders of one packet come as a
+/// whole before those of the next, so sources do not compete, except for the END of a bare ACK (no payload): that goes
+/// between two packets. Combinational path; stalls on ready_i only, a bare ACK also while the responder's packet is
+/// incomplete.
 module dingo_scat_mux (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic d_valid_i,              // of dingo_dispatch: the END of a packet that it drops
+    input  logic d_valid_i,              // dingo_dispatch: the END of a packet that it drops
     output logic d_ready_o,
     input  rtl_pkg::scat_t d_i,
     input  logic req_valid_i,
@@ -18,9 +20,9 @@ module dingo_scat_mux (
     input  logic ready_i,
     output rtl_pkg::scat_t scat_o,
     output logic end_o,                  // one cycle: an engine's END was taken
-    output logic end_bare_o              // with it: of an ACK
+    output logic end_bare_o              // with end_o: of a bare ACK
 );
-  logic mid_q;                           // the responder's packet has begun and not ended
+  logic mid_q;                           // the responder's packet has begun and not ended; req_mid_q: the requester's
   logic req_go, req_mid_q;
 
   assign req_go = req_valid_i && !mid_q;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The SGEs of a WQE against the memory table: either each of them as a whole (is the WQE fit to begin?),
-/// or the pieces that [offset, offset + bytes) of the message covers, which become segments.
+/// Looks up SGEs of a WQE in the memory table: either each as a whole, to check a WQE before it begins (whole_i), or
+/// the parts that [offset_i, offset_i + bytes_i) of the message covers, which become segments. One SGE a cycle, 5
+/// cycles more for all; nothing stalls it.
 module dingo_sge_walk (
     input  logic        clk_i,
     input  logic        rst_ni,
-    // order: stays until done
+    // request: stable until done_o
     input  logic        start_i,
     input  logic        whole_i,
     input  logic [31:0] offset_i,
@@ -17,12 +18,12 @@ module dingo_sge_walk (
     input  logic        atomic_i,
     input  logic [3:0]  num_sge_i,
     output logic        done_o,        // one cycle
-    output logic [7:0]  verr_o,        // with done and until the next order: of the first SGE that is refused; NONE: all is well
-    output logic        paused_o,      // the first entry that is not granted names a paused region
-    // segments, from the cycle behind done until the next order
+    output logic [7:0]  verr_o,        // from done_o until the next request: error of the first SGE refused, or NONE
+    output logic        paused_o,      // as verr_o: the first SGE that was not granted is in a paused region
+    // segments, from the cycle after done_o until the next request
     input  logic [3:0]  seg_index_i,
-    output rtl_pkg::seg_t        seg_o,         // `last` of the last one
-    // blocks of the WQE
+    output rtl_pkg::seg_t        seg_o,
+    // blocks of the WQE, in the next cycle
     output logic        re_o,
     output logic [2:0]  block_o,
     input  logic [511:0] block_i,
@@ -32,21 +33,21 @@ module dingo_sge_walk (
     input  rtl_pkg::mr_rsp_t     mr_rsp_i
 );
   logic run_q, have_q, mr_valid_q;
-  logic [3:0] sge_q, sge_next;         // to read next
+  logic [3:0] sge_q, sge_next;         // the SGE to read next
   logic [1:0] quarter_q;
   logic [31:0] offset_q, left_q;
   logic [4:0] asked_q, answered_q;
   logic [7:0] verr_q;
-  logic paused_q, granted;             // granted: all that was answered before
+  logic paused_q, granted;             // granted: all answers so far were good
   rtl_pkg::mr_req_t mr_q;
-  logic [31:0] lens[16];
-  logic [166:0] places[16];            // offset and memory
+  logic [31:0] lens[16];               // of segments
+  logic [166:0] places[16];            // offset and memory of segments
   logic [4:0] place;
   dingo_pkg::sge_t sge;
   logic [31:0] part;
   logic fresh, more, ended, skip;
 
-  // The first block is read in the cycle of the order, and the last answer ends it.
+  // The first block is read in the first cycle of start_i; done_o comes with the last answer.
   assign fresh = start_i && !run_q;
   assign sge_next = run_q ? sge_q : 4'd0;
   assign place = {1'b0, sge_next} + (datagram_i ? 5'd4 : atomic_i ? 5'd3 : 5'd2);
@@ -56,7 +57,7 @@ module dingo_sge_walk (
   assign sge = block_i[{quarter_q, 7'd0}+:128];
   assign skip = whole_i ? sge.length == 32'd0 : offset_q >= sge.length || left_q == 32'd0;
   assign part = whole_i ? sge.length : sge.length - offset_q < left_q ? sge.length - offset_q : left_q;
-  // With a refusal nothing of the packet is used.
+  // All SGEs are looked up even after a refusal, so that no answer is left over.
   assign ended = run_q && !more && !have_q && asked_q == answered_q + {4'd0, mr_rsp_valid_i};
   assign done_o = ended;
   assign granted = verr_q == 8'd0 && !paused_q;
@@ -76,7 +77,7 @@ module dingo_sge_walk (
       mr_q.access <= access_i;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
-      mr_q.qp <= '0;                   // no window is a local key
+      mr_q.qp <= '0;                   // for memory windows only, whose keys are never local
       lens[asked_q[3:0]] <= part;
     end
     if (mr_rsp_valid_i) places[answered_q[3:0]] <= {mr_rsp_i.off, mr_rsp_i.mem};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Packets of requester (0) and responder (1) in one order for headers and payload: a packet's segments
-/// follow its descriptor. An engine starts a packet only while its `room` is set: then
-/// descriptor, 16 segments and 8 inline beats are taken without waiting. No more payload is put in order ahead than
-/// its fetching needs, so that an ACK, which has none, does not wait behind many packets of the other direction.
+/// Merges packets of requester (0) and responder (1) into one order for headers and payload: a packet's segments follow
+/// its descriptor. An engine starts a packet only while its bit of room_o is set: then descriptor, 16 segments and 8
+/// inline beats are taken without waiting. Latency 2 cycles. About AHEAD bytes of payload are put in order ahead, as
+/// many as fetching needs; ACKs and READ requests, which have no payload, pass an engine that waits for that.
 module dingo_tx_mux (
     input  logic       clk_i,
     input  logic       rst_ni,
@@ -17,7 +17,7 @@ module dingo_tx_mux (
     output logic [1:0] seg_ready_o,
     input  rtl_pkg::seg_t       req_seg_i,
     input  rtl_pkg::seg_t       rsp_seg_i,
-    input  logic       inl_valid_i,    // of the requester
+    input  logic       inl_valid_i,    // the requester's
     output logic       inl_ready_o,
     input  rtl_pkg::beat_t      inl_i,
     output logic       txd_valid_o,
@@ -26,17 +26,17 @@ module dingo_tx_mux (
     output logic       seg_valid_o,
     input  logic       seg_ready_i,
     output rtl_pkg::seg_t       seg_o,
-    output logic       seg_rsp_o,      // it is the responder's
+    output logic       seg_rsp_o,      // seg_o is the responder's
     output logic       inl_valid_o,
     input  logic       inl_ready_i,
     output rtl_pkg::beat_t      inl_o
 );
-  localparam int unsigned TXD_LOG = 2;     // each engine's; what was merged waits in a longer queue,
-  localparam int unsigned OUT_LOG = 6;     // so that payload is fetched ahead of its packet: 38 of 64 bytes in a round trip of PCIe
+  localparam int unsigned TXD_LOG = 2;     // queue of each engine
+  localparam int unsigned OUT_LOG = 6;     // merged queue; a PCIe round trip is 38 packets of 64 bytes of payload
   localparam int unsigned SEG_LOG = 6;
   localparam int unsigned INL_LOG = 5;
-  localparam logic [15:0] AHEAD = 16'd16384;  // bytes: a round trip of host memory at the wire's speed, twice
-  // An engine sees `room` a few cycles late: twice what a packet needs.
+  localparam logic [15:0] AHEAD = 16'd16384;  // bytes: twice a round trip to host memory at the wire's rate
+  // An engine sees room_o up to 3 cycles late, so twice what a packet needs is kept free.
   localparam int unsigned SEG_ROOM = (1 << SEG_LOG) - 32;
   localparam int unsigned INL_ROOM = (1 << INL_LOG) - 16;
   localparam int unsigned TXD_W = $bits(req_txd_i);
@@ -55,7 +55,7 @@ module dingo_tx_mux (
   logic [INL_LOG:0] inl_count;
   logic [OUT_LOG:0] out_count;
   logic out_valid, out_ready, who_q, has_segs;
-  logic [15:0] ahead_q;                    // bytes of the packets that were put in order and not begun
+  logic [15:0] ahead_q;                    // payload bytes of the packets in the merged queue
   logic fits;
   state_t state_q;
 

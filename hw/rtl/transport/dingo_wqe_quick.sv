@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// WQEs that come next in a send queue, looked at ahead of their turn and one behind the other: out of the
-/// cache, checked, their SGE against the memory table. It takes what is plain: SEND or WRITE, with or
-/// without immediate, READ, atomic; one block, one SGE, one packet, no fence; of SEND and WRITE also two SGEs, and
-/// inline data of one beat, in one block or two. The first that is anything else, or is not in the cache, ends it:
-/// dingo_wqe_load and dingo_sge_walk look at that one.
+/// Pipeline for plain WQEs of a send queue: reads the next blocks from dingo_wqe_cache, checks them, looks up their
+/// SGEs in the memory table, and queues up to 4 WQEs for the turn. Plain is: SEND or WRITE, with or without immediate
+/// data, READ, atomic; one block, one SGE, one packet, no fence; for SEND and WRITE also two SGEs, or inline data of
+/// one beat, in one block or two. One WQE a cycle, 2 cycles with a second block or SGE; 5 cycles from start_i to
+/// valid_o (inline data 2 or 3). The first WQE that is not plain or not in the cache ends it: dingo_wqe_load and
+/// dingo_sge_walk take that one.
 module dingo_wqe_quick (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        rest_o,        // no answer is awaited, no segment: what is asked for now gets its own
-    output logic        on_o,          // begun, and not stopped
-    input  logic        may_start_i,   // known early: looks up index_i unless it is on
-    input  logic        start_i,       // with may_start_i, at rest: from index_i on, which is there
-    input  logic        stop_i,        // forget what was looked at
-    input  logic [31:0] index_i,
-    input  logic [31:0] producer_i,    // blocks before it are there
+    output logic        rest_o,        // no answer of the memory table and no segment is pending
+    output logic        on_o,          // looks up blocks: started, not ended and not stopped
+    input  logic        may_start_i,   // known early: reads block index_i unless on_o
+    input  logic        start_i,       // with may_start_i and rest_o: starts at index_i, which is posted
+    input  logic        stop_i,        // discards all WQEs that were looked up
+    input  logic [31:0] index_i,       // SQ block
+    input  logic [31:0] producer_i,    // blocks before it are posted
     input  logic [2:0]  path_mtu_i,
     input  logic [rtl_pkg::PD_BITS-1:0] pdn_i,
     input  logic        privileged_i,
-    // the WQE in front
+    // the oldest WQE
     output logic        valid_o,
     output logic        plain_o,
-    output logic        missed_o,      // not plain: a block of it is not in the cache
+    output logic        missed_o,      // not plain: one of its blocks is not in the cache
     input  logic        take_i,
     output req_pkg::wqe_t       wqe_o,
-    output logic [255:0] head_o,       // bytes 16..47
-    output logic [511:0] data_o,       // of wqe_o.inl: its bytes, with others behind them
-    output rtl_pkg::seg_t        seg_o,        // when it is not the last one, that comes in the cycle behind take_i
+    output logic [255:0] head_o,       // bytes 16..47 of the WQE
+    output logic [511:0] data_o,       // wqe_o.inl: the inline data; bytes after wqe_o.length are undefined
+    output rtl_pkg::seg_t        seg_o,        // first segment; if not the last, the second one comes after take_i
     // dingo_wqe_cache
     output logic        cache_re_o,
     output logic [31:0] cache_index_o,
     input  logic        cache_hit_i,
     input  logic        cache_err_i,
     input  logic [511:0] cache_data_i,
-    output logic        probe_o,       // with cache_re_o: is a block further on there?
+    output logic        probe_o,       // with cache_re_o: checks whether the block AHEAD further on is in the cache
     output logic [31:0] probe_index_o,
     input  logic        probe_hit_i,
-    output logic        fill_valid_o,  // blocks further on, when they are not on their way; no harm if they do not come
+    output logic        fill_valid_o,  // one cycle: fetch blocks further on; may be refused
     output logic [31:0] fill_index_o,
     output logic [3:0]  fill_limit_o,
     output logic        mr_valid_o,
@@ -44,7 +45,7 @@ module dingo_wqe_quick (
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i
 );
-  localparam int unsigned LOG = 2;     // WQEs that are looked at
+  localparam int unsigned LOG = 2;     // log2 of the WQEs in the queue
   localparam logic [31:0] AHEAD = 32'd8;
   localparam logic [7:0] FLAGS = 8'(dingo_pkg::WQE_CTRL_FLAGS_SIGNALED_MASK | dingo_pkg::WQE_CTRL_FLAGS_SOLICITED_MASK);
   localparam logic [7:0] INLINE = 8'(dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK);
@@ -52,9 +53,9 @@ module dingo_wqe_quick (
 
   logic on_q, look_q, mr_valid_q;
   logic [31:0] index_q, probe_index_q;
-  logic further, probed_q;             // the probe is of a block that the host has given away
-  logic [LOG:0] held_q;                // looked up and not taken
-  logic [3:0] asked_q;                 // answers that are awaited
+  logic further, probed_q;             // the probed block is posted
+  logic [LOG:0] held_q;                // WQEs that were looked up and not taken
+  logic [3:0] asked_q;                 // pending answers of the memory table
   logic re, look, plain, push;
   logic fill_valid_q;
   logic [31:0] fill_index_q;
@@ -65,20 +66,20 @@ module dingo_wqe_quick (
   dingo_pkg::sge_t sge, sge_0, sge_1;
   logic is_send, is_write, is_atomic, is_fetch, fetch, atomic;
   logic flag_inl, beat, two, fits, fits_2, gives, short_of;
-  logic block2_q;                      // what is looked up next is the second block of inline data
-  logic [255:0] half_q;                // the data in its first
+  logic block2_q;                      // the next look-up is the second block of inline data
+  logic [255:0] half_q;                // inline data of the first block
   logic push_info, push_data;
   logic pair, hold;
   logic [13:0] total;
-  logic second_q, mr_last_q;           // the second SGE is to be asked for; what is asked for is a WQE's last
+  logic second_q, mr_last_q;           // the second SGE is to be looked up; mr_q is for the last SGE of its WQE
   dingo_pkg::sge_t second_sge_q;
 
   assign on_o = on_q;
   assign rest_o = asked_q == '0 && !mr_valid_q && !second_q && !pop_2_q;
 
-  // ---------------------------------------------------------------- look-ups: the next WQE, and a block further on
+  // ---------------------------------------------------------------- look-ups: the next block, and one further on
   assign re = on_q && !stop_i && index_q != producer_i && !held_q[LOG] && !hold;
-  // Whether it starts or stops is known late: what was looked up for nothing is not looked at.
+  // start_i and stop_i are late, so cache_re_o does not depend on them; the result of a needless look-up is not used.
   assign cache_re_o = on_q ? index_q != producer_i && !held_q[LOG] : may_start_i;
   assign cache_index_o = on_q ? index_q : index_i;
   assign look = look_q;
@@ -86,7 +87,7 @@ module dingo_wqe_quick (
   assign probe_index_o = cache_index_o + AHEAD;
   assign further = producer_i - cache_index_o > AHEAD;
 
-  // ---------------------------------------------------------------- what was looked up
+  // ---------------------------------------------------------------- decoding of the block
   assign ctrl = cache_data_i[127:0];
   assign rdma = cache_data_i[255:128];
   assign sge_0 = cache_data_i[383:256];
@@ -97,12 +98,12 @@ module dingo_wqe_quick (
   assign is_atomic = ctrl.opcode == dingo_pkg::WR_CMP_SWAP[7:0] || ctrl.opcode == dingo_pkg::WR_FETCH_ADD[7:0];
   assign is_fetch = is_atomic || ctrl.opcode == dingo_pkg::WR_READ[7:0];
   assign flag_inl = (ctrl.flags & INLINE) != 8'd0;
-  // Inline data: 1 to 64 bytes, of which 32 are in the first block. index_q is the block behind this one.
+  // Inline data: 1 to 64 bytes, the first 32 of them in the first block. index_q is the block after this one.
   assign beat = ctrl.inline_len[15:7] == '0 && ctrl.inline_len[6:0] != '0 && !(ctrl.inline_len[6] && ctrl.inline_len[5:0] != '0);
   assign two = ctrl.inline_len[6] || (ctrl.inline_len[5] && ctrl.inline_len[4:0] != '0);
   assign short_of = index_q == producer_i;
   assign fits = is_atomic ? sge_1.length == 32'd8 : sge_0.length != 32'd0 && sge_0.length <= {19'd0, rtl_pkg::pmtu_bytes(path_mtu_i)};
-  // Two SGEs take two cycles of the memory table: what was looked up behind them is looked up again.
+  // Two SGEs take two cycles of the memory table, so the next look-up is repeated a cycle later (hold).
   assign pair = ctrl.num_sge == 8'd2;
   assign hold = look && !block2_q && ctrl.num_sge[1];
   assign total = {1'b0, sge_0.length[12:0]} + (ctrl.num_sge[1] ? {1'b0, sge_1.length[12:0]} : 14'd0);
@@ -115,21 +116,21 @@ module dingo_wqe_quick (
   assign push = look && on_q && !stop_i;
   assign push_info = push && !block2_q;
   assign push_data = push && (block2_q || (flag_inl && !two));
-  // For one cycle, taken or not: it must not stand before a fill that somebody waits for.
+  // For one cycle, taken or not, so that it does not delay a fill for a WQE that is needed.
   assign fill_valid_o = fill_valid_q;
   assign fill_index_o = fill_index_q;
   assign fill_limit_o = fill_limit_q;
   assign mr_valid_o = mr_valid_q;
   assign mr_o = mr_q;
 
-  // ---------------------------------------------------------------- WQEs that wait
+  // ---------------------------------------------------------------- queues of WQEs, inline data and answers
   logic info_valid, info_ready, key_valid, key_ready, data_valid, data_ready, ok, absent, absent_2, inl, blocks_2, sges_2, whole, signaled, solicited;
   logic last, last_valid, last_ready, granted_valid, granted_ready, granted_front, granted, refused_q, pop_2_q;
   logic [LOG:0] info_count, data_count, granted_count;
   logic [LOG+1:0] key_count, last_count;
   logic [7:0] opcode;
   logic [31:0] imm;
-  logic [12:0] len, sum, len_2_q;      // of the first SGE; of the message; of the second SGE
+  logic [12:0] len, sum, len_2_q;      // bytes of the first SGE; of the message; of the second SGE
   rtl_pkg::mr_rsp_t key, key_front;
   logic clear, key_in;
   assign clear = !rst_ni || stop_i;
@@ -140,18 +141,18 @@ module dingo_wqe_quick (
                sge.length[12:0], flag_inl ? ctrl.inline_len[12:0] : is_atomic ? sge.length[12:0] : total[12:0], cache_data_i[383:128]}),
       .valid_o(info_valid), .ready_i(take_i), .data_o({ok, absent, inl, blocks_2, sges_2, opcode, fetch, atomic, signaled, solicited, imm, len, sum, head_o}),
       .count_o(info_count));
-  // Inline data; not whole: its second block is not there or could not be read.
+  // Inline data; whole: its second block, if any, was in the cache and readable.
   dingo_fifo #(.Width(514), .LogDepth(LOG)) u_data (
       .clk_i, .rst_ni(!clear), .valid_i(push_data), .ready_o(data_ready),
       .data_i({block2_q && !cache_hit_i, !block2_q || (cache_hit_i && !cache_err_i), cache_data_i[255:0], block2_q ? half_q : cache_data_i[511:256]}),
       .valid_o(data_valid), .ready_i(take_i && ok && inl), .data_o({absent_2, whole, data_o}), .count_o(data_count));
-  // Answers to what was forgotten are nobody's: stop_i takes a while to bring rest_o.
+  // Answers to look-ups before stop_i are dropped (mine_q); rest_o is low until they have come.
   logic mine_q, asks;
   dingo_fifo #(.Width(rtl_pkg::MR_RSP_W), .LogDepth(LOG + 1)) u_keys (
       .clk_i, .rst_ni(!clear), .valid_i(key_in && !(take_i && asks && !key_valid)), .ready_o(key_ready), .data_i(mr_rsp_i),
       .valid_o(key_valid), .ready_i((take_i && asks) || pop_2_q), .data_o(key_front), .count_o(key_count));
   assign asks = ok && !inl;
-  // Which answers are the last of their WQE, and with those, whether all of its keys are good.
+  // u_last: whether an answer is the last one of its WQE. u_granted: with the last one, whether all keys are good.
   dingo_fifo #(.Width(1), .LogDepth(LOG + 1)) u_last (
       .clk_i, .rst_ni(!clear), .valid_i(mr_valid_q), .ready_o(last_ready), .data_i(mr_last_q),
       .valid_o(last_valid), .ready_i(key_in), .data_o(last), .count_o(last_count));
@@ -160,7 +161,7 @@ module dingo_wqe_quick (
       .data_i(granted), .valid_o(granted_valid), .ready_i(take_i && asks), .data_o(granted_front), .count_o(granted_count));
   assign granted = mr_rsp_i.ok && !refused_q;
   assign key_in = mr_rsp_valid_i && mine_q && asked_q != '0;
-  assign key = key_valid ? key_front : mr_rsp_i;  // it need not wait when nobody is before it
+  assign key = key_valid ? key_front : mr_rsp_i;  // an answer bypasses the empty queue
   assign valid_o = info_valid && !pop_2_q && (!ok || (inl ? data_valid : granted_valid || (key_in && last)));
   assign missed_o = ok ? inl && absent_2 : absent;
   assign plain_o = ok && (inl ? whole : granted_valid ? granted_front : granted);
@@ -203,7 +204,7 @@ module dingo_wqe_quick (
       mr_q.access <= is_fetch && !second_q ? dingo_pkg::ACC_LOCAL_WRITE[5:0] : 6'd0;
       mr_q.pdn <= pdn_i;
       mr_q.privileged <= privileged_i;
-      mr_q.qp <= '0;                   // no window is a local key
+      mr_q.qp <= '0;                   // for memory windows only, whose keys are never local
     end
     if (!rst_ni) begin
       on_q <= 1'b0;

@@ -1,125 +1,125 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the parts of dingo_responder share: the context of a QP, the item that follows a packet through
-// dingo_scatter, and a READ that is answered or may be asked for again.
+// Types that the modules of the responder share: the context of a QP, the item that follows a packet through
+// dingo_scatter, and a READ that is being answered or may be repeated.
 
 package rsp_pkg;
 
-  // Message that has begun and not ended
+  // Kind of the message in progress
   typedef enum logic [1:0] {
     MSG_NONE = 2'd0,
     MSG_SEND = 2'd1,
     MSG_WRITE = 2'd2
   } message_t;
 
-  // What the responder does at a time
+  // Kind of the responder's current step
   typedef enum logic [3:0] {
-    STEP_COMMIT = 4'd0,            // an item came back
-    STEP_CQ_FAIL = 4'd1,
+    STEP_COMMIT = 4'd0,            // an item came back from dingo_scatter
+    STEP_CQ_FAIL = 4'd1,           // the receive CQ failed
     STEP_FAIL = 4'd2,              // the requester moved the QP to ERR
-    STEP_TXERR = 4'd3,
-    STEP_DB = 4'd4,
-    STEP_QPA = 4'd5,               // a command
-    STEP_TURN = 4'd6,
+    STEP_TXERR = 4'd3,             // report: the payload of a READ response could not be read
+    STEP_DB = 4'd4,                // a doorbell of the RQ
+    STEP_QPA = 4'd5,               // a command about the QP
+    STEP_TURN = 4'd6,              // READ responses, ACK or NAK, flush
     STEP_RXP = 4'd7,               // a packet
-    STEP_SRQ_DB = 4'd8,            // of an SRQ, whose number is in the place of the QP's: a doorbell,
-    STEP_SRQA = 4'd9,              // a command
-    STEP_RESUME = 4'd10            // a paused region may be there again: READ responses go on
+    STEP_SRQ_DB = 4'd8,            // a doorbell of an SRQ; the SRQ's number is in place of the QP's
+    STEP_SRQA = 4'd9,              // a command about an SRQ; number as for STEP_SRQ_DB
+    STEP_RESUME = 4'd10            // a paused region may have been resumed: READ responses that wait go on
   } step_t;
 
   localparam int unsigned GRH_BYTES = 40;
 
-  /// Responder of one QP. `p1` fields belong to phase 1 (packets), `p2` to phase 2 (commits) and turns.
+  /// Context of a QP. `p1` fields belong to phase 1 (packets), `p2` fields to phase 2 (commits) and turns.
   typedef struct packed {
-    logic [5:0]  gen;              // of packets and their reports (rtl_pkg::gen_t)
-    logic        queued;           // has its place in the ready queue
+    logic [5:0]  gen;              // generation of packets and their reports (rtl_pkg::gen_t)
+    logic        queued;           // is in the queue for turns
     logic        err;              // the QP is in ERR: flush
-    logic        failed;           // p1: a fatal NAK is on its way, no more requests
+    logic        failed;           // p1: a fatal NAK will be sent; no more requests are accepted
     logic        fatal;            // p2: the pending reply is a fatal NAK, or one has left
-    logic        dead;             // p2: items behind a failed packet are void
+    logic        dead;             // p2: a packet failed; items after its item are void
     logic        comm_est;         // p1: event COMM_EST was raised
-    logic        nak_sent;         // p1: sequence or RNR NAK: silent until the expected packet comes
-    logic        rnr_sent;         // p1: it was an RNR NAK: packets behind it are no gap
+    logic        nak_sent;         // p1: sequence or RNR NAK sent; no further NAK until the expected packet arrives
+    logic        rnr_sent;         // p1: that was an RNR NAK: later PSNs are not a gap
     message_t    message;          // p1
-    logic [7:0]  items;            // packets whose items have not come back
+    logic [7:0]  items;            // number of packets whose items have not come back
     logic [23:0] exp_psn;          // p1
     logic [23:0] msn;              // p2
-    logic        reply_pending;    // p2: one ACK or NAK, behind all READ responses
-    logic [1:0]  waited;           // p2: short packets whose ACK waits for those behind them
+    logic        reply_pending;    // p2: an ACK or NAK is owed, after all READ responses
+    logic [1:0]  waited;           // p2: short packets whose ACK waits for that of a later packet
     logic [7:0]  reply_syn;
     logic [23:0] reply_psn;
     logic [31:0] write_rkey;       // p1: WRITE in progress
-    logic [63:0] write_va;
-    logic [31:0] remaining;        // p1: WRITE: bytes to come
-    logic [31:0] bytes;            // p1: SEND: bytes taken; WRITE: of the message
-    logic [31:0] rq_prod;          // of a QP with an SRQ the SRQ's, while one of its steps is in work; else nobody's
+    logic [63:0] write_va;         // p1: address of its next packet
+    logic [31:0] remaining;        // p1: WRITE: bytes still to be received
+    logic [31:0] bytes;            // p1: SEND: bytes received; WRITE: length of the message
+    logic [31:0] rq_prod;          // with an SRQ: the SRQ's, valid only during a step of the QP
     logic [31:0] rq_cons;          // p1
-    logic        open;             // p2: an entry of an SRQ was taken and not completed: held_tag is its
+    logic        open;             // p2: an entry of an SRQ was taken and not completed; its tag is held_tag
     logic        last_wqe;         // event QP_LAST_WQE was raised
-    logic        held;             // p1: the receive WQE below belongs to the message in progress
+    logic        held;             // p1: the fields below describe the receive WQE of the message in progress
     logic [31:0] held_index;
     logic [31:0] held_tag;
-    logic [35:0] held_cap;         // bytes of all its entries
+    logic [35:0] held_cap;         // capacity: bytes of all its SGEs
     logic [3:0]  held_nsge;
-    logic [3:0]  held_sge;         // where its next byte goes: entry ...
+    logic [3:0]  held_sge;         // destination of the next byte: SGE ...
     logic [31:0] held_off;         // ... and offset in it
     logic [4:0]  rd_inflight;      // p1: accepted READs and atomics whose items have not come back
-    logic [3:0]  rd_take;          // p1: slot of the next that is accepted: behind those
-    logic [3:0]  rd_next;          // p2: slot for the next of them, the oldest one
+    logic [3:0]  rd_take;          // p1: slot for the next READ or atomic that arrives
+    logic [3:0]  rd_next;          // p2: slot for the next READ or atomic whose item comes back
     logic [15:0] rd_used;          // p2: slots that were ever used
     logic [15:0] rd_pending;       // p2: slots with packets to send
-    logic [15:0] rd_answered;      // p2: all of it left once: what is pending now is a repetition
+    logic [15:0] rd_answered;      // p2: slots that were answered in full once; pending ones are repetitions
   } rctx_t;
   localparam int unsigned RCTX_W = 535;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory
-    IT_READ = 3'd1,                // or an atomic, which is done
+    IT_READ = 3'd1,                // READ, or an atomic that is done
     IT_DUP_ACK = 3'd2,             // repeated SEND or WRITE
     IT_DUP_READ = 3'd3,            // repeated READ or atomic
-    IT_SEQ = 3'd4,                 // gap
+    IT_SEQ = 3'd4,                 // PSN gap
     IT_RNR = 3'd5,
-    IT_NAK = 3'd6,                 // refused for good
-    IT_SILENT_FAIL = 3'd7          // receive WQE of a QP without NAKs (UC, UD) failed
+    IT_NAK = 3'd6,                 // fatal NAK
+    IT_SILENT_FAIL = 3'd7          // the receive WQE of a QP without NAKs (UC, UD) failed
   } kind_t;
 
-  /// What phase 2 needs to know of a packet; as long as rtl_pkg::ITEM_BITS.
+  /// A packet's data for phase 2; rtl_pkg::ITEM_BITS wide.
   typedef struct packed {
-    // of a READ of one packet: where its bytes are (ITEM_PLACE)
+    // A READ of one packet has the location of its bytes here instead, from bit ITEM_PLACE on.
     logic [41:0] rsvd;
     logic [31:0] imm;
     logic [7:0]  opcode;           // enum wc
-    logic [7:0]  flags;            // CQE
+    logic [7:0]  flags;            // of the CQE
     logic [31:0] src_qpn;
     logic [15:0] vlan;
-    logic [7:0]  status;           // enum wcs of a failed receive
+    logic [7:0]  status;           // enum wcs, of a failed receive
     logic [7:0]  verr;
-    logic [7:0]  syn;              // RNR, NAK
+    logic [7:0]  syn;              // RNR, NAK: syndrome
     logic [7:0]  ev;               // NAK: event, 0 none
-    // of all
-    logic        single;           // READ, atomic: its response is one packet, and can be given at once
+    // all packets
+    logic        single;           // READ, atomic: its response is one packet and can be sent with the item's step
     kind_t       kind;
     logic [15:0] qp;
     logic [23:0] psn;
     logic        silent;           // no ACK, no NAK: UC, UD
     logic        write;
-    logic        first;            // DATA: counts as a request
+    logic        first;            // DATA: first packet of a message, counted as a request
     logic        last;             // DATA: ends a message of a connected QP
-    logic        ack;              // acknowledgement asked for
-    logic        took;             // took an entry of an SRQ, which is the QP's from now on
+    logic        ack;              // the packet requests an ACK
+    logic        took;             // the packet took an entry of an SRQ
     logic        cqe;              // DATA: completes a receive WQE; NAK, SILENT_FAIL: fails one
-    logic        nak_sent;         // DUP_ACK: a NAK was due when it came
+    logic        nak_sent;         // DUP_ACK: ctx.nak_sent when the packet arrived
     logic        atomic;           // READ, DUP_READ
-    logic        scattered;        // NAK, SILENT_FAIL: some payload was on its way
+    logic        scattered;        // NAK, SILENT_FAIL: some of its payload was ordered
     logic [31:0] rq_after;         // rq_cons when this packet fails
-    logic [31:0] tag;              // receive WQE; READ: rkey
-    logic [31:0] bytes;            // message; READ: length
+    logic [31:0] tag;              // of the receive WQE; READ: rkey
+    logic [31:0] bytes;            // of the message; READ: length
     logic [63:0] va;               // READ
   } item_t;
-  localparam int unsigned ITEM_PLACE = 214;  // lowest bit of offset and memory in such an item
+  localparam int unsigned ITEM_PLACE = 214;  // lowest bit of offset and memory in the item of a READ of one packet
   localparam int unsigned PLACE_W = 167;
 
-  /// What a part reports through the responder's outputs; stays until `ready` of its kind.
+  /// Report of a part of the responder: counters, event, completion; each stays until its `ready`.
   typedef struct packed {
     logic        stat;
     logic [5:0]  stat_idx;
@@ -127,7 +127,7 @@ package rsp_pkg;
     logic [3:0]  qstat_idx;
     logic        ev;
     logic [7:0]  ev_kind;
-    logic        cqe;              // success: of the item that came back
+    logic        cqe;              // status SUCCESS: the other fields come from the item that came back
     logic [7:0]  cqe_status;
     logic [7:0]  cqe_verr;
     logic [31:0] cqe_tag;
@@ -140,16 +140,16 @@ package rsp_pkg;
     logic cqe;
   } emit_ready_t;
 
-  // An emit_t: a receive WQE completes in error, counted by the card and by the QP
+  // Constructor of an emit_t: a receive WQE completes in error, counted for the card and for the QP
   function automatic logic [EMIT_W-1:0] emit_failure(input logic [5:0] stat_idx, input logic [3:0] qstat_idx, input logic [7:0] status,
                                                input logic [7:0] verr, input logic [31:0] tag);
     emit_failure = {1'b1, stat_idx, 1'b1, qstat_idx, 1'b0, 8'd0, 1'b1, status, verr, tag};
   endfunction
 
-  // How a part's step ends
+  // How a step ends
   typedef enum logic [1:0] {
     EXIT_STORE = 2'd0,
-    EXIT_NAK = 2'd1,               // with a fatal NAK
+    EXIT_NAK = 2'd1,               // the QP gets a fatal NAK to send
     EXIT_ERR = 2'd2                // the QP goes to ERR
   } exit_t;
   typedef struct packed {
@@ -158,67 +158,67 @@ package rsp_pkg;
     logic [23:0] psn;
   } nak_t;
 
-  /// What dingo_rsp_wqe found out of a receive WQE
+  /// Result of dingo_rsp_wqe for a receive WQE
   typedef struct packed {
     logic        bad;              // OPEN: not a WQE; SCATTER: verr says why
-    logic        bus;              // it could not be read
-    logic        paused;           // SCATTER: bad, but for a paused region only
+    logic        bus;              // the WQE could not be read
+    logic        paused;           // SCATTER: bad only because a region is paused
     logic [7:0]  verr;
     logic [31:0] tag;              // OPEN
     logic [3:0]  nsge;
-    logic [35:0] cap;              // bytes of all its entries
-    logic [3:0]  sge;              // SCATTER: where the next byte goes
+    logic [35:0] cap;              // capacity: bytes of all its SGEs
+    logic [3:0]  sge;              // SCATTER: destination of the next byte
     logic [31:0] off;
   } rwqe_t;
 
-  /// What changes of an SRQ
+  /// State of an SRQ
   typedef struct packed {
-    logic        error;            // an entry could not be read: nobody gets one any more
-    logic [3:0]  log_size;         // entries
-    logic [15:0] limit;            // 0: no event
+    logic        error;            // an entry could not be read: the SRQ gives out no more entries
+    logic [3:0]  log_size;         // log2 of the number of entries
+    logic [15:0] limit;            // event SRQ_LIMIT below so many entries; 0: no event
     logic [31:0] prod;
     logic [31:0] cons;
   } srq_t;
   localparam int unsigned SRQ_W = 85;
 
-  /// An entry of a receive queue that dingo_rsp_ahead looks for in dingo_rq_cache
+  /// Look-up of dingo_rsp_ahead in dingo_rq_cache: an entry of a receive queue
   typedef struct packed {
     logic [15:0] qp;
     logic [31:0] index;
     logic [3:0]  log_stride;       // 5..8
-    logic        pairs;            // two entries in a line
+    logic        pairs;            // a line holds two entries
   } look_t;
 
-  /// What dingo_rsp_ahead found out for a SEND of one packet
+  /// Result of dingo_rsp_ahead for a SEND of one packet
   typedef struct packed {
-    logic        good;             // a WQE of one entry that is long enough; the key of that is asked for
-    logic [31:0] index;            // free running
+    logic        good;             // the WQE has one SGE that is long enough, and the SGE's key is being looked up
+    logic [31:0] index;            // of the WQE, free running
     logic [31:0] tag;
   } ahead_t;
   localparam int unsigned AHEAD_W = 65;
 
-  /// A READ or atomic that the peer may ask for again, and the state of its response.
+  /// A READ or atomic that the peer may repeat, and the state of its response.
   typedef struct packed {
     logic        atomic;
-    logic [63:0] va;               // atomic: the word as it was
+    logic [63:0] va;               // atomic: the word before the operation
     logic [31:0] rkey;
     logic [31:0] length;
     logic [23:0] first_psn;
     logic [23:0] packets;
     logic [23:0] msn;
-    logic [23:0] start;            // packet with which the present response begins
+    logic [23:0] start;            // first packet of the current response, counted from first_psn
     logic [23:0] next;             // packet to send next
-    logic [23:0] stop;             // behind the last to send
-    logic [31:0] finish;           // bytes of the READ that the present response reaches to
+    logic [23:0] stop;             // 1 + last packet of the current response
+    logic [31:0] finish;           // end of the current response, in bytes from the READ's start
   } rres_t;
   localparam int unsigned RRES_W = 305;
 
-  // The slot of a READ or atomic behind this one
+  // The next slot after this one, of `slots`
   function automatic logic [3:0] rd_behind(input logic [3:0] slot, input logic [7:0] slots);
     rd_behind = {4'd0, slot} + 8'd1 == slots ? 4'd0 : slot + 4'd1;
   endfunction
 
-  // Packets of a message; an empty one takes one.
+  // Number of packets of a message; an empty message has one.
   function automatic logic [23:0] packets_of(input logic [31:0] length, input logic [2:0] path_mtu);
     packets_of = length == 32'd0 ? 24'd1
                  : 24'((length + {19'd0, (13'd128 << path_mtu) - 13'd1}) >> (4'd7 + {1'b0, path_mtu}));
