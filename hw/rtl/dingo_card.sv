@@ -93,7 +93,7 @@ module dingo_card #(
     output logic            m_axis_tlast_o,
     output logic            m_axis_tuser_o,   // with tlast: the frame is invalid, the MAC must give it a bad FCS
     output logic            m_axis_tdest_o,   // a RoCE frame
-    input  logic            roce_stop_i,      // begin no RoCE frame: the peer requested a pause, or the MAC's queue is full
+    input  logic            roce_stop_i,      // begin no RoCE frame: the peer requested a pause, or many wait in the MAC
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,

@@ -35,7 +35,7 @@ module dingo_read_port #(
   // ---------------------------------------------------------------- split
   logic act_q, req_take, info_ready;
   logic [57:0] line_q;
-  logic [6:0] left_q;        // beats
+  logic [6:0] left_q;        // beats not yet requested
   logic [12:0] span;         // bytes from the start of the first beat
   logic [3:0] burst;
 
