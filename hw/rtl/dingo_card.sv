@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card: everything between PCIe and the MAC. On a board, dingo_pcie or a bridge drives the AXI4-Lite slaves, serves
-/// the AXI4 master and sends MSI-X messages (it has their table); `now_ns_i` is a counter of nanoseconds. A
+/// The card: everything between PCIe and the MAC. On a board, dingo_pcie or a bridge drives the AXI4-Lite slaves,
+/// serves the AXI4 master and sends MSI-X messages (it has their table); `now_ns_i` is a counter of nanoseconds. A
 /// function-level reset (CTRL.RESET) resets all but the registers and the guards at the bus and the MAC.
 module dingo_card #(
     parameter int unsigned DropWhenFull = 0       // the MAC ignores tready: see dingo_rx_mac
@@ -50,8 +50,8 @@ module dingo_card #(
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
-    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only when
-    // the write before it has been answered.
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only
+    // when the write before it has been answered.
     input  logic            s_push_awvalid_i,
     output logic            s_push_awready_o,
     input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,
@@ -93,15 +93,15 @@ module dingo_card #(
     output logic            m_axis_tlast_o,
     output logic            m_axis_tuser_o,   // with tlast: the frame is invalid, the MAC must give it a bad FCS
     output logic            m_axis_tdest_o,   // a RoCE frame
-    input  logic            roce_stop_i,      // begin no RoCE frame: the peer requested a pause, or many wait in the MAC
+    input  logic            roce_stop_i,      // begin no RoCE frame: pause by the peer, or many wait in the MAC
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i,     // number of frames, in this cycle, dropped before the card for lack of room
-    input  logic [2:0]      rx_bad_i          // number of frames, in this cycle, that the MAC dropped as bad
+    input  logic [2:0]      rx_dropped_i,     // frames of this cycle that were dropped for lack of room
+    input  logic [2:0]      rx_bad_i          // frames of this cycle that the MAC dropped as bad
 );
   localparam int unsigned LINES = rtl_pkg::LINES;
   localparam int unsigned READS = rtl_pkg::READS;
@@ -284,8 +284,9 @@ module dingo_card #(
   );
 
   // ------------------------------------------------------------------------------------ rest
-  // Sending is at rest when no engine begins a packet, no payload is being read (payload already read may still be sent)
-  // and no descriptor waits, because it looks up its QP's compute kernel later. dingo_control adds doorbells to rx_idle.
+  // Sending is at rest when no engine begins a packet, no payload is being read (payload already read may still be
+  // sent) and no descriptor waits, because it looks up its QP's compute kernel later. dingo_control adds doorbells to
+  // rx_idle.
   assign tx_idle = rest.req_tx && rest.rsp_tx && rest.tx_mux && rest.gather && eth_tx_idle && eth_rx_idle;
   assign rx_idle = rest.dispatch && rest.scatter && rest.req && rest.rsp && cq_idle && eq_idle;
   assign timer_valid_o = req_timer || cq_timer;

@@ -116,8 +116,8 @@ module dingo_control (
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
-    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only when
-    // the write before it has been answered.
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only
+    // when the write before it has been answered.
     input  logic            s_push_awvalid_i,
     output logic            s_push_awready_o,
     input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,

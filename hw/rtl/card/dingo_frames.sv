@@ -57,15 +57,15 @@ module dingo_frames #(
     output logic            m_axis_tlast_o,
     output logic            m_axis_tuser_o,   // with tlast: the frame is invalid, the MAC must give it a bad FCS
     output logic            m_axis_tdest_o,   // a RoCE frame
-    input  logic            roce_stop_i,      // begin no RoCE frame: the peer requested a pause, or many wait in the MAC
+    input  logic            roce_stop_i,      // begin no RoCE frame: pause by the peer, or many wait in the MAC
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i,     // number of frames, in this cycle, dropped before the card for lack of room
-    input  logic [2:0]      rx_bad_i          // number of frames, in this cycle, that the MAC dropped as bad
+    input  logic [2:0]      rx_dropped_i,     // frames of this cycle that were dropped for lack of room
+    input  logic [2:0]      rx_bad_i          // frames of this cycle that the MAC dropped as bad
 );
   localparam int unsigned SW = rtl_pkg::STAT_W;
   logic wire_tx_idle, mac_idle, loop_valid, loop_ready;

@@ -134,7 +134,7 @@ module dingo_compute_slot (
       .count_o(beats)
   );
 
-  always_comb begin                        // written as a multiplexer: a variable index into the vector would make a shifter
+  always_comb begin                        // a multiplexer; a variable index into the vector would make a shifter
     out_data = m_data[rtl_pkg::KERNEL_PASS*512 +: 512];
     if (out_kernel == rtl_pkg::KERNEL_ADD_ONE) out_data = m_data[rtl_pkg::KERNEL_ADD_ONE*512 +: 512];
     if (out_kernel == rtl_pkg::KERNEL_DLRM) out_data = m_data[rtl_pkg::KERNEL_DLRM*512 +: 512];

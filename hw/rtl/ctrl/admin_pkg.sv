@@ -26,7 +26,7 @@ package admin_pkg;
     RESIZE  = 5'd19,               // wait for dingo_cq's answer
     SRQ     = 5'd20,               // wait for the responder's answer
     DROP_MR = 5'd21,               // dingo_mr_work removes a region or window
-    UNBIND  = 5'd22                // unbind windows of a destroyed or reset QP; they give no access, so the card need not rest
+    UNBIND  = 5'd22                // unbind windows of a destroyed or reset QP; the card need not rest
   } state_t;
 
   typedef struct packed {          // result of a check

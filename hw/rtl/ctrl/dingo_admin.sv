@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The admin queue. It executes one command at a time: fetch (dingo_admin_fetch), check of the fields (dingo_admin_check)
-/// and against the tables (dingo_admin_verdict), changes (dingo_admin_orders), answer and completion (dingo_admin_tell);
-/// dingo_admin_seq has the state machine. Commands that change what engines use are executed while the card is at rest
-/// (dingo_admin_halt). A command takes two host accesses, 8 cycles for each of the two checks, and the halt.
+/// The admin queue. It executes one command at a time: fetch (dingo_admin_fetch), check of the fields
+/// (dingo_admin_check) and against the tables (dingo_admin_verdict), changes (dingo_admin_orders), answer and
+/// completion (dingo_admin_tell); dingo_admin_seq has the state machine. Commands that change what engines use are
+/// executed while the card is at rest (dingo_admin_halt). A command takes two host accesses, 8 cycles for each of the
+/// two checks, and the halt.
 module dingo_admin (
     input  logic        clk_i,
     input  logic        rst_ni,

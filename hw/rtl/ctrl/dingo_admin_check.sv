@@ -146,7 +146,7 @@ module dingo_admin_check (
         `BAD(sc.qpn == dingo_pkg::QPN_GSI, dingo_pkg::CMD_SET_COMPUTE_QPN_AT)
         `BAD(!kernel_known, dingo_pkg::CMD_SET_COMPUTE_KERNEL_AT)
         `BAD(sc.param < smallest_param || sc.param > largest_param, dingo_pkg::CMD_SET_COMPUTE_PARAM_AT)
-        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)  // no capability COMPUTE_RX
+        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)  // no COMPUTE_RX
         `BAD(sc.rsvd1 != '0, dingo_pkg::CMD_SET_COMPUTE_RSVD1_AT)
       end
       dingo_pkg::OP_SET_PORT: begin

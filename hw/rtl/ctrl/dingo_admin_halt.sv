@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Brings the card to rest for a command and keeps it there until release_i. First it halts sending; when that is at
-/// rest, receiving and doorbells, too. A stage is at rest when all its modules are idle for 8 cycles in a row: work that
-/// passes between two modules makes one of them busy within that time.
+/// rest, receiving and doorbells, too. A stage is at rest when all its modules are idle for 8 cycles in a row: work
+/// that passes between two modules makes one of them busy within that time.
 module dingo_admin_halt (
     input  logic clk_i,
     input  logic rst_ni,

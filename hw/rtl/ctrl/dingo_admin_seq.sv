@@ -42,8 +42,8 @@ module dingo_admin_seq (
   logic [2:0] settle_q;               // counts the 8 cycles of the checks (multicycle paths)
   logic req_seen_q, rsp_seen_q;
   logic cq_second_q;                  // the receive CQ of a QP
-                                      logic counted_q, forgot_q;
-                                      logic counted_all;                  // the command is counted, and its error if it has one
+  logic counted_q, forgot_q;
+  logic counted_all;                  // the command is counted, and its error if it has one
   logic irq_q, decided;
 
   assign consumer_o = consumer_q;

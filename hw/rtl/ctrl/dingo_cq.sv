@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completion queues: writes entries of four clients into rings in host memory, and gives completion events. The event of
-/// an entry follows when the entry is in host memory. A CQ that overflows or cannot be written fails: it gives event
-/// CQ_ERR once, and each later entry for it gives `fail` for its QP or Ethernet ring. With moderation (MODIFY_CQ) an event
-/// waits for a number of entries or the end of a period. A pipeline of one operation a cycle (a doorbell takes two); it
-/// stalls when the queues of dingo_cq_tell are full; new entries also when 16 are on their way to host memory.
+/// Completion queues: writes entries of four clients into rings in host memory, and gives completion events. The event
+/// of an entry follows when the entry is in host memory. A CQ that overflows or cannot be written fails: it gives event
+/// CQ_ERR once, and each later entry for it gives `fail` for its QP or Ethernet ring. With moderation (MODIFY_CQ) an
+/// event waits for a number of entries or the end of a period. A pipeline of one operation a cycle (a doorbell takes
+/// two); it stalls when the queues of dingo_cq_tell are full; new entries also when 16 are on their way to host memory.
 module dingo_cq (
     input  logic        clk_i,
     input  logic        rst_ni,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// A doorbell of a CQ, in two cycles: check of the consumer index; then its effect on arming and event. The host can
-/// consume an entry before the response of its write reaches the card. Such a doorbell waits until the entries in flight
-/// are done, so that events are in the host's order.
+/// consume an entry before the response of its write reaches the card. Such a doorbell waits until the entries in
+/// flight are done, so that events are in the host's order.
 module dingo_cq_bell (
     input  logic                      clk_i,
     input  logic                      rst_ni,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Deadlines of CQs' waiting events (moderation). The deadline of a CQ is set one cycle after a change: first_at + period
-/// while an event waits, else never.
+/// Deadlines of CQs' waiting events (moderation). The deadline of a CQ is set one cycle after a change: first_at +
+/// period while an event waits, else never.
 module dingo_cq_due (
     input  logic             clk_i,
     input  logic             rst_ni,

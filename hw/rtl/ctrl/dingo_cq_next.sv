@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Selects the next operation of dingo_cq, in this order of priority: a command, a written entry, a deadline, a doorbell,
-/// a new entry of the clients (round-robin). Combinational but for the arbiter's state.
+/// Selects the next operation of dingo_cq, in this order of priority: a command, a written entry, a deadline, a
+/// doorbell, a new entry of the clients (round-robin). Combinational but for the arbiter's state.
 module dingo_cq_next (
     input  logic clk_i,
     input  logic rst_ni,

@@ -98,7 +98,7 @@ module dingo_cq_step (
             fate.refused = 1'b1;
             fate.failed = !dyn_i.error;
             dyn.error = 1'b1;
-            fired = dyn_i.waits || (wanted && !work_i.refused);  // the CQ failed after this entry was posted, but the entry is in memory
+            fired = dyn_i.waits || (wanted && !work_i.refused);  // it is in memory; the CQ failed afterwards
           end else begin
             dyn.producer = producer;
             if (solicited) dyn.last_solicited = producer;

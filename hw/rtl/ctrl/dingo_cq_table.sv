@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Two tables of CQs: cfg_t, which commands write, and dyn_t, which operations write. Both are read in the cycle in which
-/// an operation is taken and are valid in the next, with the changes of the operation before.
+/// Two tables of CQs: cfg_t, which commands write, and dyn_t, which operations write. Both are read in the cycle in
+/// which an operation is taken and are valid in the next, with the changes of the operation before.
 module dingo_cq_table (
     input  logic                 clk_i,
     input  logic                 rst_ni,

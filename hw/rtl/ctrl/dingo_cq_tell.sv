@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Outputs of dingo_cq: `fail` of dropped entries, completion events, CQ_ERR, counters. Inputs of its queues never wait:
-/// dingo_cq begins operations only with room_o.
+/// Outputs of dingo_cq: `fail` of dropped entries, completion events, CQ_ERR, counters. Inputs of its queues never
+/// wait: dingo_cq begins operations only with room_o.
 module dingo_cq_tell (
     input  logic                       clk_i,
     input  logic                       rst_ni,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Distributes doorbells to their objects. SQ, RQ and SRQ doorbells are checked for QPN (index and tag) or SRQN and page;
-/// a CQ doorbell is passed with its page, which dingo_cq checks; EQ and Ethernet doorbells only from page 0. Wrong ones
-/// are dropped and counted (db_dropped). While the target is busy or doorbells are halted, they stay in dingo_regs'
-/// queue; when that is half full, they move to dingo_db_store, which always has room. So a write to a doorbell page never
-/// waits for the card's work. One doorbell at a time, two cycles.
+/// Distributes doorbells to their objects. SQ, RQ and SRQ doorbells are checked for QPN (index and tag) or SRQN and
+/// page; a CQ doorbell is passed with its page, which dingo_cq checks; EQ and Ethernet doorbells only from page 0.
+/// Wrong ones are dropped and counted (db_dropped). While the target is busy or doorbells are halted, they stay in
+/// dingo_regs' queue; when that is half full, they move to dingo_db_store, which always has room. So a write to a
+/// doorbell page never waits for the card's work. One doorbell at a time, two cycles.
 module dingo_db (
     input  logic clk_i,
     input  logic rst_ni,
@@ -47,7 +47,7 @@ module dingo_db (
   localparam int unsigned CqW = rtl_pkg::CQ_LOG;
   localparam int unsigned EqW = rtl_pkg::EQ_LOG;
   localparam int unsigned QueueW = IdxW > CqW ? IdxW : CqW;
-  localparam int unsigned SmallW = EqW + 1 > rtl_pkg::ETH_LOG + 3 ? EqW + 1 : rtl_pkg::ETH_LOG + 3;  // objects that share a quarter of the keys
+  localparam int unsigned SmallW = EqW + 1 > rtl_pkg::ETH_LOG + 3 ? EqW + 1 : rtl_pkg::ETH_LOG + 3;  // kinds that share a quarter of the keys
   localparam int unsigned ObjectW = QueueW > SmallW ? QueueW : SmallW;
   localparam int unsigned KeyW = ObjectW + 2;
   localparam int unsigned SrqW = rtl_pkg::SRQ_LOG;
@@ -72,7 +72,8 @@ module dingo_db (
   logic [KeyW-1:0] key, first;
   logic [KeyW:0] waits, left_q;
   logic halt_q, may_get;
-  // A command waits for the doorbells that were rung before the halt, not for later ones: left_q counts the stored ones.
+  // A command waits for the doorbells that were rung before the halt, not for later ones: left_q counts the stored
+  // ones.
   assign may_get = waiting && !give_q && (!halt_i || (halt_q && left_q != '0));
   assign take_direct = !waiting && !give_q && !halt_i;
   assign db_ready_o = state_q == IDLE && qps_ready && cqs_ready && srqs_ready && store_ready && (take_direct || (crowded_i && !(may_get && turn_q)));

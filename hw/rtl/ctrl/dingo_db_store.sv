@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Waiting doorbells, one an object: a newer one replaces the older, so there is always room. Objects come out in the
-/// order in which they began to wait, with the newest index. Requests for events are not lost: the `arm` bit of an EQ is
-/// kept; a CQ is armed by a change of ARM_SN, so the value before the newest is kept, too, and given first. One operation
-/// at a time, put_i or get_i, of two cycles.
+/// order in which they began to wait, with the newest index. Requests for events are not lost: the `arm` bit of an EQ
+/// is kept; a CQ is armed by a change of ARM_SN, so the value before the newest is kept, too, and given first. One
+/// operation at a time, put_i or get_i, of two cycles.
 module dingo_db_store #(
     parameter int unsigned KeyLog = 13
 ) (

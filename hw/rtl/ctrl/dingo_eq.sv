@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Event queues: writes completion events and asynchronous events into rings in host memory, then sends the EQ's MSI-X
-/// message; also the admin queue's. Events without room in their EQ wait without a stall, each (kind, object) once: a bit
-/// per CQ for completion events (dingo_eq_pending), a table for the others (dingo_eq_wait); eq_overflow counts them.
-/// One event at a time, 4 states, of which WRITING lasts until the write's response.
+/// message; also the admin queue's. Events without room in their EQ wait without a stall, each (kind, object) once: a
+/// bit per CQ for completion events (dingo_eq_pending), a table for the others (dingo_eq_wait); eq_overflow counts
+/// them. One event at a time, 4 states, of which WRITING lasts until the write's response.
 module dingo_eq (
     input  logic        clk_i,
     input  logic        rst_ni,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// MSI-X messages of armed EQs and of the admin queue, which has priority. Admin completions before the message is taken
-/// share it; all of them are in host memory.
+/// MSI-X messages of armed EQs and of the admin queue, which has priority. Admin completions before the message is
+/// taken share it; all of them are in host memory.
 module dingo_eq_irq (
     input  logic       clk_i,
     input  logic       rst_ni,

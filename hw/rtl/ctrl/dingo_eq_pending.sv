@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completion events that wait for room in their EQ: a bit for each CQ, with its EQ. dingo_eq's state decides which CQ is
-/// read (valid in the next cycle) and how its bit changes.
+/// Completion events that wait for room in their EQ: a bit for each CQ, with its EQ. dingo_eq's state decides which CQ
+/// is read (valid in the next cycle) and how its bit changes.
 module dingo_eq_pending (
     input  logic           clk_i,
     input  logic           rst_ni,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// Selects the next operation of dingo_eq, in this order of priority: `forget`, a command, DEVICE_FATAL, a doorbell, an
-/// asynchronous event (sources round-robin), a completion event. `forget`, commands and fatal codes are stored until then.
+/// asynchronous event (sources round-robin), a completion event. `forget`, commands and fatal codes are stored until
+/// then.
 module dingo_eq_take (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -18,7 +19,7 @@ module dingo_eq_take (
     input  logic [31:0]       fatal_code_i,
     output logic [31:0]       fatal_code_o,
     output logic              dead_o,          // after DEVICE_FATAL: no more events
-                                               input  logic              db_valid_i,
+    input  logic              db_valid_i,
     output logic              db_ready_o,
     input  logic [eq_pkg::SOURCES-1:0] ev_valid_i,
     output logic [eq_pkg::SOURCES-1:0] ev_ready_o,

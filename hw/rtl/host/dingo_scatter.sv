@@ -11,7 +11,7 @@ module dingo_scatter #(
     input  logic     rst_ni,
     output logic     room_o,         // the next 22 orders are taken without stall; see its assignment
     output logic     idle_o,         // no order waits, all is written, all items were taken
-    output logic     packet_done_o,  // for one cycle: the oldest packet's bytes are in host memory or dropped, its item is taken; not for `bare`
+    output logic     packet_done_o,  // pulse, not for `bare`: the oldest packet's bytes are in memory or dropped, its item is taken
     input  logic     xl_flush_i,
     input  logic     scat_valid_i,
     output logic     scat_ready_o,
@@ -79,9 +79,9 @@ module dingo_scatter #(
       .valid_i(take && scat_i.op != rtl_pkg::SCAT_SEG), .ready_o(item_ready), .data_i(scat_i.item),
       .valid_o(item_valid), .ready_i(item_pop), .data_o(item), .count_o(item_count)
   );
-  // A packet of the responder has at most 17 orders (GRH, 15 segments, END). When the responder begins it by room_o, one
-  // order and the END of the packet before and the END of an ACK (dingo_scat_mux) may still come: 20. The responder must
-  // not stall within a packet, because commits wait behind it.
+  // A packet of the responder has at most 17 orders (GRH, 15 segments, END). When the responder begins it by room_o,
+  // one order and the END of the packet before and the END of an ACK (dingo_scat_mux) may still come: 20. The responder
+  // must not stall within a packet, because commits wait behind it.
   assign room_o = op_count <= (LogOrders + 1)'((1 << LogOrders) - 22);
 
   // ---------------------------------------------------------------- pieces and their writes

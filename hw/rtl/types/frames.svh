@@ -30,13 +30,13 @@
     logic [23:0]  msn;
     logic [31:0]  imm;             // bytes as on the wire, first in bits 7:0
     logic [63:0]  swap_add;        // AtomicETH; ATOMIC ACK: the original word
-                                   logic [63:0]  compare;
-                                   logic [31:0]  qkey;            // DETH
-                                   logic [23:0]  src_qpn;
-                                   logic         inl;             // payload comes from the inline stream, not from segments
+    logic [63:0]  compare;
+    logic [31:0]  qkey;            // DETH
+    logic [23:0]  src_qpn;
+    logic         inl;             // payload comes from the inline stream, not from segments
     logic [12:0]  len;             // payload bytes, 0..4096
   } txd_t;
-  typedef struct packed {          // report of a packet to its engine, in the order of that engine's packets
+  typedef struct packed {          // report of a packet to its engine, in the order of its packets
     logic        ok;               // 1: sent (reported only with `tell`); 0: payload could not be read, not sent
     gen_t        gen;              // of the packet; the engine ignores a report whose gen is not its QP's
     qpi_t        qp;
@@ -97,11 +97,11 @@
     SCAT_SEG = 2'd0,               // the next seg.len bytes of payload go to seg
     SCAT_GRH = 2'd1,               // `item`[319:0] are 40 bytes in front of the payload, which segments cover, too
     SCAT_END = 2'd2,               // the remaining payload is dropped; when all is in memory, `item` comes back
-    SCAT_ATOMIC = 2'd3             // atomic on the 8 bytes of seg, operands in `item` (scat_atomic_t); at most one a packet
+    SCAT_ATOMIC = 2'd3             // atomic on the 8 bytes of seg, operands in `item` (scat_atomic_t); one a packet
   } scat_op_t;
   localparam int unsigned ITEM_BITS = 384;
   typedef struct packed {
-    logic                   bare;         // END: of an ACK without payload; may come between the orders of another packet
+    logic                   bare;         // END: of an ACK without payload; may come between another packet's orders
     scat_op_t               op;
     logic                   no_item;      // END: no item comes back
     logic                   to_rsp;       // END: engine that gets the item back: 0 requester, 1 responder

@@ -15,7 +15,7 @@
   // ------------------------------------------------------------------------------------ host memory
   // Place of a ring or region (contract: struct mem). Levels 0: its byte `off` is at addr + offset + off; else
   // addr is the page list.
-  localparam logic [1:0] LEVELS_FRESH = 2'd3;       // one level, and its list is not cached: REG_MR may change it at any time
+  localparam logic [1:0] LEVELS_FRESH = 2'd3;       // one level, not cached: REG_MR may change the list at any time
   typedef struct packed {
     logic [1:0]  levels;
     logic [4:0]  shift;    // page size 2^shift, levels > 0

@@ -13,7 +13,7 @@
     logic [63:0] iova;
     logic [63:0] length;
     qpi_t        qp;               // window of type 2: the QP that bound it
-    logic [15:0] more;             // region: number of windows bound to it; FRWR: page limit; bound window: its region's index
+    logic [15:0] more;             // region: windows bound to it; FRWR: page limit; bound window: its region's index
     logic [47:0] place;            // offset of the first byte in `mem`: a window has its region's `mem`
     xmem_t       mem;
   } mr_t;

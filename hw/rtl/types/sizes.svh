@@ -24,7 +24,7 @@
   localparam int unsigned CQ_LOG = `DINGO_CQ_LOG;
   localparam int unsigned MR_LOG = `DINGO_MR_LOG;
   localparam int unsigned EQ_LOG = `DINGO_EQ_LOG;
-  localparam int unsigned SRQ_LOG = QP_LOG - 2;     // fewer than QPs: dingo_db_store has one index space for the doorbells of all objects
+  localparam int unsigned SRQ_LOG = QP_LOG - 2;     // fewer than QPs: dingo_db keys waiting doorbells of all kinds in one table
   localparam int unsigned RQ_LOG = QP_LOG + 1;      // receive queues: those of QPs and SRQs
   localparam int unsigned GID_LOG = `DINGO_GID_LOG;
   localparam int unsigned MAC_LOG = 4;              // entries of the address table
