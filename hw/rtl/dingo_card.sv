@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card: everything between PCIe and the MAC. On a board dingo_pcie, or a bridge, drives the AXI4-Lite
-/// slaves, serves the AXI4 master and sends MSI-X messages (their table is there); `now_ns_i` is a
-/// counter of nanoseconds. A function-level reset (CTRL.RESET) resets all but the registers.
+/// The card: everything between PCIe and the MAC. On a board, dingo_pcie or a bridge drives the AXI4-Lite slaves,
+/// serves the AXI4 master and sends MSI-X messages (it has their table); `now_ns_i` is a counter of nanoseconds. A
+/// function-level reset (CTRL.RESET) resets all but the registers and the guards at the bus and the MAC.
 module dingo_card #(
-    parameter int unsigned DropWhenFull = 0       // a MAC that does not wait for tready: see dingo_rx_mac
+    parameter int unsigned DropWhenFull = 0       // the MAC ignores tready: see dingo_rx_mac
 ) (
     input  logic            clk_i,
     input  logic            rst_ni,
     input  rtl_pkg::strap_t strap_i,
     input  logic [63:0]     now_ns_i,
-    input  logic            wire_up_i,          // the wire is plugged
-    output logic            idle_o,           // nothing to do until an input or a timer
-    output logic [25:0]     busy_o,           // which parts are not idle, to find a hang; see the end
+    input  logic            wire_up_i,          // the cable is connected
+    output logic            idle_o,           // nothing to do before an input changes or a timer fires
+    output logic [25:0]     busy_o,           // parts that are not idle, for debugging; bits: see its assignment
     output logic            ready_o,          // STATUS.READY: reset is over
-    output logic            timer_valid_o,    // some timer runs
-    output logic [63:0]     timer_next_o,     // and none fires before this time
+    output logic            timer_valid_o,    // a timer runs
+    output logic [63:0]     timer_next_o,     // no timer fires before this time
     output logic            msix_valid_o,
     input  logic            msix_ready_i,
     output logic [5:0]      msix_vector_o,
@@ -50,8 +50,8 @@ module dingo_card #(
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
-    // AXI4-Lite of 512 bits, push pages of BAR_DB. Writes here and to s_db keep PCIe's order: one begins when the one before
-    // it has been answered.
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only
+    // when the write before it has been answered.
     input  logic            s_push_awvalid_i,
     output logic            s_push_awready_o,
     input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,
@@ -91,17 +91,17 @@ module dingo_card #(
     output logic [511:0]    m_axis_tdata_o,
     output logic [63:0]     m_axis_tkeep_o,
     output logic            m_axis_tlast_o,
-    output logic            m_axis_tuser_o,   // with tlast: the frame is void, its FCS must be wrong
+    output logic            m_axis_tuser_o,   // with tlast: the frame is invalid, the MAC must give it a bad FCS
     output logic            m_axis_tdest_o,   // a RoCE frame
-    input  logic            roce_stop_i,      // begin no RoCE frame: the peer asked for a pause, or the MAC is full of them
+    input  logic            roce_stop_i,      // begin no RoCE frame: pause by the peer, or many wait in the MAC
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i,     // so many frames more that found no room on their way here
-    input  logic [2:0]      rx_bad_i          // or that the MAC found bad, dropped there
+    input  logic [2:0]      rx_dropped_i,     // frames of this cycle that were dropped for lack of room
+    input  logic [2:0]      rx_bad_i          // frames of this cycle that the MAC dropped as bad
 );
   localparam int unsigned LINES = rtl_pkg::LINES;
   localparam int unsigned READS = rtl_pkg::READS;
@@ -128,7 +128,7 @@ module dingo_card #(
   rtl_pkg::orders_t orders;     // of commands
   rtl_pkg::answers_t answers;
 
-  logic [7:0] stat_valid, stat_ready;   // ports 0 to 6 of dingo_stats, and the host's
+  logic [7:0] stat_valid, stat_ready;   // ports 0 to 6 of dingo_stats, and STAT_HOST
   logic [8*SW-1:0] stat;
   logic [rtl_pkg::QSTATS-1:0] qstat_valid, qstat_ready;
   logic [rtl_pkg::QSTATS*QW-1:0] qstat;
@@ -203,7 +203,7 @@ module dingo_card #(
   // ------------------------------------------------------------------------------------ transport
   rtl_pkg::rest_t rest;
   logic req_work, rsp_work, req_timer;
-  logic [63:0] req_timer_next;         // all ones where none runs
+  logic [63:0] req_timer_next;         // all ones when no timer runs
   logic txd_valid, txd_ready, payload_out_valid, payload_out_ready, txerr_req_valid, txerr_req_ready, txerr_rsp_valid, txerr_rsp_ready;
   rtl_pkg::txd_t txd;
   rtl_pkg::txerr_t txerr;
@@ -284,8 +284,9 @@ module dingo_card #(
   );
 
   // ------------------------------------------------------------------------------------ rest
-  // Sending is at rest when nobody begins a packet, no payload is being read (what has been read may still leave) and no
-  // descriptor waits: those look up their QP's compute kernel later. dingo_control adds doorbells to what arrives.
+  // Sending is at rest when no engine begins a packet, no payload is being read (payload already read may still be
+  // sent) and no descriptor waits, because it looks up its QP's compute kernel later. dingo_control adds doorbells to
+  // rx_idle.
   assign tx_idle = rest.req_tx && rest.rsp_tx && rest.tx_mux && rest.gather && eth_tx_idle && eth_rx_idle;
   assign rx_idle = rest.dispatch && rest.scatter && rest.req && rest.rsp && cq_idle && eq_idle;
   assign timer_valid_o = req_timer || cq_timer;

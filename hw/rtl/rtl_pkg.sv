@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Types and sizes that the modules of the card share, by subject in types/. What the host sees is in dingo_pkg (generated
-// from hw/contract); this is the inside only. One package: Yosys knows no types of one package in another. A package of one
-// part that needs sizes includes them, too.
+// Internal types and sizes that the modules of the card share, by subject in types/. What the host sees is in
+// dingo_pkg, generated from hw/contract. It is one package because Yosys cannot use types of one package in another;
+// the package of a part (req_pkg ...) includes types/sizes.svh itself.
 
 package rtl_pkg;
 `include "types/sizes.svh"
@@ -19,8 +19,8 @@ package rtl_pkg;
 `include "types/channels.svh"
 
   // ------------------------------------------------------------------------------------ widths
-  // Of the structures above where a port or memory holds several (Yosys has no $bits of a type);
-  // tests/hw/rtl/lint checks them.
+  // Widths of structures that a port or memory holds several of (Yosys has no $bits of a type). tests/hw/rtl/lint
+  // checks them.
   localparam int unsigned BEAT_W = 521;
   localparam int unsigned RDL_REQ_W = 62;
   localparam int unsigned DMA_REQ_W = 77;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What the RTL takes of an UltraScale+ device, module by module, as Yosys maps it: LUTs, flip-flops, block
+# Area of each module of the RTL on an UltraScale+ device, as Yosys maps it: LUTs, flip-flops, block
 # RAMs, DSPs, and the cells on the longest path. Synthesis only: no placement, no timing.
 # usage: hw/syn/area.sh [MODULE...]    prints a Markdown table; default: the card's parts
-# Tables are small so that it ends: LOG=4 is log2 of QPs, CQs, MRs. LIMIT=60: seconds for a module.
+# LOG=4: log2 of QPs, CQs, MRs, small to limit the run time. LIMIT=60: seconds for a module.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . scripts/lib/common.sh
@@ -20,10 +20,10 @@ root=$(yosys_root) || exit 125
 package=$out/dingo_pkg.sv
 python3 hw/contract/gen.py hw/contract/dingo.toml --sv "$package" || exit
 python3 hw/contract/log_table.py --sv "$out/dingo_log_pkg.sv" || exit
-packages=(hw/rtl/*_pkg.sv hw/rtl/*/*_pkg.sv)    # those of all parts come before those of one
+packages=(hw/rtl/*_pkg.sv hw/rtl/*/*_pkg.sv)    # rtl_pkg before those of a part
 mapfile -t sources < <(find hw/rtl -name 'dingo_*.sv' | sort)
 
-# synthesize MODULE: with everything in it, flat; its cells to MODULE.stat, its longest path to MODULE.ltp.
+# synthesize MODULE: flattened; writes its cells to MODULE.stat, its longest path to MODULE.ltp.
 synthesize() {
     timeout "$LIMIT" "$root/run/yosys" -q -p "
         read_verilog -sv -DDINGO_QP_LOG=$LOG -DDINGO_CQ_LOG=$LOG -DDINGO_MR_LOG=$LOG -DDINGO_EQ_LOG=2 -DDINGO_GID_LOG=2 \
@@ -37,7 +37,7 @@ synthesize() {
         tee -q -o $out/$1.ltp ltp" >"$out/$1.log" 2>&1
 }
 
-# row MODULE: the cells of MODULE.stat as LUT, of those memory, FF, BRAM36, DSP, cells on the longest path.
+# row MODULE: a row of the table from MODULE.stat and MODULE.ltp.
 row() {
     local longest carry
     longest=$(sed -n 's/.*(length=\([0-9]*\)).*/\1/p' "$out/$1.ltp" | head -n 1)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What host and card say to each other, but for data: registers, commands, doorbells, completions, events; what the card
-/// knows: tables, port, counters.
+/// Control part of the card: registers, commands, doorbells, completions, events; tables, port, counters.
 module dingo_control (
     input  logic              clk_i,
     input  logic              rst_ni,             // power on
-    input  logic              core_rst_ni,        // all but registers
+    input  logic              core_rst_ni,        // reset of all but the registers and dingo_push's slave
     output logic              ready_o,            // STATUS.READY
     output logic              soft_reset_o,       // pulse: CTRL.RESET was written
     input  rtl_pkg::strap_t   strap_i,
@@ -18,17 +17,17 @@ module dingo_control (
     output logic              db_valid_o,         // doorbells wait
     output logic              cq_idle_o,
     output logic              eq_idle_o,
-    output logic              ev_waits_o,         // some event has not been taken yet
+    output logic              ev_waits_o,         // an event has not yet been taken by dingo_eq
     output logic              cq_due_o,           // see dingo_cq
     output logic              timer_valid_o,
     output logic [63:0]       timer_next_o,
-    // Standing still: see docs/reference/rtl.md
+    // bringing the card to rest: see docs/reference/rtl.md
     output logic              halt_tx_o,
     input  logic              tx_idle_i,
     output logic              halt_rx_o,
     input  logic              rx_idle_i,
     output rtl_pkg::orders_t  orders_o,
-    input  rtl_pkg::answers_t answers_i,          // of engines
+    input  rtl_pkg::answers_t answers_i,          // of the engines
     output logic              compute_valid_o,
     input  logic              compute_ready_i,
     output rtl_pkg::compute_cfg_t compute_o,
@@ -65,14 +64,14 @@ module dingo_control (
     output logic              msix_valid_o,
     input  logic              msix_ready_i,
     output logic [5:0]        msix_vector_o,
-    // counters of all others: ports 0 to 6 of dingo_stats, and the host's
+    // increments from outside: ports 0 to 6 of dingo_stats, and STAT_HOST
     input  logic [7:0]        stat_valid_i,
     output logic [7:0]        stat_ready_o,
     input  logic [8*rtl_pkg::STAT_W-1:0] stat_i,
     input  logic [rtl_pkg::QSTATS-1:0] qstat_valid_i,
     output logic [rtl_pkg::QSTATS-1:0] qstat_ready_o,
     input  logic [rtl_pkg::QSTATS*rtl_pkg::QSTAT_W-1:0] qstat_i,
-    // dingo_host: lines of commands, page lists of CQs and EQs; writes of CQs, EQs, commands
+    // dingo_host: lines: 0 commands, 1 page lists of CQs, 2 of EQs; writes: 0 CQEs, 1 EQEs, 2 commands
     output logic [2:0]        line_valid_o,
     input  logic [2:0]        line_ready_i,
     output logic [3*rtl_pkg::RDL_REQ_W-1:0] line_o,
@@ -117,8 +116,8 @@ module dingo_control (
     output logic            s_db_rvalid_o,
     input  logic            s_db_rready_i,
     output logic [63:0]     s_db_rdata_o,
-    // AXI4-Lite of 512 bits, push pages of BAR_DB. Writes here and to s_db keep PCIe's order: one begins when the one before
-    // it has been answered.
+    // AXI4-Lite of 512 bits, push pages of BAR_DB. To keep PCIe's order, the master begins a write here or to s_db only
+    // when the write before it has been answered.
     input  logic            s_push_awvalid_i,
     output logic            s_push_awready_o,
     input  logic [rtl_pkg::PUSH_PAGE_LOG+11:0] s_push_awaddr_i,
@@ -174,7 +173,7 @@ module dingo_control (
   );
 
   // ------------------------------------------------------------------------------------ tables
-  // Readers of QP contexts, writers of states: commands, dispatch (reads), requester, responder
+  // Read ports of QP contexts: commands, dispatch, requester, responder; dispatch writes no states.
   logic qp_re;
   rtl_pkg::qpi_t qp_raddr;
   logic [4*rtl_pkg::QP_W-1:0] qp_rdata;
@@ -190,7 +189,7 @@ module dingo_control (
 
   logic req_mr_valid, rsp_mr_valid, req_mrw_done, rsp_mrw_done;
   logic [2*rtl_pkg::MR_RSP_W-1:0] mr_answers;
-  // Commands use the port of the table when they need it, work requests in between.
+  // Commands have precedence over work requests (dingo_mr_work) at the table's port.
   logic mr_re, mr_we, work_re, work_we, mr_table_ready, work_ready, mrw_valid, mrw_done;
   rtl_pkg::mri_t mr_index, work_index;
   rtl_pkg::mr_t mr_wdata, work_wdata, mr_rdata;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The Ethernet function of the card: rings that send, and rings that receive.
+/// The Ethernet function of the card: transmit rings (dingo_eth_tx) and receive rings (dingo_eth_rx).
 module dingo_eth (
     input  logic                clk_i,
     input  logic                rst_ni,
@@ -14,7 +14,7 @@ module dingo_eth (
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
     input  rtl_pkg::bell_t      bell_i,
-    output logic                tx_bad_o,      // no ring, or an index that it cannot have
+    output logic                tx_bad_o,      // doorbell of a ring that does not exist, or with an impossible index
     output logic                rx_bad_o,
     // frames to dingo_wire_tx, from dingo_wire_rx
     output logic                tx_valid_o,
@@ -24,7 +24,7 @@ module dingo_eth (
     input  logic                rx_valid_i,
     output logic                rx_ready_o,
     input  rtl_pkg::beat_t      rx_i,
-    // 0 sending, 1 receiving
+    // 0 transmit, 1 receive
     output logic [1:0]          cqe_valid_o,
     input  logic [1:0]          cqe_ready_i,
     output logic [2*rtl_pkg::CQE_REQ_W-1:0] cqe_o,
@@ -32,7 +32,7 @@ module dingo_eth (
     output logic [1:0]          stat_valid_o,
     input  logic [1:0]          stat_ready_i,
     output logic [2*rtl_pkg::STAT_W-1:0] stat_o,
-    // dingo_host; lines: page lists of both, descriptors of both
+    // dingo_host; lines: page lists of transmit, of receive, descriptors of transmit, of receive
     output logic                read_valid_o,
     input  logic                read_ready_i,
     output rtl_pkg::dma_req_t   read_o,

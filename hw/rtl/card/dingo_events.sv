@@ -6,7 +6,7 @@ module dingo_events (
     input  logic rst_ni,
     output logic cq_idle_o,
     output logic eq_idle_o,
-    output logic ev_waits_o,               // some event has not been taken yet
+    output logic ev_waits_o,               // an event has not yet been taken by dingo_eq
     input  logic halt_i,
     output logic due_o,                    // see dingo_cq
     output logic timer_valid_o,
@@ -34,7 +34,7 @@ module dingo_events (
     output logic              msix_valid_o,
     input  logic              msix_ready_i,
     output logic [5:0]        msix_vector_o,
-    // 0 dingo_cq, 1 dingo_eq, each with its port of dingo_stats and of dingo_host
+    // ports of dingo_stats and dingo_host: 0 dingo_cq, 1 dingo_eq
     output logic [1:0]        stat_valid_o,
     input  logic [1:0]        stat_ready_i,
     output logic [2*rtl_pkg::STAT_W-1:0] stat_o,

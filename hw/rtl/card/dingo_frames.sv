@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames of the card: made (dingo_wire_tx), read (dingo_wire_rx), and kept whole at the MAC when the card is reset.
+/// Frames of the card: sent (dingo_wire_tx), received (dingo_wire_rx); dingo_mac_guard keeps them whole at the MAC when
+/// the core is reset.
 module dingo_frames #(
     parameter int unsigned DropWhenFull = 0       // see dingo_rx_mac
 ) (
@@ -15,7 +16,7 @@ module dingo_frames #(
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
-    // packets of dingo_transport, and what became of them
+    // packets of dingo_transport, and reports of them
     input  logic                txd_valid_i,
     output logic                txd_ready_o,
     input  rtl_pkg::txd_t       txd_i,
@@ -41,7 +42,7 @@ module dingo_frames #(
     output logic                eth_valid_o,
     input  logic                eth_ready_i,
     output rtl_pkg::beat_t      eth_o,
-    // 0 sending, 1 receiving
+    // 0 dingo_wire_tx, 1 dingo_wire_rx
     output logic [1:0]          stat_valid_o,
     input  logic [1:0]          stat_ready_i,
     output logic [2*rtl_pkg::STAT_W-1:0] stat_o,
@@ -54,17 +55,17 @@ module dingo_frames #(
     output logic [511:0]    m_axis_tdata_o,
     output logic [63:0]     m_axis_tkeep_o,
     output logic            m_axis_tlast_o,
-    output logic            m_axis_tuser_o,   // with tlast: the frame is void, its FCS must be wrong
+    output logic            m_axis_tuser_o,   // with tlast: the frame is invalid, the MAC must give it a bad FCS
     output logic            m_axis_tdest_o,   // a RoCE frame
-    input  logic            roce_stop_i,      // begin no RoCE frame: the peer asked for a pause, or the MAC is full of them
+    input  logic            roce_stop_i,      // begin no RoCE frame: pause by the peer, or many wait in the MAC
     input  logic            s_axis_tvalid_i,
     output logic            s_axis_tready_o,
     input  logic [511:0]    s_axis_tdata_i,
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i,     // so many frames more that found no room on their way here
-    input  logic [2:0]      rx_bad_i          // or that the MAC found bad, dropped there
+    input  logic [2:0]      rx_dropped_i,     // frames of this cycle that were dropped for lack of room
+    input  logic [2:0]      rx_bad_i          // frames of this cycle that the MAC dropped as bad
 );
   localparam int unsigned SW = rtl_pkg::STAT_W;
   logic wire_tx_idle, mac_idle, loop_valid, loop_ready;

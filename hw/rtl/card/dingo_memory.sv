@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Host memory of the card: clients' lines, reads and writes; and reset. A function-level reset holds the core down until the
-/// bus is quiet (dingo_axi_guard), at least 16 cycles.
+/// Host memory of the card (dingo_host) and the core's reset. A function-level reset keeps the core in reset until
+/// nothing is outstanding on the bus (dingo_axi_guard), at least 16 cycles.
 module dingo_memory (
     input  logic                clk_i,
     input  logic                rst_ni,           // power on

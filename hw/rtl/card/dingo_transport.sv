@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// RoCE in the card: both engines, the road of payload from host memory to the wire with the compute slot, and the road of
-/// packets from the wire to the engines and to host memory.
+/// RoCE part of the card: both engines, the path of payload from host memory through the compute slot to dingo_wire_tx,
+/// and the path of packets from dingo_wire_rx to the engines and to host memory.
 module dingo_transport (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -14,7 +14,7 @@ module dingo_transport (
     output logic [63:0]       timer_next_o,
     input  logic [63:0]       now_ns_i,
     input  rtl_pkg::orders_t  orders_i,
-    output rtl_pkg::answers_t answers_o,         // but for those of dingo_cq
+    output rtl_pkg::answers_t answers_o,         // all but dingo_cq's
     input  logic              compute_valid_i,
     output logic              compute_ready_o,
     input  rtl_pkg::compute_cfg_t compute_i,
@@ -36,7 +36,7 @@ module dingo_transport (
     input  logic              push_valid_i,
     output logic              push_ready_o,
     input  rtl_pkg::push_t    push_i,
-    // packets to dingo_wire_tx, and what became of them
+    // packets to dingo_wire_tx, and reports of them
     output logic              txd_valid_o,
     input  logic              txd_ready_i,
     output rtl_pkg::txd_t     txd_o,
@@ -64,7 +64,7 @@ module dingo_transport (
     output logic [1:0]        ev_valid_o,
     input  logic [1:0]        ev_ready_i,
     output logic [2*rtl_pkg::EV_W-1:0] ev_o,
-    // dingo_stats: requester, responder, dispatch; of QPs dispatch, requester, responder
+    // dingo_stats: requester, responder, dispatch; counters of QPs: dispatch, requester, responder
     output logic [2:0]        stat_valid_o,
     input  logic [2:0]        stat_ready_i,
     output logic [3*rtl_pkg::STAT_W-1:0] stat_o,
@@ -95,8 +95,8 @@ module dingo_transport (
   localparam int unsigned LW = rtl_pkg::RDL_REQ_W;
   localparam int unsigned SW = rtl_pkg::STAT_W;
   localparam int unsigned QW = rtl_pkg::QSTAT_W;
-  localparam int unsigned XL_TX = 0;     // page lists of payload that leaves,
-  localparam int unsigned XL_RX = 1;     // that arrives,
+  localparam int unsigned XL_TX = 0;     // page lists: of sent payload,
+  localparam int unsigned XL_RX = 1;     // of received payload,
   localparam int unsigned XL_SQ = 2;     // of send queues,
   localparam int unsigned XL_RQ = 3;     // of receive queues
   localparam int unsigned SQ = 4;
@@ -109,7 +109,7 @@ module dingo_transport (
   rtl_pkg::seg_t seg_req, seg_rsp, seg;
   logic inl_in_valid, inl_in_ready, inl_valid, inl_ready, txd_out_valid, txd_out_ready, seg_out_valid, seg_out_ready;
   rtl_pkg::beat_t inl_in, inl;
-  // What was granted and is under way: dingo_req_settle counts it
+  // Progress of granted accesses, for dingo_req_settle
   logic rxh_bare;
   rtl_pkg::flow_t flow;
   assign flow.rx_in = rxh_valid_i && rxh_ready_o && !rxh_bare;

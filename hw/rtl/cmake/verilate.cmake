@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dingo_verilate(TARGET TOP module SOURCES file... [ARGS option...]): an interface library with the C++ of
-# a Verilated module. Verilator runs at build time, when a source has changed. PROFILE: DINGO_RTL_PROFILE is for it.
+# a Verilated module. Verilator runs at build time, when a source has changed. PROFILE: DINGO_RTL_PROFILE applies to it.
 find_program(VERILATOR verilator)
 execute_process(COMMAND ${VERILATOR} --getenv VERILATOR_ROOT OUTPUT_VARIABLE VERILATOR_ROOT
                 OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -14,21 +14,21 @@ function(dingo_verilate target)
   if(DINGO_SANITIZE)
     string(APPEND flags " -fsanitize=${DINGO_SANITIZE} -fno-sanitize-recover=all")
   endif()
-  # What runs once, at the start, takes 40 % of the compiler's time at -O2; a build that counts toggles is six times as large.
+  # Code that runs once (OPT_SLOW) would take 40 % of the compile time at -O2; with toggle coverage the code is six times as large.
   set(fast -O2)
   set(slow -O1)
   if(DINGO_RTL_COVERAGE STREQUAL toggle)
     set(fast -O1)
     set(slow -O0)
   endif()
-  # The compiler is told which of some ten thousand small blocks run, and keeps them together: a third less time for a cycle.
+  # With a profile the compiler places the blocks that run next to each other: a third less time for a cycle.
   set(copy_counts "")
   set(linker_flags "")
   if(V_PROFILE AND DINGO_RTL_PROFILE STREQUAL generate)
     string(APPEND fast " -fprofile-generate -fprofile-update=single")
     set(linker_flags -fprofile-generate)
   elseif(V_PROFILE AND DINGO_RTL_PROFILE)
-    # Kept with the build: the cache may be emptied.
+    # The build needs its own copy of the counts: their directory is a cache that may be emptied.
     file(GLOB counts ${DINGO_RTL_PROFILE}/*.gcda)
     file(MAKE_DIRECTORY ${dir}.counts)
     file(COPY ${counts} DESTINATION ${dir}.counts)
@@ -54,7 +54,7 @@ function(dingo_verilate target)
   target_link_libraries(${target} INTERFACE ${archive} dingo_verilated ${linker_flags})
 endfunction()
 
-# Every test bench lists the modules it needs; the packages come first.
+# A test bench lists the modules that it needs; dingo_rtl_test puts these packages first.
 set(DINGO_RTL_DIR ${CMAKE_SOURCE_DIR}/hw/rtl CACHE INTERNAL "")
 file(GLOB includes CONFIGURE_DEPENDS ${DINGO_RTL_DIR}/types/*.svh)
 set(DINGO_RTL_INCLUDES ${includes} CACHE INTERNAL "")
@@ -75,7 +75,7 @@ function(dingo_rtl_test name)
     dingo_unit(${name} SIZE 5)
   endif()
   target_link_libraries(${name} PRIVATE dingo_options ${name}_v dingo_rtl_types dingo_contract GTest::gtest_main)
-  # The structures of rtl_types.h have the sizes of the module.
+  # rtl_types.h needs the size macros with which the module is Verilated.
   set(sizes ${T_ARGS})
   list(FILTER sizes INCLUDE REGEX "^-D")
   target_compile_options(${name} PRIVATE ${sizes})

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Kernel, parameter and the parameter's reciprocal floor((2^32 - 1) / param) of each QP. A serial divider makes the
-/// reciprocal, a bit a cycle, before an entry is written. A read gives the entry in the next cycle; an entry that was never
-/// written gives anything (CREATE_QP writes it).
+/// Table of each QP's kernel, parameter and reciprocal floor((2^32 - 1) / param). Before a write, a serial divider
+/// calculates the reciprocal in 32 cycles. A read gives the entry in the next cycle; an entry that was never
+/// written is undefined (CREATE_QP writes it).
 module dingo_compute_config (
     input  logic             clk_i,
     input  logic             rst_ni,
-    input  logic             cfg_valid_i,   // stays until ready
-    output logic             cfg_ready_o,   // one cycle: it is written
+    input  logic             cfg_valid_i,   // held until ready
+    output logic             cfg_ready_o,   // for one cycle: the entry is written
     input  rtl_pkg::qpi_t    cfg_qp_i,
     input  rtl_pkg::kernel_t cfg_kernel_i,
     input  logic [31:0]      cfg_param_i,
@@ -26,7 +26,7 @@ module dingo_compute_config (
   state_e      state_q;
   logic [4:0]  step_q;
   logic [31:0] rest_q, quotient_q;
-  logic [32:0] next;               // the dividend's bits are all ones
+  logic [32:0] next;               // next partial dividend; the dividend is 2^32 - 1, all ones
   logic        fits;
 
   assign next = {rest_q, 1'b1};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What QUERY_COMPUTE and SET_COMPUTE know of each kernel. Combinational.
+/// Properties of each kernel, for QUERY_COMPUTE and SET_COMPUTE. Combinational.
 module dingo_compute_info (
     input  logic [31:0]  index_i,
     output logic         known_o,
-    output logic [31:0]  smallest_o,    // parameter
+    output logic [31:0]  smallest_o,    // limits of the parameter
     output logic [31:0]  largest_o,
     output logic [319:0] result_o       // struct admin_cpl, result
 );
-  logic [127:0] name;                   // first letter in bits 7:0
+  logic [127:0] name;                   // ASCII, first letter in bits 7:0
   logic [31:0]  record;
 
   always_comb begin

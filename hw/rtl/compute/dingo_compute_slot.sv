@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The compute slot: payload of packets on its way from host memory (or from WQEs: inline) to the wire, as one
-/// stream in the order of the descriptors, through the kernel of the packet's QP. Kernels are AXI-Stream modules that
-/// get a beat's offset in its message and the QP's parameter beside it and give one beat for each, in order; they may
-/// take any time. What frames a packet (last, length, bus error) goes round them. Responses go through `pass`.
+/// Compute slot: passes the payload of sent packets, from host memory or inline in WQEs, through the kernel of the
+/// packet's QP, as one stream in the order of the descriptors. A kernel is an AXI-Stream module that gets each beat
+/// with its offset in the message and the QP's parameter (compute_t), and gives one beat for each, in order, with any
+/// latency. Last, length and bus error of a beat bypass the kernel. Responses use kernel `pass`.
 module dingo_compute_slot (
     input  logic           clk_i,
     input  logic           rst_ni,
     output logic           idle_o,
-    // the kernel of a QP, from commands; ready once it is in force
+    // kernel of a QP, from commands; ready when it is in force
     input  logic           cfg_valid_i,
     output logic           cfg_ready_o,
     input  rtl_pkg::qpi_t  cfg_qp_i,
     input  rtl_pkg::kernel_t cfg_kernel_i,
     input  logic [31:0]    cfg_param_i,
-    // descriptors pass
+    // descriptors, passed on unchanged; they stall while 15 packets wait for their payload
     input  logic           txd_valid_i,
     output logic           txd_ready_o,
     input  rtl_pkg::txd_t  txd_i,
@@ -33,9 +33,9 @@ module dingo_compute_slot (
 );
   localparam int unsigned Kernels = rtl_pkg::KERNELS;
   localparam int unsigned LogPackets = 4;
-  localparam int unsigned LogBeats = 6;    // in all kernels together: more than any of them holds
+  localparam int unsigned LogBeats = 6;    // in all kernels together: more than any one of them holds
 
-  // ---- packets whose payload has not all been taken
+  // ---- packets whose payload is not yet all in a kernel
   logic              room, begin_packet, looked_q, look_inl_q, look_rsp_q, packet_inl;
   logic [31:0]       look_offset_q;
   rtl_pkg::kernel_t  table_kernel, look_kernel, kernel;
@@ -43,7 +43,7 @@ module dingo_compute_slot (
   logic              packet_valid, packet_pop, packet_ready;
   logic [LogPackets:0] packets;
 
-  assign room = packets < (LogPackets + 1)'((1 << LogPackets) - 1);  // one may be on its way from the table
+  assign room = packets < (LogPackets + 1)'((1 << LogPackets) - 1);  // one more may be in the table's read stage
   assign txd_valid_o = txd_valid_i && room;
   assign txd_ready_o = txd_ready_i && room;
   assign begin_packet = txd_valid_o && txd_ready_i && txd_i.len != '0;
@@ -121,7 +121,7 @@ module dingo_compute_slot (
       .m_axis_tdata_o(m_data[rtl_pkg::KERNEL_DLRM*512 +: 512]), .m_axis_tlast_o(m_last[rtl_pkg::KERNEL_DLRM])
   );
 
-  // ---- out in the order in which they went in
+  // ---- beats out, in the order in which they went in
   rtl_pkg::kernel_t  out_kernel;
   logic              order_valid, out_err, out_last, order_pop;
   logic [6:0]        out_bytes;
@@ -134,7 +134,7 @@ module dingo_compute_slot (
       .count_o(beats)
   );
 
-  always_comb begin                        // a multiplexer; an index into the vector would be a shifter
+  always_comb begin                        // a multiplexer; a variable index into the vector would make a shifter
     out_data = m_data[rtl_pkg::KERNEL_PASS*512 +: 512];
     if (out_kernel == rtl_pkg::KERNEL_ADD_ONE) out_data = m_data[rtl_pkg::KERNEL_ADD_ONE*512 +: 512];
     if (out_kernel == rtl_pkg::KERNEL_DLRM) out_data = m_data[rtl_pkg::KERNEL_DLRM*512 +: 512];
@@ -154,8 +154,8 @@ module dingo_compute_slot (
       if (looked_q) assert (packet_ready);
       if (packet_valid) assert (kernel < 2'(Kernels));
       if (beat_valid) assert (beat.bytes != '0 && beat.bytes <= 7'd64 && (beat.last || beat.bytes == 7'd64));
-      if (packet_valid) assert (packet_offset[5:0] == '0);  // no beat shifts a record
-      // A kernel gives a beat for each, in order: what frames the packet is not its business.
+      if (packet_valid) assert (packet_offset[5:0] == '0);  // so records have the same alignment in every beat
+      // A kernel gives exactly one beat for each, in order.
       if (payload_valid_o) assert (m_last[out_kernel] == out_last);
       if (!order_valid) assert (m_valid == '0);
     end

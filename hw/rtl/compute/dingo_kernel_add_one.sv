@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Compute kernel: each 32-bit little-endian word plus one, modulo 2^32; a last word that is not whole stays. One cycle.
+/// Compute kernel: adds one to each 32-bit little-endian word, modulo 2^32; an incomplete last word is unchanged.
+/// Latency one cycle, a beat a cycle.
 module dingo_kernel_add_one (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -24,7 +25,7 @@ module dingo_kernel_add_one (
       for (int w = 0; w < 16; w++) sums[w*32 +: 32] = s_axis_tdata_i[w*32 +: 32] + {31'd0, s_axis_tkeep_i[w*4 + 3]};
   end
 
-  // Two beats deep: full speed, and tready is a register's, not what stands behind.
+  // Two beats deep, for a beat a cycle with s_axis_tready_o from a register.
   dingo_fifo #(.Width(513), .LogDepth(1)) u_beats (
       .clk_i, .rst_ni, .valid_i(s_axis_tvalid_i), .ready_o(s_axis_tready_o), .data_i({s_axis_tlast_i, sums}),
       .valid_o(m_axis_tvalid_o), .ready_i(m_axis_tready_i), .data_o({m_axis_tlast_o, m_axis_tdata_o}), .count_o(count)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Compute kernel: records of 48 words, three beats. Words 1..13 (dense columns) become ln(max(x, 0) + 1), words 16..41 (sparse
-/// columns) x modulo the parameter; label and padding stay, and so does a last word that is not whole. The lanes run freely;
-/// as many beats are taken as the queue behind them has room for. Thirteen cycles, a beat a cycle.
+/// Compute kernel for records of 48 words, three beats: words 1..13 (dense columns) become ln(max(x, 0) + 1), words
+/// 16..41 (sparse columns) x modulo the parameter. Label, padding and an incomplete last word are unchanged. The lanes
+/// never stall: no more beats are taken than the queue behind them has room for. Latency 13 cycles, a beat a cycle.
 module dingo_kernel_dlrm (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -22,8 +22,8 @@ module dingo_kernel_dlrm (
   localparam int unsigned FirstDense = 1, LastDense = 13;   // words of beat 0
   localparam int unsigned LastSparse = 9;                   // word of beat 2; all of beat 1
 
-  // Which beat of its record: the message's beat number modulo 3. Powers of 4 are 1 modulo 3, so bits at even
-  // places count 1 and those at odd places 2, that is -1.
+  // Beat within its record: the message's beat number modulo 3. Powers of 4 are 1 modulo 3, so a bit at an even
+  // place counts 1, at an odd place 2, which is -1.
   function automatic logic [1:0] modulo3(input logic [25:0] number);
     logic [4:0] sum;                                        // 0..26: ones at even places + 13 - ones at odd places
     sum = 5'd13;
@@ -36,10 +36,10 @@ module dingo_kernel_dlrm (
   endfunction
 
   // ---- in
-  logic [LogHeld:0] held_q;              // beats taken and not given
+  logic [LogHeld:0] held_q;              // beats taken and not yet given
   logic             take, give;
   logic [1:0]       phase;
-  logic [15:0]      whole;               // words that are all there
+  logic [15:0]      whole;               // words of which all four bytes are valid
 
   assign s_axis_tready_o = !held_q[LogHeld];
   assign take = s_axis_tvalid_i && s_axis_tready_o;
@@ -53,7 +53,7 @@ module dingo_kernel_dlrm (
     else held_q <= held_q + {{LogHeld{1'b0}}, take} - {{LogHeld{1'b0}}, give};
   end
 
-  // ---- lanes: stage k has a beat of that kind
+  // ---- lanes; *_en[k]: stage k takes a beat of that kind
   logic [Stages-1:0] valid_q, dense_q, sparse_q;            // [k]: before stage k + 1
   logic [10:0]       dense_en, sparse_en;
   logic [31:0]       reciprocal0_q, m0_q, m1_q, m2_q, m3_q, m4_q, m5_q, m6_q, m7_q;
@@ -96,7 +96,7 @@ module dingo_kernel_dlrm (
         .y_o(rests[w*32 +: 32]));
   end
 
-  // ---- what stays goes beside the lanes
+  // ---- the original beats, delayed as the lanes delay
   logic             raw_valid, raw_ready, raw_last;
   logic [1:0]       raw_phase;
   logic [15:0]      raw_whole;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Compute kernel that changes nothing: what every QP has until it asks for another. One cycle.
+/// Compute kernel that changes nothing, the default of every QP. Latency one cycle, a beat a cycle.
 module dingo_kernel_pass (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -15,7 +15,7 @@ module dingo_kernel_pass (
     output logic [511:0]      m_axis_tdata_o,
     output logic              m_axis_tlast_o
 );
-  // Two beats deep: full speed, and tready is a register's, not what stands behind.
+  // Two beats deep, for a beat a cycle with s_axis_tready_o from a register.
   logic [1:0] count;
 
   dingo_fifo #(.Width(513), .LogDepth(1)) u_beats (

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One word: ln(max(x, 0) + 1) as an IEEE 754 single, by the integer algorithm of docs/reference/compute.md. Eleven stages,
-/// a word a cycle; stage k works when en_i[k] says so.
+/// One lane: ln(max(x, 0) + 1) as an IEEE 754 single, by the integer algorithm of docs/reference/compute.md. Eleven
+/// stages, a word a cycle; en_i[k] enables stage k.
 module dingo_lane_log (
     input  logic        clk_i,
     input  logic [10:0] en_i,
     input  logic [31:0] x_i,
     output logic [31:0] y_o
 );
-  // ---- 0: number whose logarithm is wanted, at least 1
+  // ---- 0: max(x, 0) + 1
   logic [31:0] number0_q;
-  // ---- 1: its highest byte that is not 0, moved up; 2: the highest bit of that, moved up and dropped
+  // ---- 1: shifted so that its highest non-zero byte is on top; 2: so that its highest bit is, which is dropped
   logic [31:0] number1_q;
   logic [1:0]  byte1, byte1_q;
   logic [2:0]  bit2;
@@ -27,7 +27,7 @@ module dingo_lane_log (
   // ---- 6, 7: rise within the segment
   logic [47:0] rise6_q, rise7_q;
   logic [34:0] base6_q, base7_q;
-  // ---- 8: sum in units of 2^-30; 9: its 24 highest bits and the next; 10: single
+  // ---- 8: sum in units of 2^-30; 9: its 24 highest bits and the one below, for rounding; 10: single
   logic [34:0] sum8_q;
   logic [24:0] top, top9_q;
   logic [7:0]  exponent, exponent9_q;
@@ -92,7 +92,7 @@ module dingo_lane_log (
       exponent9_q <= exponent;
       zero9_q <= sum8_q == '0;
     end
-    // A mantissa rounded up to 2^24 carries into the exponent.
+    // A mantissa that rounds up to 2^24 carries into the exponent, as it must.
     if (en_i[10]) y_q <= zero9_q ? '0 : {1'b0, exponent9_q, top9_q[23:1]} + {31'd0, top9_q[0]};
   end
   assign y_o = y_q;

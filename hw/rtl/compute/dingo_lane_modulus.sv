@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One word: x modulo m. The quotient by the reciprocal floor((2^32 - 1) / m) is right or one too small. Eleven stages, a word a
-/// cycle; stage k works when en_i[k] says so, and reciprocal and m come as that stage wants them.
+/// One lane: x modulo m. The quotient by the reciprocal floor((2^32 - 1) / m) is exact or one too small. Eleven stages,
+/// a word a cycle; en_i[k] enables stage k. The caller delays reciprocal and m to the stages that use them.
 module dingo_lane_modulus (
     input  logic        clk_i,
     input  logic [10:0] en_i,
@@ -11,7 +11,7 @@ module dingo_lane_modulus (
     input  logic [31:0] m8_i,            // for stage 8
     output logic [31:0] y_o
 );
-  // Products have three stages each, for the multiplier's own registers.
+  // Three stages for each product, so that the multiplier's own registers are used.
   logic [31:0] x0_q, x1_q, x2_q, x3_q, x4_q, x5_q, x6_q;
   logic [63:0] product1_q, product2_q;
   logic [31:0] quotient3_q;

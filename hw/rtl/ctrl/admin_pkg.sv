@@ -7,54 +7,54 @@ package admin_pkg;
     IDLE    = 5'd0,
     FETCH   = 5'd1,
     CHECK   = 5'd2,
-    HALT    = 5'd3,                // wait for rest
-    LOOKUP  = 5'd4,                // tables
-    LOOKED  = 5'd5,
-    DECIDE  = 5'd6,
-    ATTACH  = 5'd7,                // page lists of its rings
-    WRITE   = 5'd8,                // tables change
-    USERS   = 5'd9,                // second CQ of a QP
-    ENGINE  = 5'd10,               // engines take note
-    AFTER   = 5'd11,
-    FORGET  = 5'd12,
-    CLEARC  = 5'd13,               // counters of a new QP
-    COMPUTE = 5'd14,               // the QP's kernel
-    OUT     = 5'd15,               // the answer goes to the host
+    HALT    = 5'd3,                // wait until the card is at rest
+    LOOKUP  = 5'd4,                // read the tables
+    LOOKED  = 5'd5,                // their data comes
+    DECIDE  = 5'd6,                // dingo_admin_verdict, 8 cycles
+    ATTACH  = 5'd7,                // check the page lists of the command's rings
+    WRITE   = 5'd8,                // change the tables
+    USERS   = 5'd9,                // CREATE_QP, DESTROY_QP: the receive CQ
+    ENGINE  = 5'd10,               // wait for the engines' answers to `qpa`
+    AFTER   = 5'd11,               // flush page lists, resume, remove a destroyed QP
+    FORGET  = 5'd12,               // drop waiting events of a destroyed object
+    CLEARC  = 5'd13,               // clear the counters of a new QP
+    COMPUTE = 5'd14,               // write the QP's kernel
+    OUT     = 5'd15,               // write the answer to the host
     COUNT   = 5'd16,
     REPLY   = 5'd17,
-    DEAD    = 5'd18,
-    RESIZE  = 5'd19,               // the CQ says what its old ring holds
-    SRQ     = 5'd20,               // the responder does what the command says of an SRQ
-    DROP_MR = 5'd21,               // a region or window goes
-    UNBIND  = 5'd22                // windows of a QP that is no more: nobody gets through them, so the card goes on meanwhile
+    DEAD    = 5'd18,               // a bus error stopped the admin queue
+    RESIZE  = 5'd19,               // wait for dingo_cq's answer
+    SRQ     = 5'd20,               // wait for the responder's answer
+    DROP_MR = 5'd21,               // dingo_mr_work removes a region or window
+    UNBIND  = 5'd22                // unbind windows of a destroyed or reset QP; the card need not rest
   } state_t;
 
-  typedef struct packed {          // what a check says
+  typedef struct packed {          // result of a check
     logic [31:0] status;           // enum st
     logic [31:0] detail;           // BAD_FIELD: byte offset of the field
   } judged_t;
-  typedef struct packed {          // how a part's work of several cycles ended; `done` lasts one
+  typedef struct packed {          // end of a part's work; `done` lasts one cycle
     logic        done;
-    logic        failed;           // by host memory
+    logic        failed;           // bus error
   } ended_t;
-  typedef struct packed {          // what the completion says of a command
+  typedef struct packed {          // content of the command's completion
     logic [31:0] status;
     logic [31:0] detail;
     logic [63:0] result;
-    logic [31:0] available;        // QUERY_SRQ, the second result; else 0
+    logic [31:0] available;        // QUERY_SRQ: second result; else 0
   } result_t;
   typedef struct packed {          // parts that begin in this cycle
     logic        fetch;
     logic        halt;
     logic        attach;
-    logic        out;              // an answer
-    logic        stats;            // counters
+    logic        out;              // dingo_admin_out with an answer
+    logic        stats;            // dingo_admin_out with counters
     logic        reply;
   } start_t;
-  typedef struct packed {          // what the command needs, by itself
-    logic        halt;             // everything at rest
+  typedef struct packed {          // steps that the command needs
+    logic        halt;             // the card at rest
     logic        attach;           // it has rings with page lists
-    logic        out;              // QUERY_DEVICE: an answer of some length
+    logic        out;              // QUERY_DEVICE: the answer's length is not 0
     logic        to_reset;         // MODIFY_QP to RESET
     logic [31:0] stats_len;        // QUERY_STATS: bytes
   } needs_t;

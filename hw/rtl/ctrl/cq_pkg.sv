@@ -6,9 +6,9 @@ package cq_pkg;
 `include "../types/sizes.svh"
 
   localparam int unsigned CLIENTS = 4;  // requester, responder, Ethernet transmit, receive
-  localparam int unsigned LOG_FLIGHT = 4;  // entries that are not yet in host memory
+  localparam int unsigned LOG_FLIGHT = 4;  // log2 of the entries that may be on their way to host memory
 
-  // What commands say of a CQ, and what happens to it.
+  // Entry of a CQ: cfg_t is written by commands, dyn_t by operations.
   typedef struct packed {
     logic           on;
     eqi_t  eq;
@@ -23,24 +23,24 @@ package cq_pkg;
     logic        armed;
     logic        armed_solicited;
     logic [1:0]  arm_sn;
-    logic [31:0] head;             // behind the last entry that was given a slot
-    logic [31:0] producer;         // behind the last entry that is in host memory
+    logic [31:0] head;             // index behind the last entry that has a slot
+    logic [31:0] producer;         // index behind the last entry that is in host memory
     logic [31:0] consumer;
-    logic [31:0] notified;         // entries before it were consumed, or the last event told of them
-    logic [31:0] last_solicited;   // behind the newest solicited or error entry
-    logic        waits;            // an event is due and waits
-    logic [31:0] counted_from;     // entries from here on count; arming after a long poll begins anew
-    logic [63:0] first_at;         // when the entry at `notified` came, or before
+    logic [31:0] notified;         // entries before it are consumed or were reported by an event
+    logic [31:0] last_solicited;   // index behind the newest solicited or error entry
+    logic        waits;            // an event is due and waits (moderation)
+    logic [31:0] counted_from;     // moderation counts entries from here on; arming sets it
+    logic [63:0] first_at;         // time of the entry at `notified`, or earlier
   } dyn_t;
 
   typedef enum logic [2:0] {
     OP_CFG  = 3'd0,
     OP_DONE = 3'd1,                // an entry is in host memory
-    OP_DUE  = 3'd2,                // the time of an event that waits may have come
+    OP_DUE  = 3'd2,                // the deadline of a waiting event may have passed
     OP_DB   = 3'd3,
     OP_POST = 3'd4                 // a new entry
   } op_t;
-  typedef struct packed {          // which of them is next; one at most, `post` without a client is none
+  typedef struct packed {          // the next operation: at most one; `post` only with a granted client
     logic cfg;
     logic done;
     logic due;
@@ -48,32 +48,32 @@ package cq_pkg;
     logic post;
   } pick_t;
 
-  // An operation in work: its CQ's entries of the tables come with it.
+  // The operation in work; cfg_t and dyn_t of its CQ are valid with it.
   typedef struct packed {
     logic               valid;
     op_t                op;
     cqi_t      cq;
-    logic               refused;   // OP_DONE: host memory refused it
-    logic               solicited; // OP_DONE, as it was when posted
-    logic [CLIENTS-1:0] client;    // one-hot: of the entry
-    qpi_t      qp;        // its QP, or ring
+    logic               refused;   // OP_DONE: bus error
+    logic               solicited; // OP_DONE: the entry is solicited or an error
+    logic [CLIENTS-1:0] client;    // client of the entry, one-hot
+    qpi_t      qp;        // QP or Ethernet ring of the entry
   } work_t;
 
-  // What an operation makes of its CQ.
+  // Effect of an operation on its CQ
   typedef struct packed {
-    logic          we;             // `dyn` is written
-    logic          fired;          // the event is given
-    logic          waited;         // one waited before
+    logic          we;             // write `dyn`
+    logic          fired;          // give the event
+    logic          waited;         // an event was waiting before
     cqi_t cq;
     eqi_t eq;
     logic [25:0]   period;
     dyn_t          dyn;
   } outcome_t;
-  typedef struct packed {          // and of its entry
-    logic push;                    // it goes to host memory
-    logic refused;                 // its client is told
-    logic failed;                  // the CQ takes no more: event CQ_ERR,
-    logic overflowed;              // for it was full
+  typedef struct packed {          // effect of an operation on its entry
+    logic push;                    // write it to host memory
+    logic refused;                 // dropped: `fail` to its client
+    logic failed;                  // the CQ fails: event CQ_ERR
+    logic overflowed;              // because it is full
   } fate_t;
 
   // Widths, as in rtl_pkg

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The admin queue: fetches commands one after the other (dingo_admin_fetch), checks every field (dingo_admin_check), asks
-/// the tables (dingo_admin_verdict), does them (dingo_admin_orders), tells the host (dingo_admin_tell); dingo_admin_seq says
-/// when. Commands that change what engines use are done while everything stands still (dingo_admin_halt).
-/// A command takes two host accesses, 8 cycles for the checks, 8 for what the tables say, and the halt.
+/// The admin queue. It executes one command at a time: fetch (dingo_admin_fetch), check of the fields
+/// (dingo_admin_check) and against the tables (dingo_admin_verdict), changes (dingo_admin_orders), answer and
+/// completion (dingo_admin_tell); dingo_admin_seq has the state machine. Commands that change what engines use are
+/// executed while the card is at rest (dingo_admin_halt). A command takes two host accesses, 8 cycles for each of the
+/// two checks, and the halt.
 module dingo_admin (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -18,10 +19,10 @@ module dingo_admin (
     output logic [31:0] asq_consumer_o,   // commands completed since enabling
     output logic        fatal_valid_o,
     output logic [31:0] fatal_code_o,
-    // standing still
+    // bringing the card to rest
     output logic        halt_tx_o,
     input  logic        tx_idle_i,
-    output logic        halt_rx_o,        // doorbells, too
+    output logic        halt_rx_o,        // halts receiving and doorbells
     input  logic        rx_idle_i,
     // tables and engines
     output rtl_pkg::orders_t     orders_o,
@@ -34,7 +35,7 @@ module dingo_admin (
     output rtl_pkg::mri_t        mr_index_o,
     output rtl_pkg::mr_t         mr_wdata_o,
     input  rtl_pkg::mr_t         mr_rdata_i,
-    output logic        mrw_valid_o,      // dingo_mr_work: what a command leaves to it, until it is done
+    output logic        mrw_valid_o,      // request to dingo_mr_work, held until mrw_done_i
     output rtl_pkg::mrw_req_t    mrw_o,
     input  logic        mrw_done_i,
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
@@ -89,7 +90,7 @@ module dingo_admin (
     if (rst_ni && answers_i.rsp_done) rsp_info_q <= answers_i.rsp;
   end
 
-  // ------------------------------------------------------------------------------------ the command
+  // ------------------------------------------------------------------------------------ fetch
   logic [1023:0] cmd;
   logic [31:0] op, slot;
   logic fetch_done, fetch_err, fetch_line_valid;
@@ -118,7 +119,7 @@ module dingo_admin (
   assign sc = cmd[dingo_pkg::CMD_SET_COMPUTE_W-1:0];
   assign op = 32'(hdr.opcode);
 
-  // QPN of the command: find_qp compares index and tag
+  // QPN of the command: qp_found compares index and tag
   logic [31:0] qpn;
   rtl_pkg::qpi_t qpi;
   logic qp_found;
@@ -135,7 +136,7 @@ module dingo_admin (
   assign qp_found = qp_q.cfg.valid && qp_q.cfg.tag == qpn[23:16] && qpn[31:24] == '0
       && 32'(qpn[15:0]) < 32'd1 << rtl_pkg::QP_LOG;
 
-  // ------------------------------------------------------------------------------------ may it be done
+  // ------------------------------------------------------------------------------------ checks
   admin_pkg::judged_t check, modify, attach;
   rtl_pkg::qp_t modified;
   logic [31:0] verdict;
@@ -147,7 +148,7 @@ module dingo_admin (
       .cmd_i(mq), .qp_i(qp_q), .gids_i, .status_o(modify.status), .detail_o(modify.detail), .qp_o(modified)
   );
 
-  // Objects that exist, and their users
+  // Existing objects and their numbers of users
   rtl_pkg::cqi_t cqi;
   rtl_pkg::eqi_t eqi, cq_eq;
   logic cq_there, cq_used, eq_there, eq_used, send_cq_there, recv_cq_there, has_async, eth_tx, eth_there, kernel_known;
@@ -187,7 +188,7 @@ module dingo_admin (
   assign line_valid_o = fetch_line_valid || attach_line_valid;
   assign line_o = attach_line_valid ? attach_line : fetch_line;
 
-  // ------------------------------------------------------------------------------------ it is done
+  // ------------------------------------------------------------------------------------ execution
   logic at_rest, reply_done, reply_err;
   admin_pkg::ended_t out_ended, reply_ended;
   dingo_admin_seq i_seq (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What QUERY_DEVICE and QUERY_QP write to the host. Combinational.
+/// Answers of QUERY_DEVICE and QUERY_QP. Combinational.
 module dingo_admin_answers (
     input  rtl_pkg::strap_t    strap_i,
     input  rtl_pkg::qp_t       qp_i,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Looks at the page lists of a command's rings, a queue pair's send queue and then its receive queue: the first
-/// entry of each level can be read and is aligned.
+/// Checks the page lists of a command's ring (CREATE_QP: send queue, then receive queue): the first entry of each level
+/// must be readable and aligned. One host read for each level.
 module dingo_admin_attach (
     input  logic                clk_i,
     input  logic                rst_ni,
     input  logic [1023:0]       cmd_i,
-    output logic                none_o,        // the command has a ring, but no page list
-    input  logic                start_i,       // one cycle, when it has one; cmd_i is stable until done_o
+    output logic                none_o,        // the command's rings have no page list
+    input  logic                start_i,       // one cycle, unless none_o; cmd_i is stable until done_o
     output logic                done_o,        // one cycle
-    output logic [31:0]         status_o,      // with it: enum st
+    output logic [31:0]         status_o,      // with done_o: enum st
     output logic [31:0]         detail_o,      // with BAD_FIELD
     output logic                line_valid_o,
     input  logic                line_ready_i,
@@ -23,8 +23,8 @@ module dingo_admin_attach (
     WAIT = 2'd2
   } state_t;
   state_t state_q;
-  logic second_q;                      // CREATE_QP: the receive queue
-  logic leaf_q;                        // second level
+  logic second_q;                      // checking the receive queue (CREATE_QP)
+  logic leaf_q;                        // checking the second level
   logic [63:0] addr_q;
 
   logic [31:0] op;
@@ -42,7 +42,7 @@ module dingo_admin_attach (
   assign eth = cmd_i[dingo_pkg::CMD_CREATE_ETH_W-1:0];
   assign op = 32'(hdr.opcode);
 
-  // The ring that is looked at, and where the command has it
+  // The ring in work, and its byte offset in the command
   dingo_pkg::mem_t ring, first;
   logic [31:0] ring_at;
   logic two;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The checks of an admin command that need no table: opcode, capability, reserved fields, ranges. The first
-/// wrong field in the contract's order is named by its byte offset. Combinational; MODIFY_QP has its own
-/// checks (dingo_admin_modify) because they depend on the QP.
+/// Checks of an admin command that need no table: opcode, capability, reserved fields, ranges. detail_o is the byte
+/// offset of the first wrong field in the contract's order. Combinational, a multicycle path of 8 cycles. MODIFY_QP is
+/// checked in dingo_admin_modify because its checks depend on the QP.
 module dingo_admin_check (
-    input  logic            judge_i,    // the answer counts in this cycle
+    input  logic            judge_i,    // the result is used; saves simulation time when 0
     input  logic [1023:0]   cmd_i,
     input  rtl_pkg::strap_t strap_i,
     output logic [31:0]     status_o,   // enum st
     output logic [31:0]     detail_o,
-    output logic            halt_o      // the command finds everything at rest
+    output logic            halt_o      // the command needs the card at rest
 );
   localparam int unsigned QP_MOST = (1 << rtl_pkg::QP_LOG) - 2;
   localparam int unsigned CQ_MOST = 1 << rtl_pkg::CQ_LOG;
@@ -64,7 +64,7 @@ module dingo_admin_check (
   );
 
   logic known, qpn_ok;
-  logic [31:0] needs;    // capabilities; all ones: this card has none of these
+  logic [31:0] needs;    // capabilities; all ones: not implemented
   logic [7:0] size;      // bytes of the command's structure
   logic bad;
   logic [31:0] at, op;
@@ -84,7 +84,7 @@ module dingo_admin_check (
       .op_i(op), .known_o(known), .needs_o(needs), .size_o(size), .halt_o
   );
 
-  // The memory that the command names; a queue pair has a second ring.
+  // Memory of the command; CREATE_QP has a second one, rq.
   dingo_pkg::mem_t mem;
   logic mem_none, mem_ring, mem_bad, rq_bad;
   logic [63:0] mem_bytes;
@@ -146,7 +146,7 @@ module dingo_admin_check (
         `BAD(sc.qpn == dingo_pkg::QPN_GSI, dingo_pkg::CMD_SET_COMPUTE_QPN_AT)
         `BAD(!kernel_known, dingo_pkg::CMD_SET_COMPUTE_KERNEL_AT)
         `BAD(sc.param < smallest_param || sc.param > largest_param, dingo_pkg::CMD_SET_COMPUTE_PARAM_AT)
-        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)  // without COMPUTE_RX
+        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)  // no COMPUTE_RX
         `BAD(sc.rsvd1 != '0, dingo_pkg::CMD_SET_COMPUTE_RSVD1_AT)
       end
       dingo_pkg::OP_SET_PORT: begin

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a command writes into the tables of the card: its fields, checked before, as the card has them.
-/// Combinational.
+/// Converts the checked fields of a command into entries of the card's tables. Combinational.
 module dingo_admin_entries (
     input  logic [1023:0]    cmd_i,
-    input  rtl_pkg::cqi_t    cqi_i,        // the CQ and EQ that the command is about
+    input  rtl_pkg::cqi_t    cqi_i,        // CQ and EQ of the command
     input  rtl_pkg::eqi_t    eqi_i,
     input  rtl_pkg::eqi_t    cq_eq_i,      // EQ of that CQ
     input  rtl_pkg::ethi_t   eth_ring_i,
-    input  rtl_pkg::srq_cfg_t srq_i,       // CREATE_QP: its SRQ, if it names one
+    input  rtl_pkg::srq_cfg_t srq_i,       // CREATE_QP: its SRQ, if it has one
     output rtl_pkg::mr_t     mr_o,         // CREATE_MR, REREG_MR; else invalid
     output rtl_pkg::qp_cfg_t qp_o,         // CREATE_QP
     output rtl_pkg::port_t   port_o,
@@ -41,7 +40,7 @@ module dingo_admin_entries (
   assign rss = cmd_i[dingo_pkg::CMD_SET_RSS_W-1:0];
   assign op = 32'(hdr.opcode);
 
-  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits were checked
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits are checked in dingo_admin_mem
   // xmem_t of a mem_t of the contract: levels, page shift, offset, address
   function automatic logic [102:0] xmem(input dingo_pkg::mem_t mem);
     xmem = {mem.levels[1:0], mem.page_shift[4:0], mem.offset, mem.addr};
@@ -52,7 +51,7 @@ module dingo_admin_entries (
     mr_o = '0;
     if (op == dingo_pkg::OP_CREATE_MR || op == dingo_pkg::OP_REREG_MR) begin
       mr_o.valid = 1'b1;
-      mr_o.free = mr.kind > 8'(dingo_pkg::MRT_PHYS);   // until a work request makes it valid
+      mr_o.free = mr.kind > 8'(dingo_pkg::MRT_PHYS);   // windows, FRWR: no access before a work request
       mr_o.kind = mr.kind[2:0];
       mr_o.tag = mr.key[15:0];
       mr_o.pdn = mr.pdn[15:0];
@@ -80,7 +79,7 @@ module dingo_admin_entries (
     qp_o.log_rq_stride = qp.log_rq_stride[3:0];
     qp_o.sq = xmem(qp.sq);
     qp_o.rq = xmem(qp.rq);
-    if (qp.srqn != dingo_pkg::INVALID_ID) begin  // of which nothing changes while a QP uses it
+    if (qp.srqn != dingo_pkg::INVALID_ID) begin  // a copy is enough: these fields do not change while a QP uses the SRQ
       qp_o.has_srq = 1'b1;
       qp_o.srq = srq_i.srq;
       qp_o.log_rq = srq_i.log_size;

@@ -4,11 +4,11 @@
 module dingo_admin_fetch (
     input  logic                clk_i,
     input  logic                rst_ni,
-    input  logic                start_i,       // one cycle; addr_i is stable until done_o
+    input  logic                start_i,       // one cycle; addr_i is stable until line_ready_i
     input  logic [57:0]         addr_i,        // the command's address, in 64-byte lines
     output logic                done_o,        // one cycle
-    output logic                err_o,         // with it: bus error
-    output logic [1023:0]       cmd_o,         // from the cycle behind done_o on
+    output logic                err_o,         // with done_o: bus error
+    output logic [1023:0]       cmd_o,         // valid from the cycle after done_o
     output logic                line_valid_o,
     input  logic                line_ready_i,
     output rtl_pkg::rdl_req_t   line_o,

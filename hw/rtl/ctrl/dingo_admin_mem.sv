@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whether a struct mem of a command is right: of a region, of a ring (64-byte aligned, no offset), or where there is to be
-/// no memory at all. Combinational.
+/// Checks a struct mem of a command: of a region, of a ring (64-byte aligned, no offset), or one that must be empty.
+/// Combinational.
 module dingo_admin_mem (
     input  dingo_pkg::mem_t mem_i,
-    input  logic            none_i,     // no memory at all
-    input  logic            ring_i,
-    input  logic [63:0]     bytes_i,    // of the region or ring
+    input  logic            none_i,     // must be empty
+    input  logic            ring_i,     // of a ring, else of a region
+    input  logic [63:0]     bytes_i,    // size of the region or ring
     output logic            bad_o,
-    output logic [31:0]     at_o        // the first wrong field: its byte offset
+    output logic [31:0]     at_o        // byte offset of the first wrong field in struct mem
 );
   logic list;
   logic [63:0] addr_mask;

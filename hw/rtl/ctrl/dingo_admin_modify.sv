@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// MODIFY_QP: whether transition, mask and values are right for this QP, and the context that follows.
-/// Combinational.
+/// MODIFY_QP: checks transition, mask and values for this QP, and gives the new context. Combinational, a multicycle
+/// path of 8 cycles.
 module dingo_admin_modify (
-    input  dingo_pkg::cmd_modify_qp_t cmd_i,       // cmd_modify_qp
+    input  dingo_pkg::cmd_modify_qp_t cmd_i,
     input  rtl_pkg::qp_t     qp_i,
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     output logic [31:0]      status_o,
@@ -148,7 +148,7 @@ module dingo_admin_modify (
 `undef BAD
 `undef WHEN
 
-  // What the mask gives is taken over; RESET forgets every attribute.
+  // New context: attributes in the mask are replaced; RESET clears all.
   function automatic logic has(input logic [31:0] m, input logic [31:0] one);
     has = (m & one) != 32'd0;
   endfunction

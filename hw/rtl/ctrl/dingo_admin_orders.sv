@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What an admin command tells the tables and engines, in which step. Combinational.
+/// Orders of an admin command to tables and engines, by the step of dingo_admin_seq. Combinational.
 module dingo_admin_orders (
     input  admin_pkg::state_t  state_i,
     input  logic               again_i,       // the second cycle of FORGET
     input  logic [1023:0]      cmd_i,
-    input  rtl_pkg::qpi_t      qp_i,          // its QP,
-    input  rtl_pkg::qp_t       qp_ctx_i,      // as it is,
-    input  rtl_pkg::qp_t       modified_i,    // and after MODIFY_QP
-    input  rtl_pkg::cqi_t      cqi_i,         // its CQ, EQ, Ethernet ring
+    input  rtl_pkg::qpi_t      qp_i,          // QP of the command,
+    input  rtl_pkg::qp_t       qp_ctx_i,      // its present context,
+    input  rtl_pkg::qp_t       modified_i,    // its context after MODIFY_QP
+    input  rtl_pkg::cqi_t      cqi_i,         // CQ, EQ, Ethernet ring of the command
     input  rtl_pkg::eqi_t      eqi_i,
     input  rtl_pkg::eqi_t      cq_eq_i,
     input  logic               eth_tx_i,
     input  rtl_pkg::ethi_t     eth_ring_i,
-    input  rtl_pkg::srq_cfg_t  srq_entry_i,   // of its SRQ,
-    input  logic               srq_valid_i,   // and what of it changes
+    input  rtl_pkg::srq_cfg_t  srq_entry_i,   // CREATE_QP: entry of its SRQ
+    input  logic               srq_valid_i,   // srq_i is written
     input  rtl_pkg::srq_cfg_t  srq_i,
     input  rtl_pkg::srqa_req_t srqa_i,
     output rtl_pkg::mr_t       mr_o,          // CREATE_MR, REREG_MR
@@ -46,7 +46,7 @@ module dingo_admin_orders (
       .cq_o(cq), .eq_o(eq), .eth_o(eth), .rss_o(rss)
   );
 
-  // What the command is about
+  // Kind of command
   logic write, creates_qp, modifies_qp, destroys_qp, about_cq, about_eq, about_eth, about_srq, to_reset;
   assign write = state_i == admin_pkg::WRITE;
   assign creates_qp = op == dingo_pkg::OP_CREATE_QP;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Writes an answer of any length to the host, 64 bytes at a time and none across a page: bytes that are given, or
-/// counters, eight at a time from dingo_stats.
+/// Writes an answer to the host in writes of at most 64 bytes, none across a 4 KiB page: bytes of data_i, or counters,
+/// read from dingo_stats eight at a time. One host access at a time.
 module dingo_admin_out (
     input  logic                clk_i,
     input  logic                rst_ni,
-    input  logic                start_i,        // one cycle: the first len_i of the 128 bytes of data_i
-    input  logic                start_stats_i,  // or len_i bytes of counters
+    input  logic                start_i,        // one cycle: write the first len_i bytes of data_i (at most 128)
+    input  logic                start_stats_i,  // one cycle: write len_i bytes of counters
     input  logic [63:0]         addr_i,
     input  logic [15:0]         len_i,          // not 0
     input  logic [1023:0]       data_i,
-    output logic                done_o,         // one cycle: all of it has been written,
-    output logic                err_o,          // or could not be
+    output logic                done_o,         // one cycle: all is written, or a write failed
+    output logic                err_o,          // with done_o: bus error
     // dingo_stats
     output logic                read_valid_o,
     input  logic                read_ready_i,
@@ -25,13 +25,13 @@ module dingo_admin_out (
     output logic                wdata_valid_o,
     input  logic                wdata_ready_i,
     output rtl_pkg::beat_t      wdata_o,
-    input  logic                written_i,      // bytes of it are in host memory,
-    input  logic                written_err_i   // or are not
+    input  logic                written_i,      // the write's response,
+    input  logic                written_err_i   // with bus error
 );
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    STATS = 3'd1,    // eight counters into the buffer
-    WRITE = 3'd2,    // buffer to the host
+    STATS = 3'd1,    // read eight counters into data_q
+    WRITE = 3'd2,    // request, then its data
     DATA = 3'd3,
     DONE = 3'd4
   } state_t;
@@ -39,7 +39,7 @@ module dingo_admin_out (
   logic [1023:0] data_q;
   logic [63:0] addr_q;
   logic [15:0] left_q, have_q;         // bytes still to write; bytes in data_q
-  logic [6:0] stat_q;                  // next counter; from 64 on they are 0: what is not built counts nothing
+  logic [6:0] stat_q;                  // next counter; counters from 64 on are not implemented and read as 0
   logic [2:0] fill_q;
   logic asked_q;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Writes a command's completion into the admin completion ring.
+/// Writes a command's completion, 64 bytes, into the admin completion ring: one host access.
 module dingo_admin_reply (
     input  logic                     clk_i,
     input  logic                     rst_ni,
     input  logic                     start_i,       // one cycle; addr_i and cpl_i are stable until done_o
     input  logic [63:0]              addr_i,
     input  dingo_pkg::admin_cpl_t    cpl_i,
-    output logic                     done_o,        // one cycle: it is in host memory,
-    output logic                     err_o,         // or could not be written
+    output logic                     done_o,        // one cycle: it is in host memory, or the write failed
+    output logic                     err_o,         // with done_o: bus error
     output logic                     write_valid_o,
     input  logic                     write_ready_i,
     output rtl_pkg::dma_req_t        write_o,

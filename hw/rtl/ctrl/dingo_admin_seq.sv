@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The admin queue, step by step: what follows what, and what the completion says. The parts do the work.
+/// State machine of the admin queue: starts the parts in their order and collects the content of the completion.
 module dingo_admin_seq (
     input  logic               clk_i,
     input  logic               rst_ni,
@@ -11,12 +11,12 @@ module dingo_admin_seq (
     input  logic [31:0]        op_i,
     input  admin_pkg::needs_t  needs_i,
     output admin_pkg::state_t  state_o,
-    output logic               again_o,           // the second cycle of FORGET; the receive CQ of a QP
-    output logic               cq_second_o,
+    output logic               again_o,           // the second cycle of FORGET
+    output logic               cq_second_o,       // the receive CQ of a QP
     output admin_pkg::start_t  start_o,
     output admin_pkg::result_t result_o,
     output logic               irq_o,             // pulse: the completion is in host memory
-    output logic               error_o,           // COUNT: an error, after the command itself
+    output logic               error_o,           // COUNT: counts the error; the command was counted before
     // the parts
     input  admin_pkg::ended_t  fetch_i,
     input  admin_pkg::judged_t check_i,
@@ -39,11 +39,11 @@ module dingo_admin_seq (
   admin_pkg::start_t start;
   logic [31:0] consumer_q;
   logic enable_q;
-  logic [2:0] settle_q;               // the checks are long sums: they have 8 cycles (a multicycle path)
+  logic [2:0] settle_q;               // counts the 8 cycles of the checks (multicycle paths)
   logic req_seen_q, rsp_seen_q;
   logic cq_second_q;                  // the receive CQ of a QP
   logic counted_q, forgot_q;
-  logic counted_all;                  // the command; the error besides when it is one
+  logic counted_all;                  // the command is counted, and its error if it has one
   logic irq_q, decided;
 
   assign consumer_o = consumer_q;
@@ -57,7 +57,7 @@ module dingo_admin_seq (
   assign counted_all = counted_q || result_q.status == dingo_pkg::ST_OK;
   assign idle_o = (state_q == admin_pkg::IDLE && !irq_q && !start.fetch && aq_enable_i == enable_q) || state_q == admin_pkg::DEAD;
 
-  // What the parts begin with
+  // Starts of the parts
   assign decided = state_q == admin_pkg::DECIDE && &settle_q && verdict_i == dingo_pkg::ST_OK;
   assign start.fetch = state_q == admin_pkg::IDLE && aq_enable_i && enable_q && asq_producer_i != consumer_q;
   assign start.halt = state_q == admin_pkg::CHECK && &settle_q && check_i.status == dingo_pkg::ST_OK
@@ -77,7 +77,7 @@ module dingo_admin_seq (
       settle_q     <= '0;
     end else begin
       settle_q <= state_q == admin_pkg::CHECK || state_q == admin_pkg::DECIDE ? settle_q + 1'b1 : '0;
-      // Enabling starts both rings afresh.
+      // Enabling starts both rings at index 0.
       if (state_q == admin_pkg::IDLE) begin
         enable_q <= aq_enable_i;
         if (!aq_enable_i || !enable_q) consumer_q <= '0;
@@ -146,7 +146,7 @@ module dingo_admin_seq (
         if (answers_i.cq_valid) begin
           if (answers_i.cq.error) result_q.status <= dingo_pkg::ST_BAD_STATE;
           else result_q.result <= {32'd0, answers_i.cq.producer};
-          state_q <= admin_pkg::AFTER;            // lists of the old ring may be gone
+          state_q <= admin_pkg::AFTER;            // the host may free the old ring's page list
         end
         admin_pkg::SRQ:
         if (answers_i.srqa_done) begin
@@ -190,7 +190,7 @@ module dingo_admin_seq (
           irq_q      <= !reply_i.failed;
           state_q    <= reply_i.failed ? admin_pkg::DEAD : admin_pkg::IDLE;
         end
-        default: ;  // DEAD: only a reset helps
+        default: ;  // DEAD: until reset
       endcase
       if (qpa_valid_i) begin
         req_seen_q <= 1'b0;

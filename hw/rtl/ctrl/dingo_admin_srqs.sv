@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Which SRQs there are, what CREATE_SRQ said of them, and how many QPs use each: what is in use stays. Commands find
-/// here what is fixed; producer, consumer and limit are the responder's (dingo_rsp_srq).
+/// Table of SRQs for commands: existence, the fixed fields of CREATE_SRQ, and the number of QPs that use each, which
+/// prevents DESTROY_SRQ. Producer, consumer and limit are in the responder (dingo_rsp_srq).
 module dingo_admin_srqs (
     input  logic              clk_i,
     input  logic              rst_ni,
     input  logic [1023:0]     cmd_i,
     input  rtl_pkg::qp_cfg_t  cfg_i,         // the command's QP
-    input  logic              lookup_i,      // one cycle; entry_o and limit_ok_o follow in the next
-    input  logic              write_i,       // one cycle: the command is done
-    output logic              there_o,       // the SRQ that the command names
-    output logic              used_o,        // a QP uses the SRQ
-    output logic              limit_ok_o,    // MODIFY_SRQ: not more than its entries
-    output rtl_pkg::srq_cfg_t entry_o,       // CREATE_QP: of its SRQ
-    output logic              valid_o,       // CREATE_SRQ, DESTROY_SRQ, with write_i:
-    output rtl_pkg::srq_cfg_t srq_o,         // how it is now
-    output rtl_pkg::srqa_req_t srqa_o        // what the responder is told
+    input  logic              lookup_i,      // one cycle; entry_o and limit_ok_o are valid in the next
+    input  logic              write_i,       // one cycle: execute the command
+    output logic              there_o,       // the command's SRQ exists
+    output logic              used_o,        // a QP uses it
+    output logic              limit_ok_o,    // MODIFY_SRQ: the limit is not above its number of entries
+    output rtl_pkg::srq_cfg_t entry_o,       // CREATE_QP: entry of its SRQ
+    output logic              valid_o,       // srq_o is written: CREATE_SRQ or DESTROY_SRQ, with write_i
+    output rtl_pkg::srq_cfg_t srq_o,         // new entry
+    output rtl_pkg::srqa_req_t srqa_o        // order to the responder
 );
   localparam int unsigned Srqs = 1 << rtl_pkg::SRQ_LOG;
   localparam int unsigned EntryW = rtl_pkg::PD_BITS + 8 + 103;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What an admin command tells the host: its answer, if it has one (dingo_admin_answers, dingo_admin_out), and its completion
-/// (dingo_admin_reply).
+/// Writes of an admin command to the host: its answer, if it has one (dingo_admin_answers, dingo_admin_out), and its
+/// completion (dingo_admin_reply).
 module dingo_admin_tell (
     input  logic                clk_i,
     input  logic                rst_ni,
@@ -14,9 +14,9 @@ module dingo_admin_tell (
     input  rtl_pkg::qp_t        qp_i,            // QUERY_QP
     input  rtl_pkg::req_info_t  req_info_i,
     input  rtl_pkg::rsp_info_t  rsp_info_i,
-    output logic                kernel_known_o,  // QUERY_COMPUTE: there is such a one
-    output logic                out_o,           // QUERY_DEVICE: there is something to write
-    output logic [31:0]         stats_len_o,     // QUERY_STATS: bytes
+    output logic                kernel_known_o,  // QUERY_COMPUTE: the kernel exists
+    output logic                out_o,           // QUERY_DEVICE: the answer's length is not 0
+    output logic [31:0]         stats_len_o,     // QUERY_STATS: length of the answer in bytes
     output admin_pkg::ended_t   out_ended_o,
     output admin_pkg::ended_t   reply_ended_o,
     // dingo_stats

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Which CQs, EQs and Ethernet rings there are, and how many others use each CQ and EQ: what is in use stays.
-/// Look-ups are combinational; a command changes the tables in the cycle of write_i, CREATE_QP and DESTROY_QP those of
-/// the second CQ in that of write_second_i.
+/// Tables of CQs, EQs and Ethernet rings for commands: existence, and the number of users of each CQ and EQ, which
+/// prevents its destruction. Look-ups are combinational. A command changes the tables in the cycle of write_i;
+/// CREATE_QP and DESTROY_QP change the receive CQ's in the cycle of write_second_i.
 module dingo_admin_users (
     input  logic             clk_i,
     input  logic             rst_ni,
     input  logic [1023:0]    cmd_i,
     input  rtl_pkg::qp_t     qp_i,             // the command's QP
-    input  logic             second_i,         // it is about the receive CQ of a QP, else the send CQ
+    input  logic             second_i,         // look up the receive CQ of a QP, else the send CQ
     input  logic             write_i,
     input  logic             write_second_i,
-    output rtl_pkg::cqi_t    cqi_o,            // the CQ and EQ that the command is about
+    output rtl_pkg::cqi_t    cqi_o,            // CQ and EQ of the command
     output rtl_pkg::eqi_t    eqi_o,
     output rtl_pkg::eqi_t    cq_eq_o,          // EQ of that CQ
     output logic             cq_there_o,
-    output logic             cq_used_o,        // something uses the CQ
+    output logic             cq_used_o,        // a QP or Ethernet ring uses the CQ
     output logic             eq_there_o,
     output logic             eq_used_o,
     output logic             send_cq_there_o,  // CREATE_QP
     output logic             recv_cq_there_o,
-    output logic             async_o,          // some EQ does
-    output logic             eth_tx_o,         // the Ethernet ring is a sending one,
-    output rtl_pkg::ethi_t   eth_ring_o,       // this one
+    output logic             async_o,          // an EQ for asynchronous events exists
+    output logic             eth_tx_o,         // the command's Ethernet ring: transmit, else receive
+    output rtl_pkg::ethi_t   eth_ring_o,       // its index
     output logic             eth_there_o
 );
   logic [31:0] op;
@@ -49,10 +49,10 @@ module dingo_admin_users (
   rtl_pkg::eqi_t cq_eq_q[0:(1<<rtl_pkg::CQ_LOG)-1];
   logic [(1<<rtl_pkg::EQ_LOG)-1:0] eq_async_q;
   logic async_q;
-  logic [(2<<rtl_pkg::ETH_LOG)-1:0] eth_on_q;             // Ethernet rings: those that receive, those that send
+  logic [(2<<rtl_pkg::ETH_LOG)-1:0] eth_on_q;             // Ethernet rings: receive (low half), transmit (high half)
   rtl_pkg::cqi_t eth_cq_q[0:(2<<rtl_pkg::ETH_LOG)-1];
 
-  // The Ethernet ring; CREATE_ETH was checked, the id of DESTROY_ETH may be anything
+  // The command's Ethernet ring. CREATE_ETH is checked before; the id of DESTROY_ETH may have any value.
   logic eth_tx, eth_there, eth_named;
   rtl_pkg::ethi_t eth_ring;
   logic [rtl_pkg::ETH_LOG:0] eth_at;
@@ -64,7 +64,7 @@ module dingo_admin_users (
   assign eth_named = (eth_tx || eth_id[31:24] == 8'(dingo_pkg::ETH_RX)) && eth_id[23:0] < 24'd1 << rtl_pkg::ETH_LOG;
   assign eth_there = eth_named && eth_on_q[eth_at];
 
-  // The CQ that the present step is about
+  // The CQ of the present step
   logic [31:0] cq_asked;
   always_comb
     case (op)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completion queues: entries of four clients into rings in host memory; arming and events. The event
-/// of an entry follows when the entry is in host memory. A CQ that overflows or cannot be written takes no
-/// more entries (event CQ_ERR once) and every entry for it makes `fail` for the QP, or for the Ethernet ring.
-/// With moderation (MODIFY_CQ) an event that is due waits for its number of entries, or for the end of a period.
+/// Completion queues: writes entries of four clients into rings in host memory, and gives completion events. The event
+/// of an entry follows when the entry is in host memory. A CQ that overflows or cannot be written fails: it gives event
+/// CQ_ERR once, and each later entry for it gives `fail` for its QP or Ethernet ring. With moderation (MODIFY_CQ) an
+/// event waits for a number of entries or the end of a period. A pipeline of one operation a cycle (a doorbell takes
+/// two); it stalls when the queues of dingo_cq_tell are full; new entries also when 16 are on their way to host memory.
 module dingo_cq (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
-    input  logic        halt_i,          // no event that waits is given now, so that idle_o stays
-    output logic        due_o,           // the time of one may have come
-    output logic        timer_valid_o,   // some event may wait,
-    output logic [63:0] timer_next_o,    // and for none the time comes before
+    input  logic        halt_i,          // give no waiting events, so that idle_o stays set
+    output logic        due_o,           // the deadline of a waiting event may have passed
+    output logic        timer_valid_o,   // a waiting event may have a deadline
+    output logic [63:0] timer_next_o,    // no deadline is before this time
     input  logic        xl_flush_i,
     input  logic [63:0] now_ns_i,
-    input  logic        cfg_valid_i,     // create (index and phase start afresh), resize (likewise), moderate or destroy
+    input  logic        cfg_valid_i,     // create or resize (index and phase start again), moderate or destroy
     input  rtl_pkg::cq_cfg_t     cfg_i,
-    output logic        info_valid_o,    // one cycle, of a resize
+    output logic        info_valid_o,    // one cycle: answer to a resize
     output rtl_pkg::cq_info_t    info_o,
     input  logic        db_valid_i,
     output logic        db_ready_o,
@@ -28,9 +29,9 @@ module dingo_cq (
     output logic        req_fail_valid_o,   // always taken
     output logic        rsp_fail_valid_o,
     output rtl_pkg::qpi_t        fail_qp_o,
-    output logic        etx_fail_o,         // the ring with that number
+    output logic        etx_fail_o,         // fail_qp_o is the ring's number
     output logic        erx_fail_o,
-    output logic        rsp_done_o,      // one cycle: the responder's oldest entry is in host memory, or was refused
+    output logic        rsp_done_o,      // one cycle: the responder's oldest entry is in host memory or was dropped
     output logic        comp_valid_o,    // completion events
     input  logic        comp_ready_i,
     output rtl_pkg::eqi_t        comp_eq_o,
@@ -58,7 +59,7 @@ module dingo_cq (
 );
   localparam int unsigned FlightW = cq_pkg::LOG_FLIGHT + 1;
 
-  // ---------------------------------------------------------------------------------- the next one
+  // ---------------------------------------------------------------------------------- the next operation
   logic cfg_full_q;
   rtl_pkg::cq_cfg_t cfg_q;
   cq_pkg::work_t b_q;              // the operation in work
@@ -144,7 +145,7 @@ module dingo_cq (
       .due_valid_o(due_valid), .due_ready_i(pick.due), .due_cq_o(due_cq)
   );
 
-  // ---------------------------------------------------------------------------------- what comes out
+  // ---------------------------------------------------------------------------------- outputs
   logic [cq_pkg::CLIENTS-1:0] fail;
   assign {erx_fail_o, etx_fail_o, rsp_fail_valid_o, req_fail_valid_o} = fail;
   dingo_cq_tell i_tell (

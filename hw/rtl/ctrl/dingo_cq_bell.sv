@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A doorbell of dingo_cq takes two cycles: is the consumer index possible; then what it means for the event.
-/// An entry can be consumed a moment before the card learns that it is in host memory: then
-/// the doorbell waits until that entry is done, so that the order of events is that of the host.
+/// A doorbell of a CQ, in two cycles: check of the consumer index; then its effect on arming and event. The host can
+/// consume an entry before the response of its write reaches the card. Such a doorbell waits until the entries in
+/// flight are done, so that events are in the host's order.
 module dingo_cq_bell (
     input  logic                      clk_i,
     input  logic                      rst_ni,
     input  logic                      db_valid_i,
     output logic                      db_ready_o,
     input  rtl_pkg::db_t              db_i,
-    output logic                      full_o,     // there is one,
-    output logic                      waits_o,    // which may be judged
+    output logic                      full_o,     // holds a doorbell
+    output logic                      waits_o,    // it may begin
     output rtl_pkg::cqi_t             cq_o,       // its CQ
-    input  cq_pkg::work_t             work_i,     // OP_DB: its CQ has come from the tables
+    input  cq_pkg::work_t             work_i,     // OP_DB: first cycle, with cfg_i and dyn_i of its CQ
     input  cq_pkg::cfg_t              cfg_i,
     input  cq_pkg::dyn_t              dyn_i,
-    input  logic [cq_pkg::LOG_FLIGHT:0] flight_i, // entries that are on their way,
-    input  logic                      done_i,     // of which one is done now
-    output logic                      busy_o,     // the second cycle: `outcome_o` counts
-    output logic                      drop_o,
+    input  logic [cq_pkg::LOG_FLIGHT:0] flight_i, // entries on their way to host memory
+    input  logic                      done_i,     // one of them is done in this cycle
+    output logic                      busy_o,     // second cycle: outcome_o is valid
+    output logic                      drop_o,     // dropped: bad CQ, page or index
     output cq_pkg::outcome_t          outcome_o
 );
   localparam int unsigned IdxW = rtl_pkg::CQ_LOG;
   localparam int unsigned FlightW = cq_pkg::LOG_FLIGHT + 1;
 
   logic db_full_q, db_final_q;
-  logic [FlightW-1:0] db_wait_q;  // entries that must arrive before the doorbell is judged
+  logic [FlightW-1:0] db_wait_q;  // entries in flight that must be done before the doorbell begins again
   rtl_pkg::db_t db_q;
   rtl_pkg::db_word_t db_word;
   cq_pkg::dyn_t c_dyn_q, c_new;
@@ -52,7 +52,7 @@ module dingo_cq_bell (
   assign c_drop = c_valid_q && !c_take && !c_hold;
   assign c_arm_new = db_word.arm_sn != c_dyn_q.arm_sn;
   assign c_solicited = db_word.arm && (!c_dyn_q.armed || c_dyn_q.armed_solicited);
-  // Every comparison is made with both values that `notified` may get, beside the one that says which.
+  // For timing, comparisons are made with both possible values of `notified` in parallel to the choice between them.
   logic c_moves, c_caught_up;
   logic [31:0] c_notified;
   assign c_moves = rtl_pkg::idx_before(c_dyn_q.notified, c_index);

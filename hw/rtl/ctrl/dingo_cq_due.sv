@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Deadlines of CQs' events. One is set a cycle after its CQ changed: for an event that waits when it is due, else never.
+/// Deadlines of CQs' waiting events (moderation). The deadline of a CQ is set one cycle after a change: first_at +
+/// period while an event waits, else never.
 module dingo_cq_due (
     input  logic             clk_i,
     input  logic             rst_ni,
     output logic             ready_o,
-    output logic             idle_o,          // none is being set
+    output logic             idle_o,          // no deadline is being set
     input  logic [63:0]      now_ns_i,
     input  cq_pkg::outcome_t outcome_i,
-    output logic             timer_valid_o,   // some event may wait,
-    output logic [63:0]      timer_next_o,    // and for none the time comes before
-    output logic             due_valid_o,     // the time of one may have come
+    output logic             timer_valid_o,   // a deadline may be set
+    output logic [63:0]      timer_next_o,    // no deadline is before this time
+    output logic             due_valid_o,     // the deadline of due_cq_o may have passed
     input  logic             due_ready_i,
     output rtl_pkg::cqi_t    due_cq_o
 );

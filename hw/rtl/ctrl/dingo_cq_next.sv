@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Which operation of dingo_cq is next: a command, an entry that is in host memory, a deadline, a doorbell, or a new entry
-/// of one of the clients, in turn.
+/// Selects the next operation of dingo_cq, in this order of priority: a command, a written entry, a deadline, a
+/// doorbell, a new entry of the clients (round-robin). Combinational but for the arbiter's state.
 module dingo_cq_next (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic room_i,             // one may begin
+    input  logic room_i,             // an operation may begin
     input  logic cfg_valid_i,
     input  logic done_valid_i,
     input  logic due_valid_i,
-    input  logic db_valid_i,         // holds back new entries,
-    input  logic db_room_i,          // and may begin now
+    input  logic db_valid_i,         // a doorbell; new entries wait for it
+    input  logic db_room_i,          // the doorbell may begin
     input  logic post_room_i,
     input  logic [cq_pkg::CLIENTS-1:0] cqe_valid_i,
     output logic [cq_pkg::CLIENTS-1:0] cqe_ready_o,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What an operation of dingo_cq does to its CQ and its entry; a doorbell is dingo_cq_bell's. Combinational.
+/// Effect of an operation of dingo_cq, other than a doorbell (dingo_cq_bell), on its CQ and entry. Combinational.
 module dingo_cq_step (
     input  cq_pkg::work_t       work_i,
     input  rtl_pkg::cqe_req_t   req_i,       // OP_POST: the entry
-    input  rtl_pkg::cq_cfg_t    cmd_i,       // OP_CFG: the command,
-    input  logic                resizes_i,   // which gives the CQ a new ring,
-    input  logic                moderates_i, // or new count and period
+    input  rtl_pkg::cq_cfg_t    cmd_i,       // OP_CFG: the command
+    input  logic                resizes_i,   // OP_CFG: new ring
+    input  logic                moderates_i, // OP_CFG: new count and period
     input  cq_pkg::cfg_t        cfg_i,
     input  cq_pkg::dyn_t        dyn_i,
     input  logic [63:0]         now_ns_i,
-    output logic                solicited_o, // the entry is a solicited or error one
-    output logic [31:0]         slot_o,      // where the entry goes in the ring, bytes
+    output logic                solicited_o, // the entry is solicited or an error
+    output logic [31:0]         slot_o,      // byte offset of the entry in the ring
     output dingo_pkg::cqe_t     entry_o,
     output cq_pkg::fate_t       fate_o,
     output cq_pkg::outcome_t    outcome_o
@@ -31,7 +31,7 @@ module dingo_cq_step (
       ? (req_i.flags & dingo_pkg::CQE_FLAGS_SOLICITED_MASK[7:0]) != '0 || req_i.status != dingo_pkg::WCS_SUCCESS[7:0]
       : work_i.solicited;
   assign wanted = dyn_i.armed && (solicited || !dyn_i.armed_solicited);
-  // So many entries that none more is waited for; with the one that is done in this cycle
+  // `enough`: moderation does not hold the event back; `producer` includes an entry done in this cycle
   assign count = moderates_i ? cmd_i.count : cfg_i.count;
   assign period = moderates_i ? cmd_i.period : cfg_i.period;
   assign producer = dyn_i.producer + {31'd0, work_i.op == cq_pkg::OP_DONE};
@@ -67,7 +67,7 @@ module dingo_cq_step (
             fired = dyn_i.waits && enough;
           end else begin
             dyn = '0;
-            if (cmd_i.resize) begin    // armed as it was, with what waits
+            if (cmd_i.resize) begin    // arming and a waiting event are kept
               dyn.armed = dyn_i.armed;
               dyn.armed_solicited = dyn_i.armed_solicited;
               dyn.arm_sn = dyn_i.arm_sn;
@@ -98,7 +98,7 @@ module dingo_cq_step (
             fate.refused = 1'b1;
             fate.failed = !dyn_i.error;
             dyn.error = 1'b1;
-            fired = dyn_i.waits || (wanted && !work_i.refused);  // it is there, when others overflowed meanwhile
+            fired = dyn_i.waits || (wanted && !work_i.refused);  // it is in memory; the CQ failed afterwards
           end else begin
             dyn.producer = producer;
             if (solicited) dyn.last_solicited = producer;

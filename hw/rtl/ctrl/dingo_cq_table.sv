@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the card knows of each CQ, in two tables: what commands write and what operations write. Both are read in the
-/// cycle in which an operation is taken, and are there in the next, with what the operation before it has written.
+/// Two tables of CQs: cfg_t, which commands write, and dyn_t, which operations write. Both are read in the cycle in
+/// which an operation is taken and are valid in the next, with the changes of the operation before.
 module dingo_cq_table (
     input  logic                 clk_i,
     input  logic                 rst_ni,
     output logic                 ready_o,
     input  logic                 re_i,
     input  rtl_pkg::cqi_t        cq_i,
-    input  rtl_pkg::cqi_t        asked_i,        // in the next cycle: the CQ that was asked for
+    input  rtl_pkg::cqi_t        asked_i,        // cq_i of the cycle before
     output cq_pkg::cfg_t         cfg_o,
     output cq_pkg::dyn_t         dyn_o,
-    // a command: all of an entry is new when it is taken, a part of it when the old one has come
+    // a command: take_i replaces the whole entry; resizes_i and moderates_i, one cycle later, a part of cfg_o
     input  rtl_pkg::cq_cfg_t     cmd_i,
     input  logic                 take_i,
     input  logic                 resizes_i,
@@ -19,7 +19,7 @@ module dingo_cq_table (
     input  cq_pkg::outcome_t     outcome_i
 );
   localparam int unsigned IdxW = rtl_pkg::CQ_LOG;
-  logic cfg_we, written;   // what was not written since reset is no CQ
+  logic cfg_we, written;   // entries not written since reset are no CQs
   logic [cq_pkg::CFG_W-1:0] cfg_wbits, cfg_rbits;
   logic [cq_pkg::DYN_W-1:0] dyn_wbits, dyn_rbits, last_q;
   logic last_valid_q;
@@ -79,7 +79,7 @@ module dingo_cq_table (
   end
   assign cfg_o = cfg;
 
-  // The operation before may have changed the context while this one was read.
+  // Forwarding: the operation before may write the entry in the cycle of this read.
   assign dyn_wbits = outcome_i.dyn;
   assign dyn_o = last_valid_q && last_cq_q == asked_i ? last_q : written ? dyn_rbits : '0;
   always_ff @(posedge clk_i) begin

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What dingo_cq tells others: `fail` of an entry that was not taken, completion events, CQ_ERR, counters. Nothing waits
-/// before these queues: who gives them something looks for room first.
+/// Outputs of dingo_cq: `fail` of dropped entries, completion events, CQ_ERR, counters. Inputs of its queues never
+/// wait: dingo_cq begins operations only with room_o.
 module dingo_cq_tell (
     input  logic                       clk_i,
     input  logic                       rst_ni,
-    output logic                       room_o,          // for two operations
+    output logic                       room_o,          // room for two operations
     output logic                       idle_o,
     input  cq_pkg::work_t              work_i,
     input  cq_pkg::fate_t              fate_i,
     input  cq_pkg::outcome_t           outcome_i,
-    input  logic                       drop_i,          // a doorbell
+    input  logic                       drop_i,          // a doorbell was dropped
     output logic [cq_pkg::CLIENTS-1:0] fail_o,          // always taken
     output rtl_pkg::qpi_t              fail_qp_o,
     output logic                       comp_valid_o,
@@ -30,7 +30,7 @@ module dingo_cq_tell (
   rtl_pkg::cqi_t comp_cq, ev_cq;
   logic [5:0] stat_idx;
 
-  // Two operations may be in work, each gives one of these at most.
+  // Two operations may be in work, and each pushes at most one entry into each queue.
   assign room_o = comp_count <= 3'd2 && ev_count <= 3'd2 && stat_count <= 3'd2;
   assign idle_o = comp_count == '0 && ev_count == '0 && stat_count == '0;
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Doorbells by object. SQ, RQ and SRQ doorbells are checked here for QPN (index and tag) or SRQN and page; CQ, EQ
-/// and Ethernet doorbells go on as they are (their modules check object and page: cq_db carries the page, EQ and Ethernet are
-/// passed from page 0 only). What is wrong is dropped and counted (db_dropped).
-/// While an object's module is busy, or all are halted, doorbells stay in dingo_regs' queue; when that is half full they go to
-/// dingo_db_store, which always has room: no write to a doorbell page ever waits for what the card does.
+/// Distributes doorbells to their objects. SQ, RQ and SRQ doorbells are checked for QPN (index and tag) or SRQN and
+/// page; a CQ doorbell is passed with its page, which dingo_cq checks; EQ and Ethernet doorbells only from page 0.
+/// Wrong ones are dropped and counted (db_dropped). While the target is busy or doorbells are halted, they stay in
+/// dingo_regs' queue; when that is half full, they move to dingo_db_store, which always has room. So a write to a
+/// doorbell page never waits for the card's work. One doorbell at a time, two cycles.
 module dingo_db (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic halt_i,               // give no more doorbells, but for those that were in the store by then
-    output logic idle_o,               // none to give
-    input  logic crowded_i,            // many wait
+    input  logic halt_i,               // give no more doorbells, except those that are in the store when it rises
+    output logic idle_o,               // no doorbell to give
+    input  logic crowded_i,            // dingo_regs' queue is half full
     input  logic db_valid_i,
     output logic db_ready_o,
     input  rtl_pkg::db_t  db_i,
-    // contexts as they are written
+    // writes of contexts by commands
     input  logic       qp_we_i,
     input  rtl_pkg::qpi_t       qp_windex_i,
     input  rtl_pkg::qp_cfg_t    qp_wdata_i,
@@ -24,9 +24,9 @@ module dingo_db (
     input  rtl_pkg::srq_cfg_t   srq_wdata_i,
     output logic sq_valid_o,
     input  logic sq_ready_i,
-    output logic rq_valid_o,           // SRQ, too
+    output logic rq_valid_o,           // RQ or SRQ
     input  logic rq_ready_i,
-    output rtl_pkg::qdb_t q_o,                  // SQ and RQ doorbells
+    output rtl_pkg::qdb_t q_o,                  // SQ, RQ and SRQ doorbells
     output logic q_srq_o,              // with rq_valid_o: q_o.qp is an SRQ
     output logic cq_valid_o,
     input  logic cq_ready_i,
@@ -47,7 +47,7 @@ module dingo_db (
   localparam int unsigned CqW = rtl_pkg::CQ_LOG;
   localparam int unsigned EqW = rtl_pkg::EQ_LOG;
   localparam int unsigned QueueW = IdxW > CqW ? IdxW : CqW;
-  localparam int unsigned SmallW = EqW + 1 > rtl_pkg::ETH_LOG + 3 ? EqW + 1 : rtl_pkg::ETH_LOG + 3;  // of what shares a quarter of the keys
+  localparam int unsigned SmallW = EqW + 1 > rtl_pkg::ETH_LOG + 3 ? EqW + 1 : rtl_pkg::ETH_LOG + 3;  // kinds that share a quarter of the keys
   localparam int unsigned ObjectW = QueueW > SmallW ? QueueW : SmallW;
   localparam int unsigned KeyW = ObjectW + 2;
   localparam int unsigned SrqW = rtl_pkg::SRQ_LOG;
@@ -55,24 +55,25 @@ module dingo_db (
   typedef enum logic [1:0] {
     IDLE  = 2'd0,
     CHECK = 2'd1,  // the object's entry has been read
-    COUNT = 2'd2   // dropped
+    COUNT = 2'd2   // count a dropped doorbell
   } state_t;
   state_t state_q;
   rtl_pkg::db_t db_q, db, kept;
-  logic qps_ready, cqs_ready, srqs_ready;  // what was not written since reset is not there
+  logic qps_ready, cqs_ready, srqs_ready;  // entries not written since reset do not exist
   logic take, take_direct, get, turn_q;
-  logic keep_q;           // CHECK, COUNT: goes to the store
-  logic got_q;            // comes from it
-  logic give_q, given;    // a doorbell for SQ, RQ, CQ or EQ
+  logic keep_q;           // CHECK, COUNT: the doorbell goes to the store
+  logic got_q;            // the doorbell comes from the store
+  logic give_q, given;    // give_q: a doorbell waits for SQ, RQ, CQ or EQ
   rtl_pkg::db_t give_db_q;
   logic to_sq_q, to_rq_q, to_cq_q, to_eq_q;
 
-  // ---------------------------------------------------------------------------------- the next one
+  // ---------------------------------------------------------------------------------- the next doorbell
   logic store_ready, waiting, more, keep;
   logic [KeyW-1:0] key, first;
   logic [KeyW:0] waits, left_q;
   logic halt_q, may_get;
-  // A command finds every doorbell done that was rung before it, but does not wait for later ones.
+  // A command waits for the doorbells that were rung before the halt, not for later ones: left_q counts the stored
+  // ones.
   assign may_get = waiting && !give_q && (!halt_i || (halt_q && left_q != '0));
   assign take_direct = !waiting && !give_q && !halt_i;
   assign db_ready_o = state_q == IDLE && qps_ready && cqs_ready && srqs_ready && store_ready && (take_direct || (crowded_i && !(may_get && turn_q)));
@@ -81,7 +82,7 @@ module dingo_db (
   assign idle_o = !give_q && (halt_i ? (state_q == IDLE || keep_q) && (!waiting || (halt_q && left_q == '0))
       : state_q == IDLE && !waiting);
 
-  // What has bits above an object's index is not kept.
+  // Key of an object in the store; `keep` excludes objects with bits above the index.
   function automatic logic [KeyW-1:0] key_of(input logic [3:0] kind_i, input logic [ObjectW-1:0] object_i);
     case (kind_i)
       dingo_pkg::DB_SQ[3:0]: key_of = {2'd0, object_i};
@@ -115,7 +116,7 @@ module dingo_db (
   );
   assign db = got_q ? kept : db_q;
 
-  // What a doorbell must know of a QP: that it exists, QPN bits 23:16, its page.
+  // Fields of a QP for the check: valid, QPN bits 23:16, doorbell page.
   logic [PageW+8:0] entry;
   logic entry_valid, entry_written;
   logic [7:0] entry_tag;
@@ -136,7 +137,7 @@ module dingo_db (
       .rdata_o(entry),
       .written_o(entry_written)
   );
-  // And of a CQ, before it takes the place of another in the store.
+  // CQs: existence and doorbell page. Only a valid doorbell may replace another one in the store.
   logic cq_on, cq_written;
   logic [PageW-1:0] cq_page;
   dingo_marked_ram #(
@@ -155,7 +156,7 @@ module dingo_db (
       .written_o(cq_written)
   );
 
-  // SRQs: whether each exists, and its doorbell page.
+  // SRQs: existence and doorbell page.
   logic srq_on, srq_written;
   logic [PageW-1:0] srq_page;
   dingo_marked_ram #(

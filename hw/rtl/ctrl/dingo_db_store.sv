@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Doorbells that wait, one an object: a newer one takes the place of the older, so there is always room. Objects come
-/// out in the order in which they began to wait. The newest index counts. Requests for events are not lost: that
-/// of an EQ stays; that of a CQ is a change of ARM_SN, so a value before the newest is kept and given first.
-/// One operation at a time: put_i or get_i, and what belongs to it in the next cycle.
+/// Waiting doorbells, one an object: a newer one replaces the older, so there is always room. Objects come out in the
+/// order in which they began to wait, with the newest index. Requests for events are not lost: the `arm` bit of an EQ
+/// is kept; a CQ is armed by a change of ARM_SN, so the value before the newest is kept, too, and given first. One
+/// operation at a time, put_i or get_i, of two cycles.
 module dingo_db_store #(
     parameter int unsigned KeyLog = 13
 ) (
     input  logic clk_i,
     input  logic rst_ni,
-    output logic ready_o,                  // cleared after reset; nothing before
-    input  logic put_i,                    // for put_key_i; written in the next cycle if keep_i then says so
+    output logic ready_o,                  // cleared after reset; no operation before
+    input  logic put_i,                    // doorbell for put_key_i; in the next cycle db_i is stored if keep_i
     input  logic [KeyLog-1:0] put_key_i,
     input  logic keep_i,
     input  rtl_pkg::db_t db_i,
-    input  logic get_i,                    // the first; valid_o
+    input  logic get_i,                    // take the first; needs valid_o
     output logic valid_o,
     output logic [KeyLog-1:0] key_o,       // key of the first in the queue
     output rtl_pkg::db_t db_o,             // a cycle after get_i
-    output logic more_o,                   // with it: the same object comes once more
+    output logic more_o,                   // with db_o: the same object comes again
     output logic [KeyLog:0] count_o        // objects that wait
 );
   localparam int unsigned DbW = rtl_pkg::DB_PAGE_LOG + 64;
 
-  // Every word is written by one operation behind the other, so "it waits" is one bit beside it.
+  // An object's word holds {set: it waits, again, sn, doorbell}.
   logic put_q, get_q;
   logic [KeyLog-1:0] key_q;
   logic [KeyLog:0] wr_q, rd_q;
-  logic waits, set, written, again, any;                 // ARM_SN before the present one is to be given, too
+  logic waits, set, written, again, any;                 // again: give the doorbell with ARM_SN `sn` first
   logic [1:0] sn;
   rtl_pkg::db_t old;
   logic [DbW-1:0] old_bits;
@@ -56,7 +56,7 @@ module dingo_db_store #(
   assign waits = set && written;
   assign old = old_bits;
 
-  // The queue's first key is read when it becomes the first: two cycles after a get nothing asks.
+  // The queue's first key is read when it becomes the first.
   logic first_push;
   logic [KeyLog-1:0] head_key, head_q;
   logic head_new_q;
@@ -76,7 +76,7 @@ module dingo_db_store #(
   logic pop;
   assign pop = get_q && !again;
   assign rd_d = pop ? rd_q + 1'b1 : rd_q;
-  // A key that is pushed into an empty queue is the first at once.
+  // A key pushed into an empty queue comes from head_q.
   assign key_o = head_new_q ? head_q : head_key;
 
   logic cq, eq, arms;
@@ -89,13 +89,12 @@ module dingo_db_store #(
   assign arms = cq && waits && in_word.arm_sn != old_word.arm_sn;
   always_comb begin
     merged_word = in_word;
-    // Solicited only if all requests since the last one meant that: an event too many does no harm,
-    // one too few does.
+    // Solicited only if all merged requests are: one event too many is harmless, a missing one is not.
     if (cq && waits) merged_word.arm = arms ? in_word.arm && old_word.arm : old_word.arm;
     if (eq && waits) merged_word.arm = in_word.arm || old_word.arm;
     merged = db_i;
     merged.word0 = merged_word;
-    // What is given now
+    // The doorbell to give
     out_word = old_word;
     if (again) out_word.arm_sn = sn;
     db_o = old;
@@ -114,7 +113,7 @@ module dingo_db_store #(
     get_q <= get_i;
     if (put_i) key_q <= put_key_i;
     else if (get_i) key_q <= key_o;
-    // The queue's memory gives the old word when it is written in the cycle of the read.
+    // The memory gives the old word when it is read in the cycle of a write.
     head_new_q <= first_push && wr_q == rd_d;
     head_q <= key_q;
     if (!rst_ni) begin

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Event queues. Events that find no room wait, each (kind, object) once, and hold up nobody: a bit per
-/// CQ for completion events, a small table for the others (eq_overflow counts what waited). The interrupt follows when the
-/// event is in host memory. Also the one place where MSI-X messages are sent.
+/// Event queues: writes completion events and asynchronous events into rings in host memory, then sends the EQ's MSI-X
+/// message; also the admin queue's. Events without room in their EQ wait without a stall, each (kind, object) once: a
+/// bit per CQ for completion events (dingo_eq_pending), a table for the others (dingo_eq_wait); eq_overflow counts
+/// them. One event at a time, 4 states, of which WRITING lasts until the write's response.
 module dingo_eq (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,          // nothing to write; events without room may wait
+    output logic        idle_o,          // nothing to write; events may wait for room
     input  logic        xl_flush_i,
     input  logic        cfg_valid_i,
     input  rtl_pkg::eq_cfg_t     cfg_i,
-    input  logic        forget_valid_i,  // the object is gone: its waiting events, too. kind COMPLETION: of CQ id;
+    input  logic        forget_valid_i,  // object destroyed: drop its waiting events. kind COMPLETION: of CQ id;
     input  rtl_pkg::ev_t         forget_i,        // kind QP_FATAL: every QP event of QPN id; CQ_ERR: of CQ id
     input  logic        db_valid_i,
     output logic        db_ready_o,
@@ -23,7 +24,7 @@ module dingo_eq (
     input  logic [3:0]  ev_valid_i,
     output logic [3:0]  ev_ready_o,
     input  logic [4*rtl_pkg::EV_W-1:0] ev_i,
-    input  logic        fatal_valid_i,   // event DEVICE_FATAL, then none any more
+    input  logic        fatal_valid_i,   // give event DEVICE_FATAL, then no more events
     input  logic [31:0] fatal_code_i,
     input  logic        admin_irq_i,     // pulse: an admin completion is in host memory, send vector 0
     output logic        msix_valid_o,
@@ -54,7 +55,7 @@ module dingo_eq (
   logic idle;
   assign idle = state_q == eq_pkg::IDLE;
 
-  // ---------------------------------------------------------------------------------- what comes in
+  // ---------------------------------------------------------------------------------- the next operation
   eq_pkg::take_t take;
   rtl_pkg::ev_t forget, ev_new;
   rtl_pkg::eq_cfg_t cfg;
@@ -68,10 +69,10 @@ module dingo_eq (
       .ev_valid_i, .ev_ready_o, .ev_i, .ev_o(ev_new), .comp_valid_i, .comp_ready_o
   );
 
-  // ---------------------------------------------------------------------------------- its EQ
+  // ---------------------------------------------------------------------------------- its EQ and event
   rtl_pkg::eqi_t eq_q, async_eq, pend_eq;
   rtl_pkg::ev_t ev_q;
-  logic draining_q;           // the event waited
+  logic draining_q;           // the event comes from the waiting ones
   logic [5:0] stat_q;
   eq_pkg::ctx_t eq;
   eq_pkg::change_t change;
@@ -86,7 +87,7 @@ module dingo_eq (
   assign full = eq.producer - eq.consumer == size;
   assign none_waits = eq.waiting == '0 && (!eq.is_async || tab_empty);
 
-  // ---------------------------------------------------------------------------------- what waits
+  // ---------------------------------------------------------------------------------- waiting events
   logic ready, pend_rd, scan_hit;
   rtl_pkg::cqi_t scan_q;
   dingo_eq_pending i_pending (

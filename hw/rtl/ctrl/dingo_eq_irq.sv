@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// MSI-X messages: of an armed EQ, and of the admin queue, which goes first. Admin completions whose message has not left
-/// yet share one: all of them are in host memory.
+/// MSI-X messages of armed EQs and of the admin queue, which has priority. Admin completions before the message is
+/// taken share it; all of them are in host memory.
 module dingo_eq_irq (
     input  logic       clk_i,
     input  logic       rst_ni,
     output logic       idle_o,
     input  logic       admin_i,        // pulse: vector 0
-    input  logic       valid_i,        // of an EQ, until taken
+    input  logic       valid_i,        // message of an EQ; held until taken_o
     output logic       taken_o,
     input  logic [5:0] vector_i,
     output logic       msix_valid_o,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completion events that wait for room in their EQ: a bit for each CQ, with its EQ. What dingo_eq does decides which CQ is
-/// read, for the next cycle, and how its bit changes.
+/// Completion events that wait for room in their EQ: a bit for each CQ, with its EQ. dingo_eq's state decides which CQ
+/// is read (valid in the next cycle) and how its bit changes.
 module dingo_eq_pending (
     input  logic           clk_i,
     input  logic           rst_ni,
     output logic           ready_o,
     input  eq_pkg::state_t state_i,
-    input  rtl_pkg::eqi_t  eq_i,         // of the operation
-    input  rtl_pkg::cqi_t  cq_i,         // of its event
-    input  rtl_pkg::cqi_t  scan_cq_i,    // that DRAIN and SCAN are at
-    output logic           waits_o,      // the event of the CQ that was read does,
-    output rtl_pkg::eqi_t  eq_o,         // for this EQ,
-    output logic           hit_o         // the one of the operation
+    input  rtl_pkg::eqi_t  eq_i,         // EQ of the operation
+    input  rtl_pkg::cqi_t  cq_i,         // CQ of its event
+    input  rtl_pkg::cqi_t  scan_cq_i,    // CQ that DRAIN reads and SCAN uses
+    output logic           waits_o,      // the CQ that was read has a waiting event
+    output rtl_pkg::eqi_t  eq_o,         // EQ for which it waits
+    output logic           hit_o         // it waits for eq_i
 );
   logic pend_we, pend_re, pend_set, pend_rd, pend_bit, pend_written, scan_hit;
   rtl_pkg::cqi_t pend_waddr, pend_raddr;

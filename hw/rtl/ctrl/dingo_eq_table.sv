@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the card knows of each EQ, and which of them is for asynchronous events.
+/// Table of EQs (LUT memory, combinational reads), and which EQ takes asynchronous events.
 module dingo_eq_table (
     input  logic             clk_i,
     input  logic             rst_ni,
-    input  logic             cfg_we_i,      // a command: the EQ begins afresh
+    input  logic             cfg_we_i,      // a command: create (indices 0) or destroy
     input  rtl_pkg::eq_cfg_t cfg_i,
     input  rtl_pkg::eqi_t    eq_i,
     output eq_pkg::ctx_t     ctx_o,         // of eq_i
     input  eq_pkg::change_t  change_i,      // of eq_i
-    input  logic             forgot_i,      // of this EQ a CQ's event does not wait any more
+    input  logic             forgot_i,      // one fewer CQ waits for forgot_eq_i
     input  rtl_pkg::eqi_t    forgot_eq_i,
     input  rtl_pkg::eqi_t    comp_eq_i,
-    output logic             comp_on_o,     // that one is there
-    output logic             async_on_o,    // there is one for asynchronous events,
-    output rtl_pkg::eqi_t    async_eq_o     // this
+    output logic             comp_on_o,     // EQ comp_eq_i exists
+    output logic             async_on_o,    // an EQ for asynchronous events exists
+    output rtl_pkg::eqi_t    async_eq_o     // its number
 );
   localparam int unsigned Eqs = 1 << rtl_pkg::EQ_LOG;
   localparam int unsigned CqW = rtl_pkg::CQ_LOG;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What comes to dingo_eq, and which of it is next: what is to be forgotten, a command, DEVICE_FATAL, a doorbell, an
-/// asynchronous event of one of the sources, in turn, a completion event.
+/// Selects the next operation of dingo_eq, in this order of priority: `forget`, a command, DEVICE_FATAL, a doorbell, an
+/// asynchronous event (sources round-robin), a completion event. `forget`, commands and fatal codes are stored until
+/// then.
 module dingo_eq_take (
     input  logic              clk_i,
     input  logic              rst_ni,
-    input  logic              idle_i,          // one may be taken
-    output logic              none_o,          // nothing is there
+    input  logic              idle_i,          // an operation may begin
+    output logic              none_o,          // nothing waits
     output eq_pkg::take_t     take_o,
     input  logic              forget_valid_i,
     input  rtl_pkg::ev_t      forget_i,
@@ -17,7 +18,7 @@ module dingo_eq_take (
     input  logic              fatal_valid_i,
     input  logic [31:0]       fatal_code_i,
     output logic [31:0]       fatal_code_o,
-    output logic              dead_o,          // no events any more
+    output logic              dead_o,          // after DEVICE_FATAL: no more events
     input  logic              db_valid_i,
     output logic              db_ready_o,
     input  logic [eq_pkg::SOURCES-1:0] ev_valid_i,
@@ -48,7 +49,7 @@ module dingo_eq_take (
 
   logic cfg_full_q;
   rtl_pkg::eq_cfg_t cfg_q;
-  logic dead_q, fatal_q;  // no events any more; DEVICE_FATAL is still to be told
+  logic dead_q, fatal_q;  // no more events; DEVICE_FATAL not yet taken
   logic [31:0] fatal_code_q;
   assign forget = idle_i && forget_valid;
   assign cfg = idle_i && !forget_valid && cfg_full_q;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Asynchronous events that found no room in their EQ, oldest first, each (kind, id) once. One command at
-/// a time: `busy_o` until it is done, at most an entry a cycle.
+/// Asynchronous events that wait for room in their EQ, oldest first, each (kind, id) once. One command at a time: it
+/// searches an entry a cycle, with `busy_o` set.
 module dingo_eq_wait #(
     parameter int unsigned LogDepth = 6
 ) (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic clear_i,               // all are gone
+    input  logic clear_i,               // drop all events
     output logic busy_o,
     output logic empty_o,               // no event waits
     // commands
-    input  logic add_i,                 // ev_i, unless one of its name waits
-    input  logic forget_i,              // kind QP_FATAL: every QP event of id; else kind and id of ev_i
+    input  logic add_i,                 // add ev_i, unless its (kind, id) waits
+    input  logic forget_i,              // drop: kind QP_FATAL: every QP event of id; else (kind, id) of ev_i
     input  rtl_pkg::ev_t ev_i,
     output logic added_o,               // pulse at the end of add_i: the event is new (counted), ...
-    output logic lost_o,                // ... and there was no room for it
+    output logic lost_o,                // ... but the table is full
     // the oldest
     output logic head_valid_o,
     output rtl_pkg::ev_t head_o,
@@ -26,8 +26,8 @@ module dingo_eq_wait #(
 
   logic [rtl_pkg::EV_W-1:0] table_mem[0:Depth-1];
   logic [LogDepth-1:0] head_q, at_q;
-  logic [LogDepth:0] used_q, left_q;  // entries; entries still to be looked at
-  logic [LogDepth:0] kept_q;          // entries that stay: they close up
+  logic [LogDepth:0] used_q, left_q;  // entries; entries not yet searched
+  logic [LogDepth:0] kept_q;          // entries kept so far: they move together
   logic search_q, add_q, found_q;
   rtl_pkg::ev_t ev_q, at_ev, head_ev;
   logic same, qp_event, end_search, keep, push;

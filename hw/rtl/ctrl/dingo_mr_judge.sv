@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whether a work request may change an entry of the memory table, and what the entry is then. The checks are in the
-/// order of the model; those of sums come later than the rest (second_i), by way of registers. Combinational.
+/// Checks whether a work request may change an entry of the memory table, and gives the new entry. The checks are in
+/// the order of the model (hw/model). Sums come in registers of dingo_mr_work, so their checks count in a later cycle
+/// (second_i). Combinational.
 module dingo_mr_judge (
     input  rtl_pkg::mrw_req_t req_i,
-    input  rtl_pkg::mr_t      mr_i,         // the entry that it names
-    input  rtl_pkg::mr_t      region_i,     // BIND_MW: the region under the window
-    input  logic              second_i,     // sums and region are there
-    input  logic [63:0]       end_i,        // REG_MR: last byte, from the start of the first page; BIND_MW: place in the region
-    input  logic [63:0]       room_i,       // REG_MR: length - 1; BIND_MW: highest place at which the window fits
+    input  rtl_pkg::mr_t      mr_i,         // the entry of key_o
+    input  rtl_pkg::mr_t      region_i,     // BIND_MW: the entry of region_key_o
+    input  logic              second_i,     // region_i and fits_i are valid
+    input  logic [63:0]       end_i,        // REG_MR: last byte, from the start of the first page; BIND_MW: offset in the region
+    input  logic [63:0]       room_i,       // REG_MR: length - 1; BIND_MW: highest offset at which the window fits
     input  logic              fits_i,       // fits_o of the cycle before
-    output logic [31:0]       key_o,        // the key that it names
+    output logic [31:0]       key_o,        // key of the entry
     output logic [31:0]       region_key_o,
     output logic [7:0]        verr_o,       // enum verr
-    output logic              unbinds_o,    // a window that is bound does not stay where it is
-    output logic              binds_o,      // looks at a region,
-    output logic              sums_o,       // looks at sums: not decided before second_i
-    output logic              fits_o,       // what the sums say
+    output logic              unbinds_o,    // the window is bound, and this unbinds it
+    output logic              binds_o,      // needs region_i
+    output logic              sums_o,       // needs sums: final only with second_i
+    output logic              fits_o,       // result of the checks of sums
     output rtl_pkg::mr_t      mr_o
 );
   localparam logic [31:0] REMOTE = dingo_pkg::ACC_REMOTE_WRITE | dingo_pkg::ACC_REMOTE_READ | dingo_pkg::ACC_REMOTE_ATOMIC;
@@ -39,7 +40,7 @@ module dingo_mr_judge (
   assign type2 = mr_i.kind == dingo_pkg::MRT_MW2[2:0];
   assign window = type2 || mr_i.kind == dingo_pkg::MRT_MW1[2:0];
   assign bound = window && !mr_i.free;
-  // The low 8 bits of a tag are its owner's: REG_MR brings new ones.
+  // The low 8 bits of a tag belong to the consumer: REG_MR gives new ones, so `owned` does not compare them.
   assign owned = mr_i.valid && 32'(key_o[31:16]) < MRS && mr_i.tag[15:8] == key_o[15:8];
   assign found = owned && mr_i.tag[7:0] == key_o[7:0];
   assign pd_ok = mr_i.pdn == req_i.pdn;

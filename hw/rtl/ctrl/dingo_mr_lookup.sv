@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One lookup port of dingo_mr_table with its copy of the regions. Cycle 1 reads the region, cycle 2
-/// compares, cycle 3 decides: `rsp_valid_o` comes 3 cycles after `req_valid_i`, one lookup a cycle. A window is paused
-/// with its region, whose mark is read in cycle 2.
+/// One look-up port of dingo_mr_table with its copy of the table. Cycle 1 reads the entry, cycle 2 compares, cycle 3
+/// decides: `rsp_valid_o` comes 3 cycles after `req_valid_i`, one look-up a cycle, no stall. A window is paused with
+/// its region, whose mark is read in cycle 2.
 module dingo_mr_lookup (
     input  logic    clk_i,
     input  logic    rst_ni,
-    output logic    ready_o,                       // nothing is written or asked before
-    // the copy
+    output logic    ready_o,                       // no write or look-up before
+    // writes of the copy
     input  logic    we_i,
     input  rtl_pkg::mri_t    waddr_i,
     input  logic [rtl_pkg::MR_W-1:0] wdata_i,
@@ -67,7 +67,7 @@ module dingo_mr_lookup (
   // cycle 2
   logic valid2_q, key_ok_q, pd_ok_q, free_q, access_ok_q, fits_q;
   logic [63:0] off_q;   // of va in the region or window
-  logic [47:0] place_q; // offset of va in the memory behind it
+  logic [47:0] place_q; // offset of the region's or window's first byte in `mem`
   logic [63:0] room_q;  // highest offset at which len bytes fit
   rtl_pkg::xmem_t mem_q;
   // cycle 3
@@ -81,7 +81,7 @@ module dingo_mr_lookup (
     assign index_ok = 1'b1;
   end
 
-  // A window is a remote key only, and one of type 2 belongs to the QP that bound it.
+  // A window's key is a remote key only; one of type 2 is valid only for the QP that bound it.
   localparam logic [5:0] REMOTE = 6'(dingo_pkg::ACC_REMOTE_WRITE | dingo_pkg::ACC_REMOTE_READ | dingo_pkg::ACC_REMOTE_ATOMIC);
   logic allowed;
   always_comb

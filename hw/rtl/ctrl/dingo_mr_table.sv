@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Memory regions and windows by key. A lookup checks in the order key, PD, state, access, bounds and is answered after a fixed
-/// number of cycles (Latency), one a cycle on each port.
+/// Table of memory regions and windows by key, with a copy for each look-up port. A look-up checks key, PD, state,
+/// access and bounds, in this order, and is answered after 3 cycles; one a cycle on each port, no stall.
 module dingo_mr_table (
     input  logic    clk_i,
     input  logic    rst_ni,
@@ -23,7 +23,7 @@ module dingo_mr_table (
   localparam int unsigned ReqW = rtl_pkg::MR_REQ_W;
   localparam int unsigned RspW = rtl_pkg::MR_RSP_W;
 
-  // What was not written since reset is not valid.
+  // Entries not written since reset are not valid.
   logic [1:0] port_ready;
   logic admin_ready, written;
   logic [MrW-1:0] admin_bits;

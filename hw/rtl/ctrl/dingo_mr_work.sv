@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Work requests and commands that change entries of the memory table one after the other: bind, register, invalidate,
-/// destroy. They are seen by every look-up that begins behind `done`; what was granted before may still be under way.
-/// A region counts its windows, and each QP has a mark when it may have bound windows of type 2: those go with the
-/// QP, found by a walk over the table that goes on while others are served. About 6 cycles each, REG_MR 9, BIND_MW 13.
+/// Changes entries of the memory table for work requests and commands, one at a time: bind, register, invalidate,
+/// destroy. Look-ups that begin after `done` see the change; accesses granted before may still be in progress. A region
+/// counts its windows. A QP that has bound windows of type 2 has a mark; when it is destroyed, a walk over the table
+/// unbinds them while other requests are served in between. About 6 cycles each, REG_MR 9, BIND_MW 13; stalls with
+/// hold_i.
 module dingo_mr_work (
     input  logic               clk_i,
     input  logic               rst_ni,
     output logic               ready_o,
-    // Each stays until its done, and done until it has gone.
-    input  logic               rsp_valid_i,   // responder, requester, commands: the first goes first
+    // A request is held until its done; done is held until valid is 0.
+    input  logic               rsp_valid_i,   // priority: responder, requester, commands
     input  rtl_pkg::mrw_req_t  rsp_i,
     output logic               rsp_done_o,
     input  logic               req_valid_i,
@@ -19,7 +20,7 @@ module dingo_mr_work (
     input  rtl_pkg::mrw_req_t  cmd_i,
     output logic               cmd_done_o,
     output rtl_pkg::mrw_rsp_t  answer_o,
-    // the table, in cycles in which no command reads or writes it (hold_i)
+    // the table's port; not used in cycles of hold_i, when a command uses it
     input  logic               hold_i,
     output logic               re_o,
     output logic               we_o,
@@ -29,19 +30,19 @@ module dingo_mr_work (
 );
   typedef enum logic [4:0] {
     IDLE = 5'd1,
-    READ = 5'd2,       // the entry
+    READ = 5'd2,       // read the entry
     GOT = 5'd3,
     JUDGE = 5'd4,
-    READ_MR = 5'd5,    // BIND_MW: the region
+    READ_MR = 5'd5,    // read BIND_MW's region
     GOT_MR = 5'd6,
     SUM = 5'd7,
     FIT = 5'd8,
-    SECOND = 5'd9,     // dingo_mr_judge with sums
-    JOIN = 5'd10,      // the region that a window comes to
-    READ_OLD = 5'd11,  // and the one that it leaves
+    SECOND = 5'd9,     // result of dingo_mr_judge with sums
+    JOIN = 5'd10,      // count the window in its new region
+    READ_OLD = 5'd11,  // read its old region
     GOT_OLD = 5'd12,
-    LEAVE = 5'd13,
-    WRITE = 5'd14,     // the entry
+    LEAVE = 5'd13,     // and count it out there
+    WRITE = 5'd14,     // write the entry
     WALK = 5'd15,      // MRW_FORGET
     DONE = 5'd16
   } state_t;
@@ -60,8 +61,8 @@ module dingo_mr_work (
   logic fits, fits_q;
   rtl_pkg::mrw_rsp_t answer_q;
   logic leaves_q;                      // the window leaves another region
-  logic for_walk_q;                    // it was found by the walk
-  logic walking_q, look_q;             // look_q: rdata_i is the entry before walk_q
+  logic for_walk_q;                    // the entry in work was found by the walk
+  logic walking_q, look_q;             // look_q: rdata_i is the entry of index walk_q - 1
   logic [rtl_pkg::MR_LOG:0] walk_q;
   rtl_pkg::qpi_t walk_qp_q;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The port: settings, GID table, address table; events when the link comes and goes.
+/// The port: settings, GID table, MAC address table; PORT_UP and PORT_DOWN events.
 module dingo_port (
     input  logic    clk_i,
     input  logic    rst_ni,
-    input  rtl_pkg::strap_t  strap_i,   // the factory MAC is entry 0 of the address table after reset
+    input  rtl_pkg::strap_t  strap_i,   // reset writes the factory MAC to entry 0 of the address table
     input  logic    wire_up_i,
     input  logic    port_we_i,
     input  rtl_pkg::port_t   port_i,
@@ -16,7 +16,7 @@ module dingo_port (
     input  logic    mac_valid_i,
     input  logic [47:0] mac_i,
     output rtl_pkg::port_t   port_o,
-    output logic    link_o,              // wire plugged and port enabled
+    output logic    link_o,              // cable connected and port enabled
     output logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_o,
     output logic [(1<<rtl_pkg::GID_LOG)-1:0]      gid_valid_o,
     output logic [(1<<rtl_pkg::MAC_LOG)-1:0]      mac_valid_o,
@@ -35,8 +35,8 @@ module dingo_port (
   logic [Gids-1:0] gid_valid_q;
   logic [Macs*48-1:0] macs_q;
   logic [Macs-1:0] mac_valid_q;
-  logic [47:0] factory;  // first octet in bits 7:0, as everywhere inside
-  logic told_q;          // the state of the link in the last event
+  logic [47:0] factory;  // first octet in bits 7:0, as in all of the card
+  logic told_q;          // state of the link in the last event
   logic ev_valid_q, ev_up_q;
 
   always_comb begin
@@ -59,7 +59,7 @@ module dingo_port (
       macs_q <= {{(Macs-1)*48{1'b0}}, factory};
     end else begin
       if (port_we_i) port_q <= port_i;
-      // Entry by entry: an indexed write would become a shifter as wide as the table.
+      // A comparison for each entry: an indexed write would make a shifter as wide as the table.
       if (gid_we_i) begin
         for (int i = 0; i < Gids; i++) begin
           if (32'(gid_index_i) == i) begin
@@ -79,7 +79,7 @@ module dingo_port (
     end
   end
 
-  // An event waits for its turn; a link that came and went meanwhile is no news.
+  // One event at a time; changes of the link while it waits are reported only if the last state differs.
   assign ev_valid_o = ev_valid_q;
   always_comb begin
     ev_o = '0;

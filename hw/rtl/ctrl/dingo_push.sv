@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Push pages (contract, capability PUSH): blocks of send queues that arrive ahead of their doorbell. A doorbell that
-/// names some waits in dingo_regs until they are in the requester's cache, as if they had been read from the ring; the
-/// cache takes them in every cycle in which no read brings one, so that wait needs no answer of the host. While
-/// doorbells are halted, and for QPs of other pages, the blocks stay where they are, and the ring is read.
+/// Push pages (contract, capability PUSH): memory for blocks of send queues that the host writes before their doorbell.
+/// A doorbell with blocks waits in dingo_regs until they are copied to the requester's cache (dingo_wqe_cache) as if
+/// read from the ring. The cache takes a block in each cycle in which no read returns one, so the wait is short. While
+/// doorbells are halted, or if the QP has another page, nothing is copied, and the card reads the ring. 3 cycles, and 2
+/// a block.
 module dingo_push (
     input  logic clk_i,
-    input  logic rst_ni,                       // power on; the bus outlives a function-level reset
+    input  logic rst_ni,                       // power on; a function-level reset does not reset the bus
     input  logic core_rst_ni,
     input  logic halt_i,                       // doorbells are halted
-    // contexts as they are written
+    // writes of contexts by commands
     input  logic       qp_we_i,
     input  rtl_pkg::qpi_t       qp_windex_i,
     input  rtl_pkg::qp_cfg_t    qp_wdata_i,
-    // a doorbell; stays until done
+    // blocks of a doorbell; held until done
     input  logic       order_valid_i,
     input  rtl_pkg::push_order_t order_i,
     output logic       order_done_o,
@@ -21,7 +22,7 @@ module dingo_push (
     output logic       push_valid_o,
     input  logic       push_ready_i,
     output rtl_pkg::push_t      push_o,
-    output logic       drop_o,                 // a write behind the page's memory, or of half a word
+    output logic       drop_o,                 // pulse: a write outside the blocks, or of incomplete words
     // AXI4-Lite of 512 bits, the push pages of BAR_DB: written only
     input  logic       s_push_awvalid_i,
     output logic       s_push_awready_o,
@@ -29,7 +30,7 @@ module dingo_push (
     input  logic       s_push_wvalid_i,
     output logic       s_push_wready_o,
     input  logic [511:0] s_push_wdata_i,
-    input  logic [63:0]  s_push_wstrb_i,       // whole words of 8 bytes
+    input  logic [63:0]  s_push_wstrb_i,       // in words of 8 bytes
     output logic       s_push_bvalid_o,
     input  logic       s_push_bready_i
 );
@@ -49,7 +50,7 @@ module dingo_push (
 
   // ---------------------------------------------------------------------------------- writes
   logic write, in_memory, whole, bvalid_q;
-  // What is being taken is not written.
+  // No write while blocks are copied: it could change them.
   assign write = s_push_awvalid_i && s_push_wvalid_i && !bvalid_q && !order_valid_i;
   assign in_memory = 32'(s_push_awaddr_i[11:6]) < dingo_pkg::PUSH_BLOCKS;
   assign s_push_awready_o = write;
@@ -84,8 +85,8 @@ module dingo_push (
     );
   end
 
-  // ---------------------------------------------------------------------------------- whose blocks they are
-  logic ready, written, ours;                  // what was not written since reset is no QP
+  // ---------------------------------------------------------------------------------- check of the QP
+  logic ready, written, ours;                  // entries not written since reset are no QPs
   logic entry_valid;
   logic [7:0] entry_tag;
   logic [rtl_pkg::DB_PAGE_LOG-1:0] entry_page;

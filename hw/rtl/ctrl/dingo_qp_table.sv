@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// QP contexts and states. Contexts are written by commands only, while everything stands still; states
-/// also by the engines, when a QP fails. A read gives context and state in the next cycle.
+/// Table of QP contexts and states. Only commands write contexts, while the card is at rest; engines write states, too,
+/// when a QP fails. A read gives context and state in the next cycle; no stall.
 module dingo_qp_table (
     input  logic    clk_i,
     input  logic    rst_ni,
@@ -14,7 +14,7 @@ module dingo_qp_table (
     input  logic    we_i,
     input  rtl_pkg::qpi_t    windex_i,
     input  rtl_pkg::qp_cfg_t wdata_i,
-    // states: 0 commands, 1 requester, 2 responder; at once for different QPs, or to the same state
+    // states: 0 commands, 1 requester, 2 responder; in one cycle only for different QPs or with the same state
     input  logic [2:0]          state_we_i,
     input  logic [3*rtl_pkg::QP_LOG-1:0] state_index_i,
     input  logic [8:0]          state_i
@@ -24,7 +24,7 @@ module dingo_qp_table (
   localparam int unsigned CfgW = rtl_pkg::QP_CFG_W;
   localparam int unsigned QpW = rtl_pkg::QP_W;
 
-  // What was not written since reset is no QP, and in RESET; commands write a context with its state.
+  // Entries not written since reset are no QPs, in state RESET. A command writes context and state together.
   logic [3:0] mark, written_q;
   dingo_marks #(
       .Log(IdxW),
@@ -83,7 +83,7 @@ module dingo_qp_table (
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       not_before: assert (ready_o || state_we_i == '0);
-      // The same QP by two writers at once: the same state, or a state would be lost.
+      // Two writers of one QP in one cycle must write the same state; one would be lost otherwise.
       one_state_01: assert (!(state_we_i[0] && state_we_i[1]) ||
           state_index_i[0 +: IdxW] != state_index_i[IdxW +: IdxW] || state_i[2:0] == state_i[5:3]);
       one_state_02: assert (!(state_we_i[0] && state_we_i[2]) ||

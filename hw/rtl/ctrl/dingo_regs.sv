@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Registers (BAR_REGS) and doorbell pages (BAR_DB) as two AXI4-Lite slaves of 64 bits. A 64-bit
-/// register takes one access or two of 32 bits. Undefined offsets read 0; writes to them are counted (mmio_dropped), and so
-/// are writes to doorbell pages that are no doorbell (db_dropped). No write waits for what the card is doing: on PCIe the
-/// answers to the card's own reads would wait behind it.
+/// Registers (BAR_REGS) and doorbell pages (BAR_DB) as two AXI4-Lite slaves of 64 bits. A 64-bit register takes one
+/// access or two of 32 bits. Undefined offsets read 0; writes to them are dropped and counted (mmio_dropped), and so
+/// are invalid writes to doorbell pages (db_dropped). No write waits for the card's work: on PCIe, the completions of
+/// the card's own reads would wait behind it.
 module dingo_regs (
     input  logic        clk_i,
     input  logic        rst_ni,          // power on; a function-level reset leaves this module running
-    output logic        idle_o,          // every write has had its effect
+    output logic        idle_o,          // all writes have taken effect
     input  rtl_pkg::strap_t      strap_i,
     input  logic [63:0] now_ns_i,
     input  logic        ready_i,         // STATUS.READY
-    input  logic        link_up_i,       // wire and port
+    input  logic        link_up_i,       // cable connected and port enabled
     input  logic        fatal_valid_i,   // sets STATUS.FATAL until the next reset
     input  logic [31:0] fatal_code_i,
     output logic        soft_reset_o,    // pulse: CTRL.RESET was written
     output logic        aq_enable_o,     // level
     output logic [ 3:0] aq_log_depth_o,
-    output logic [63:0] asq_base_o,      // latched by enabling
+    output logic [63:0] asq_base_o,      // latched when the queue is enabled
     output logic [63:0] acq_base_o,
     output logic [31:0] asq_producer_o,  // 0 after enabling
     input  logic [31:0] asq_consumer_i,  // commands completed since enabling
-    input  logic        aq_idle_i,       // no command in work, and aq_enable_o is known
+    input  logic        aq_idle_i,       // no command in work, and dingo_admin has taken aq_enable_o
     output logic        db_valid_o,
     input  logic        db_ready_i,
     output rtl_pkg::db_t         db_o,
-    output logic        db_crowded_o,    // half of the queue is full
-    output logic        push_valid_o,    // a doorbell that names blocks of its push page; until done
+    output logic        db_crowded_o,    // the queue is half full
+    output logic        push_valid_o,    // a doorbell with blocks in its push page; held until done
     output rtl_pkg::push_order_t push_o,
     input  logic        push_done_i,
-    input  logic        push_drop_i,     // counted as mmio_dropped
+    input  logic        push_drop_i,     // pulse: count in mmio_dropped
     output logic        stat_valid_o,
     input  logic        stat_ready_i,
     output rtl_pkg::stat_t       stat_o,
@@ -45,7 +45,7 @@ module dingo_regs (
     input  logic        s_reg_bready_i,
     input  logic        s_reg_arvalid_i,
     output logic        s_reg_arready_o,
-    input  logic [15:0] s_reg_araddr_i,  // 4- or 8-byte aligned; data lies in its lane
+    input  logic [15:0] s_reg_araddr_i,  // 4- or 8-byte aligned; data in its byte lanes
     output logic        s_reg_rvalid_o,
     input  logic        s_reg_rready_i,
     output logic [63:0] s_reg_rdata_o,
@@ -94,8 +94,8 @@ module dingo_regs (
       .arready_o(s_db_arready_o), .rvalid_o(s_db_rvalid_o), .rready_i(s_db_rready_i), .rdata_o(s_db_rdata_o)
   );
 
-  // ---------------------------------------------------------------------------------- what was dropped
-  // Counted here until dingo_stats takes it: a bus access never waits for a counter.
+  // ---------------------------------------------------------------------------------- counts of dropped writes
+  // Counted here until dingo_stats takes them, so that a bus access never waits for it.
   logic [15:0] mmio_drops_q, db_drops_q;
   logic stat_valid_q;
   rtl_pkg::stat_t stat_q;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The registers that a write changes: CTRL, and those of the admin queue. A queue that is enabled anew starts when the
-/// command in work has ended; until then dingo_admin sees it stopped, with the old rings.
+/// The writable registers: CTRL, and those of the admin queue. When the queue is enabled again, it starts after the
+/// command in work has ended (settle_q); until then dingo_admin sees it disabled, with the old rings.
 module dingo_regs_aq (
     input  logic            clk_i,
     input  logic            rst_ni,
     output logic            idle_o,
     input  regs_pkg::step_t step_i,
-    output logic            dropped_o,       // it had no effect
+    output logic            dropped_o,       // the write was dropped
     input  logic            ready_i,         // STATUS.READY
     input  logic            fatal_valid_i,
     input  logic [31:0]     fatal_code_i,
     output logic            soft_reset_o,
     output regs_pkg::aq_t   aq_o,
-    output logic            rung_o,          // ASQ_DB was written: `held_i` from the next cycle on
-    input  logic            held_i,          // doorbells that come before it are not done
+    output logic            rung_o,          // ASQ_DB was written; held_i is valid from the next cycle on
+    input  logic            held_i,          // doorbells that were rung before ASQ_DB are still queued
     output logic            aq_enable_o,
     output logic [ 3:0]     aq_log_depth_o,
     output logic [63:0]     asq_base_o,
@@ -27,7 +27,7 @@ module dingo_regs_aq (
   localparam logic [31:0] AqCtrl = dingo_pkg::AQ_CTRL_LOG_DEPTH_MASK | dingo_pkg::AQ_CTRL_ENABLE_MASK;
 
   logic [63:0] asq_base_q, acq_base_q;          // as written
-  logic [63:0] asq_latched_q, acq_latched_q;    // as enabled
+  logic [63:0] asq_latched_q, acq_latched_q;    // as latched when enabled
   logic [3:0] log_depth_q;
   logic enable_q;
   logic [31:0] producer_q;
@@ -51,7 +51,7 @@ module dingo_regs_aq (
   assign aq_o = {asq_base_q, acq_base_q, enable_q, log_depth_q, fatal_q, resets_q};
   assign idle_o = !settle_q && !soft_reset_q && producer_out_q == producer_q;
 
-  // ---------------------------------------------------------------------------------- may it be written
+  // ---------------------------------------------------------------------------------- checks
   logic [31:0] data, consumer, next_held, held;
   logic enables, bad_enable, form_ok, dropped;
   assign data = step_i.data;
@@ -121,7 +121,7 @@ module dingo_regs_aq (
       end else if (!settle_q && !held_i) begin
         producer_out_q <= producer_q;
       end
-      // An enable that is refused stops the queue, too.
+      // An enable with bad values disables the queue.
       if (step_i.valid && step_i.offset == dingo_pkg::REG_AQ_CTRL[15:0] && ready_i && !fatal && !fatal_valid_i && form_ok) begin
         enable_q <= enables && !bad_enable;
         if (enables) begin

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Doorbell pages (BAR_DB): doorbells into the queue of dingo_db, after the blocks of their push page where they name some;
-/// reads give 0.
+/// Doorbell pages (BAR_DB): puts doorbells into the queue before dingo_db; if one has blocks in its push page, after
+/// dingo_push has copied these. Reads give 0.
 module dingo_regs_bell (
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
     input  logic        soft_reset_i,
     input  logic        ready_i,         // STATUS.READY
-    input  logic        enabled_i,       // no doorbell counts else
+    input  logic        enabled_i,       // no fatal error; else doorbells are dropped
     input  logic        push_on_i,       // capability PUSH
-    input  logic        rung_i,          // ASQ_DB was written: doorbells in the queue come before it,
-    output logic        held_o,          // and are there still
-    output logic        busy_o,          // some doorbell is on its way to the queue
-    output logic        drop_o,          // it was none
+    input  logic        rung_i,          // ASQ_DB was written, after all doorbells in the queue
+    output logic        held_o,          // some of these are still in the queue
+    output logic        busy_o,          // a doorbell is on its way to the queue
+    output logic        drop_o,          // pulse: an invalid write was dropped
     output logic        db_valid_o,
     input  logic        db_ready_i,
     output rtl_pkg::db_t db_o,
-    output logic        db_crowded_o,    // half of the queue is full
+    output logic        db_crowded_o,    // the queue is half full
     output logic        push_valid_o,
     output rtl_pkg::push_order_t push_o,
     input  logic        push_done_i,
@@ -38,14 +38,14 @@ module dingo_regs_bell (
 );
   localparam int unsigned PageW = rtl_pkg::DB_PAGE_LOG;
   localparam int unsigned PushW = rtl_pkg::PUSH_PAGE_LOG;
-  localparam int unsigned LogQueue = 6;           // doorbells that wait
+  localparam int unsigned LogQueue = 6;           // 64 doorbells
 
   typedef enum logic [2:0] {
     D_IDLE  = 3'd0,
     D_CHECK = 3'd1,
-    D_PUSH  = 3'd2,  // the queue was full
+    D_PUSH  = 3'd2,  // wait for room in the queue
     D_RESP  = 3'd3,
-    D_COPY  = 3'd4   // blocks of the push page go to the cache
+    D_COPY  = 3'd4   // dingo_push copies blocks of the push page
   } dstate_t;
   dstate_t d_state_q;
   logic daw_full_q, dw_full_q, db_ok, db_push;
@@ -75,7 +75,7 @@ module dingo_regs_bell (
   assign busy_o = d_state_q == D_CHECK || d_state_q == D_PUSH || d_state_q == D_COPY || (d_state_q == D_IDLE && (daw_full_q || dw_full_q)) ||
                    awvalid_i || wvalid_i;
 
-  logic [LogQueue:0] ahead_q;                   // doorbells that come before the last write of ASQ_DB
+  logic [LogQueue:0] ahead_q;                   // doorbells in the queue that were rung before the last write of ASQ_DB
   logic queue_ready, queue_valid, queue_pop;
   logic [LogQueue:0] queue_count;
   dingo_fifo #(

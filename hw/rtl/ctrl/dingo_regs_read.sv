@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Reads of registers. CLOCK is read as a whole by two reads of 32 bits: its upper half is kept when the lower one is read.
+/// Reads of registers, answered in the next cycle. Two reads of 32 bits give a consistent CLOCK: a read of the lower
+/// half latches the upper one.
 module dingo_regs_read (
     input  logic            clk_i,
     input  logic            rst_ni,
@@ -27,7 +28,7 @@ module dingo_regs_read (
 
   logic r_valid_q, take_read, push_on;
   logic [31:0] caps;
-  logic [31:0] clock_high_q;                    // CLOCK 63:32 when 31:0 were read
+  logic [31:0] clock_high_q;                    // CLOCK 63:32, latched when 31:0 are read
   logic [63:0] r_data_q, value;
   logic [15:0] r_offset;
   assign caps = (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : dingo_pkg::CAP_PUSH)) & ~strap_i.withheld;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Writes of registers: address and data are taken as they come; then each 32-bit half is one step, the low one first.
+/// Writes of registers: takes address and data in any order; then each 32-bit half is one step (step_o), the low one
+/// first. At least 5 cycles a write.
 module dingo_regs_write (
     input  logic            clk_i,
     input  logic            rst_ni,
     output logic            idle_o,
-    input  logic            hold_i,        // doorbells that came before are not in the queue: a write of ASQ_DB waits
+    input  logic            hold_i,        // earlier doorbells are not yet in the queue: a write of ASQ_DB waits
     output regs_pkg::step_t step_o,
     input  logic            awvalid_i,
     output logic            awready_o,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Entries of a fixed size into rings in host memory, in order: translation, write, answer. `done`
-/// comes for every entry, in order, when host memory has it or has refused it.
+/// Writes entries of a fixed size into rings in host memory, in order: translation, write, response. `done_valid_o`
+/// comes for every entry, in order, when host memory has it or with an error. Stalls when 2^LogDepth entries wait; the
+/// caller bounds those on their way.
 module dingo_ring_write #(
-    parameter int unsigned Bytes = 32,     // bytes of an entry: 16 or 32
-    parameter int unsigned LogDepth = 4    // entries that wait or are on their way
+    parameter int unsigned Bytes = 32,     // size of an entry: 16 or 32
+    parameter int unsigned LogDepth = 4    // log2 of the entries that may wait
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -35,7 +36,7 @@ module dingo_ring_write #(
   localparam int unsigned MemW = 103;  // xmem_t
   localparam int unsigned DataW = Bytes * 8;
 
-  // ---------------------------------------------------------------------------------- entries that wait
+  // ---------------------------------------------------------------------------------- queue of entries
   logic head_valid, head_take, in_ready;
   rtl_pkg::xmem_t head_mem;
   logic [31:0] head_off;
@@ -70,7 +71,7 @@ module dingo_ring_write #(
   assign xl_valid = head_valid && listed && !asked_q;
   assign xl_req.off = {32'd0, head_off};
   assign xl_req.mem = head_mem;
-  // The head has its address (or has none) and goes on.
+  // The head's address, or its translation error, is known.
   assign answer = head_valid && (listed ? xl_rsp_valid : 1'b1);
   assign head_take = answer && free && order_ready;
   always_ff @(posedge clk_i) begin
@@ -134,7 +135,7 @@ module dingo_ring_write #(
   end
 
   // ---------------------------------------------------------------------------------- answers
-  // What could not be translated is answered in its turn, too.
+  // An entry that could not be translated is answered in its turn, too.
   wire [LogDepth:0] unused_order, unused_answers;
   dingo_fifo #(
       .Width(1),

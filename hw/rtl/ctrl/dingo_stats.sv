@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Counters of the card and of each QP, 64 bits to the host. Each source has a small queue; a source waits
-/// when it counts faster than one step a cycle on average.
+/// Counters of the card and of each QP, 64 bits. Each source has a queue of 4 steps and stalls when that is full; the
+/// halves (even and odd indices) of both kinds of counters take one step a cycle each. A read is answered in the next
+/// cycle after it is taken.
 module dingo_stats (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,           // everything is counted
+    output logic        idle_o,           // all steps are counted
     input  logic [rtl_pkg::STATS-1:0]                 stat_valid_i,
     output logic [rtl_pkg::STATS-1:0]                 stat_ready_o,
     input  logic [rtl_pkg::STATS*rtl_pkg::STAT_W-1:0]   stat_i,
     input  logic [rtl_pkg::QSTATS-1:0]                qstat_valid_i,
     output logic [rtl_pkg::QSTATS-1:0]                qstat_ready_o,
     input  logic [rtl_pkg::QSTATS*rtl_pkg::QSTAT_W-1:0] qstat_i,
-    input  logic        clear_valid_i,    // QP counters to 0 (CREATE_QP)
+    input  logic        clear_valid_i,    // clear the counters of a QP (CREATE_QP)
     output logic        clear_ready_o,
     input  rtl_pkg::qpi_t        clear_qp_i,
     input  logic        read_valid_i,
@@ -69,7 +70,7 @@ module dingo_stats (
   end
 
   // ---------------------------------------------------------------------------------- counters of the card
-  // In two halves, by the lowest bit of the index; each source gives one step at a time.
+  // Two halves, by the lowest bit of the index; each source gives one step at a time.
   logic [1:0] card_clear, card_idle;
   logic [2*Stats-1:0] card_grant;
   logic [127:0] card_value;
@@ -99,7 +100,7 @@ module dingo_stats (
   end
 
   // ---------------------------------------------------------------------------------- counters of QPs
-  // Likewise.
+  // Two halves, in the same way.
   logic [1:0] half_idle, half_busy;
   logic [2*Qstats-1:0] half_grant;
   logic [127:0] half_value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Half of the counters of the card: those with an even or those with an odd index. A step a cycle; packets and bytes of a
-/// packet are counted in different halves, beside each other.
+/// Half of the counters of the card: those with an even, or those with an odd index. One step a cycle. Packet and byte
+/// counters are in different halves, so that both count in the same cycle.
 module dingo_stats_card (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        clear_o,          // clearing after reset: counts nothing
-    output logic        idle_o,           // everything that was taken is counted
+    output logic        clear_o,          // clearing after reset: no steps are taken
+    output logic        idle_o,           // all steps taken are counted
     // steps of this half
     input  logic [rtl_pkg::STATS-1:0]                valid_i,
     output logic [rtl_pkg::STATS-1:0]                take_o,

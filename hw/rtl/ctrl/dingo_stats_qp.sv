@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Half of the counters of all QPs: those with an even or those with an odd index. One operation a cycle: clearing
-/// first, then reads, then steps. Packets and bytes of a packet are counted in different halves, beside each other.
+/// Half of the counters of all QPs: those with an even, or those with an odd index. One operation a cycle, by priority:
+/// clearing (8 cycles), reads, steps. Packet and byte counters are in different halves, so that both count in the same
+/// cycle.
 module dingo_stats_qp (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        hold_i,           // count nothing
-    output logic        idle_o,           // everything that was taken is counted
+    input  logic        hold_i,           // count no steps
+    output logic        idle_o,           // all steps taken are counted
     // steps of this half
     input  logic [rtl_pkg::QSTATS-1:0]                 valid_i,
     output logic [rtl_pkg::QSTATS-1:0]                 take_o,
     input  logic [rtl_pkg::QSTATS*rtl_pkg::QSTAT_W-1:0] step_i,
-    input  logic        clear_i,          // this QP's to 0, in a cycle without busy
+    input  logic        clear_i,          // clear the counters of clear_qp_i; only while busy_o is 0
     input  rtl_pkg::qpi_t        clear_qp_i,
-    output logic        busy_o,           // clearing: no read, no other clear
-    input  logic        read_i,           // in a cycle without busy
+    output logic        busy_o,           // clearing: no read and no other clear
+    input  logic        read_i,           // only while busy_o is 0
     input  rtl_pkg::qpi_t        read_qp_i,
     input  logic [2:0]  read_idx_i,       // upper bits of the index
     output logic [63:0] value_o           // in the next cycle
@@ -23,8 +24,8 @@ module dingo_stats_qp (
   localparam int unsigned Sources = rtl_pkg::QSTATS;
   localparam int unsigned AddrW = rtl_pkg::QP_LOG + 3;
 
-  // A step is chosen in one cycle, waits in pick_q, reads in the next and writes in the one after; what was
-  // written last is forwarded.
+  // A step is selected in one cycle, reads its counter from pick_q in the next and writes it in the one after. The last
+  // value written is forwarded.
   logic clear_q, add_q, fwd_q, pick_valid_q, pick_go, we;
   rtl_pkg::qpi_t clear_qp_q;
   logic [2:0] clear_idx_q;
@@ -86,7 +87,7 @@ module dingo_stats_qp (
         clear_idx_q <= clear_idx_q + 1'b1;
         clear_q <= clear_idx_q != 3'd7;
       end else if (clear_i) clear_q <= 1'b1;
-      one_writer: assert (!(add_q && clear_q));  // no step is begun when clearing is asked for
+      one_writer: assert (!(add_q && clear_q));  // no step begins with clear_i
     end
     if (clear_i && !clear_q) clear_qp_q <= clear_qp_i;
     if (take_o != '0) pick_q <= step;

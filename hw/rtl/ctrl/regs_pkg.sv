@@ -5,11 +5,11 @@
 package regs_pkg;
   typedef struct packed {          // a write of half a 64-bit register
     logic        valid;
-    logic        bad;              // no such write: lanes that are no register's
+    logic        bad;              // invalid byte lanes or address
     logic [15:0] offset;
     logic [31:0] data;
   } step_t;
-  typedef struct packed {          // what a read of the queue's registers gives
+  typedef struct packed {          // read values of the admin queue's registers
     logic [63:0] asq_base;
     logic [63:0] acq_base;
     logic        enable;

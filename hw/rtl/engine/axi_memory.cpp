@@ -19,7 +19,7 @@ void AxiMemory::drive() {
     ++cycle_;
     down_.refill(timing_.pcie_bytes_per_cycle);
     up_.refill(timing_.pcie_bytes_per_cycle);
-    // Read requests and writes leave in turn (dingo_pcie_rq): neither starves the other.
+    // Read requests and writes share up_, as in dingo_pcie_rq.
     card_.m_axi_arready_i = reads_.size() < timing_.tags && up_.has() && ar_.ready();
     at_host();
     card_.m_axi_rvalid_i = r_.valid(arrived() && down_.has());
@@ -31,7 +31,7 @@ void AxiMemory::drive() {
         std::memcpy(card_.m_axi_rdata_i.data(), read.data.data() + read.next, kBeat);
     }
     card_.m_axi_awready_i = aw_.ready();
-    // Data is taken behind its address, which AXI allows a memory (A3.3.1).
+    // Data is taken not before its address; AXI allows a slave to wait for it (A3.3.1).
     const bool address = !addresses_.empty() || (card_.m_axi_awvalid_o && card_.m_axi_awready_i);
     card_.m_axi_wready_i = up_.has() && w_.ready() && address;
     card_.m_axi_bvalid_i = b_.valid(!answers_.empty());
@@ -71,7 +71,7 @@ void AxiMemory::set_stalls(unsigned percent, std::uint64_t seed) {
         stall->set(percent, seed = seed * 6364136223846793005u + 1442695040888963407u);
 }
 
-/// The answer to the oldest read is at the card.
+/// Whether the answer to the oldest read is at the card.
 bool AxiMemory::arrived() {
     if (reads_.empty())
         return false;
@@ -79,7 +79,7 @@ bool AxiMemory::arrived() {
     return taken_ >= read.behind && read.sent + timing_.way_cycles <= cycle_;
 }
 
-/// Between two bursts, one whose ID nobody in front has may go first (AXI4 A5.3).
+/// Between two bursts, moves a burst to the front if no burst before it has its ID (AXI4 A5.3).
 void AxiMemory::overtake() {
     if (reads_.size() < 2 || reads_.front()->next != 0 || card_.m_axi_rvalid_i ||
         random_() % 4 != 0)
@@ -101,7 +101,7 @@ void AxiMemory::take_read() {
     reads_.push_back(std::move(read));
 }
 
-/// What has come to the host happens there, in order.
+/// Executes, in order, the requests that have arrived at the host.
 void AxiMemory::at_host() {
     while (!to_host_.empty() && to_host_.front().due <= cycle_) {
         ToHost& first = to_host_.front();

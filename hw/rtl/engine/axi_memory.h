@@ -25,23 +25,23 @@ class AxiMemory {
 
     /// Drives the slave's side of all channels; before the clock rises.
     void drive();
-    /// Looks at what both sides agreed on in this cycle; inputs settled, before the clock rises.
+    /// Executes the handshakes of this cycle; after eval() with the inputs, before the clock rises.
     void sample();
-    /// See dingo/rtl.h; without it all happens at once.
+    /// See dingo/rtl.h; without it there are no delays.
     void set_timing(const Timing& timing) { timing_ = timing; }
     /// An interrupt, behind what was written before it.
     void raise_msix(unsigned vector);
-    /// The host writes to the card; its bytes are on the way that answers take.
+    /// Accounts for a write of the host to the card, which shares the link with read answers.
     void posted_tlp() { down_.bytes -= kHeader + 8; }
-    /// What the host has written to the card so far, and how much of it the card has taken. On PCIe
-    /// the answer to a read does not pass the writes that were issued before it.
+    /// Number of writes of the host to the card so far, and how many of them the card has taken. On
+    /// PCIe the answer to a read does not pass the writes that were issued before it.
     void set_posted(std::uint64_t issued, std::uint64_t taken) {
         issued_ = issued;
         taken_ = taken;
     }
     /// Every channel waits in `percent` of the cycles; bursts of different IDs overtake each other.
     void set_stalls(unsigned percent, std::uint64_t seed);
-    /// No answer is owed to the card.
+    /// Nothing is outstanding.
     [[nodiscard]] bool idle() const {
         return reads_.empty() && !writing_ && addresses_.empty() && answers_.empty() &&
                to_host_.empty();
@@ -49,7 +49,7 @@ class AxiMemory {
 
   private:
     static constexpr std::size_t kBeat = 64;
-    // Header, framing and LCRC of a TLP: write or read request with 64 bits of address, answer.
+    // Header, framing and LCRC of a TLP in bytes: request with a 64-bit address, completion.
     static constexpr double kHeader = 24;
     static constexpr double kAnswerHeader = 20;
 
@@ -58,7 +58,7 @@ class AxiMemory {
         bool error = false;
         std::uint64_t address = 0;
         std::uint64_t sent = UINT64_MAX;    // cycle in which the host sends the answer
-        std::uint64_t behind = UINT64_MAX;  // it has issued so many writes before
+        std::uint64_t behind = UINT64_MAX;  // number of the host's writes before the answer
         std::size_t next = 0;               // byte of the next beat
         std::vector<std::byte> data;        // whole beats
     };
@@ -68,7 +68,7 @@ class AxiMemory {
         std::size_t begin = SIZE_MAX;  // first and behind the last enabled byte
         std::size_t end = 0;
     };
-    // What is on its way to the host, in order: a read, a write or an interrupt.
+    // A request on its way to the host: a read, a write or an interrupt.
     struct ToHost {
         std::uint64_t due = 0;
         Read* read = nullptr;
@@ -87,7 +87,7 @@ class AxiMemory {
         return timing_.payload_bytes != 0 && address % timing_.payload_bytes == 0;
     }
 
-    // A bucket of bytes: filled every cycle, emptied by beats, never more than a page ahead.
+    // Token bucket of bytes, of at most 512: filled every cycle, emptied by beats.
     struct Budget {
         double bytes = 0;
         void refill(double rate) { bytes = std::min(bytes + rate, 512.0); }
@@ -100,12 +100,12 @@ class AxiMemory {
     std::uint64_t issued_ = 0;
     std::uint64_t taken_ = 0;
     Budget down_;  // to the card
-    Budget up_;
+    Budget up_;    // to the host
     Vdingo_card& card_;
     HostPort& host_;
     std::deque<std::unique_ptr<Read>> reads_;
     std::deque<ToHost> to_host_;
-    std::deque<Read*> answered_;   // not sent yet
+    std::deque<Read*> answered_;   // answers that the host has not sent yet
     std::deque<Write> addresses_;  // write bursts whose data has not come
     bool writing_ = false;
     std::deque<std::uint8_t> answers_;  // B responses

@@ -8,10 +8,10 @@
 
 namespace dingo::rtl {
 
-/// Counts cycles of the card's clock and the time of this machine that they take.
+/// Counts cycles of the card's clock, and the real and CPU time that they take.
 class ClockMeter {
   public:
-    /// While it lives, cycles are run.
+    /// Measures the time from construction to destruction.
     class Busy {
       public:
         explicit Busy(ClockMeter& meter)

@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kBeat = 64;
 constexpr unsigned kCyclesPerUnit = 64;        // clock cycles per unit of run()'s budget
-constexpr unsigned kQuietCycles = 4;           // idle_o counts when it stays for so long
-constexpr unsigned kSettleCycles = 8;          // an input needs as many to show in idle_o
-constexpr unsigned kAccessCycles = 1'000'000;  // a register access never takes so long
-constexpr Nanoseconds kWireRetry = 5'000;      // pause after the wire took no frame
-constexpr std::size_t kMostFrames = 4096;      // received and not yet taken by the card
+constexpr unsigned kQuietCycles = 4;           // idle_o is trusted after this time
+constexpr unsigned kSettleCycles = 8;          // an input affects idle_o within this time
+constexpr unsigned kAccessCycles = 1'000'000;  // limit of a register access
+constexpr Nanoseconds kWireRetry = 5'000;      // pause when the wire has no room
+constexpr std::size_t kMostFrames = 4096;      // limit of received frames in frames_
 
-/// One for all cards: a Verilated model's scopes are taken out of the thread's latest context when
-/// it goes, whichever it came from (Verilator 5.006).
+/// One context for all cards: the destructor of a Verilated model removes its scopes from the
+/// thread's latest context, even if it was made with another one (Verilator 5.006).
 VerilatedContext& context() {
     static auto* const shared = new VerilatedContext;
     return *shared;
@@ -57,7 +57,7 @@ class RtlEngine final : public Engine {
     }
 
     void reset() override {
-        frames_.resize(in_at_ != 0 ? 1 : 0);  // the MAC gives the rest of what it has begun
+        frames_.resize(in_at_ != 0 ? 1 : 0);  // a frame that has begun is completed
         mmio_write(Bar::kRegisters, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK, 4);
         until_ready();
     }
@@ -67,7 +67,7 @@ class RtlEngine final : public Engine {
             (size != 4 && size != 8) || offset % size != 0)
             return 0;
         const ClockMeter::Busy busy(meter_);
-        // A read pushes the writes in front of it.
+        // As on PCIe, a read does not pass writes.
         for (unsigned i = 0; i < kAccessCycles && !writes_.empty(); ++i)
             cycle();
         card_.s_reg_araddr_i = static_cast<std::uint16_t>(offset);
@@ -189,9 +189,9 @@ class RtlEngine final : public Engine {
     struct PostedWrite {
         Port port;
         std::uint32_t offset;                // of the 8 or, for kPush, 64 bytes
-        std::array<std::uint64_t, 8> words;  // one but for kPush
+        std::array<std::uint64_t, 8> words;  // one, or eight for kPush
         std::uint64_t strobes;
-        std::uint64_t due;  // cycle in which it is at the card
+        std::uint64_t due;  // cycle in which it arrives at the card
         bool address_sent = false;
         bool data_sent = false;
     };
@@ -237,7 +237,7 @@ class RtlEngine final : public Engine {
 
     /// One clock cycle.
     Handshakes cycle() {
-        // What is between two modules for a cycle shows in one of them soon after.
+        // Work that passes between two modules may leave idle_o set for some cycles.
         ++cycle_;
         settle_ = card_.idle_o ? settle_ - (settle_ != 0) : std::max(settle_, kQuietCycles);
         send_out();
@@ -383,14 +383,14 @@ class RtlEngine final : public Engine {
         }
     }
 
-    // --- frames out: gathered, then given to the wire when it has room
+    // --- frames out: collected, then given to the wire when it has room
     void take_out() {
         const std::uint64_t keep = card_.m_axis_tkeep_o;
         const auto bytes = static_cast<std::size_t>(__builtin_popcountll(keep));
         const std::size_t at = out_.size();
         out_.resize(at + bytes);
         std::memcpy(out_.data() + at, card_.m_axis_tdata_o.data(), bytes);
-        if (card_.m_axis_tuser_o) {  // a reset cut it short
+        if (card_.m_axis_tuser_o) {  // a reset has cut the frame
             out_.clear();
             return;
         }
@@ -434,7 +434,7 @@ class RtlEngine final : public Engine {
     double wire_bytes_ = 0;
     Nanoseconds wire_retry_ = kNever;
     Stall reg_aw_, reg_w_, reg_ar_, stream_in_, stream_out_, msix_;
-    unsigned settle_ = 0;  // cycles before idle_o can be believed
+    unsigned settle_ = 0;  // cycles before idle_o is trusted
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Random hesitation of the models at the other side of the card's ports.
+// Random stalls of the models at the card's ports.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace dingo::rtl {
 
-/// One handshake's chance to wait; a valid that was seen stays until it is accepted (AXI A3.2.1).
+/// Random stalls of one handshake; valid stays set until it is accepted (AXI A3.2.1).
 class Stall {
   public:
-    /// `percent` of the cycles are waited in; 0: never.
+    /// Stalls in `percent` of the cycles; 0: never.
     void set(unsigned percent, std::uint64_t seed) {
         percent_ = percent;
         random_.seed(static_cast<std::uint32_t>(seed));
     }
     /// Whether this side is ready in this cycle.
     bool ready() { return percent_ == 0 || random_() % 100 >= percent_; }
-    /// Whether this side, which has something to give, says so in this cycle.
+    /// Whether this side sets valid in this cycle, when it has data (`have`).
     bool valid(bool have) {
         held_ = have && (held_ || ready());
         return held_;
     }
-    /// What was given is taken.
+    /// The other side has accepted the data.
     void taken() { held_ = false; }
 
   private:

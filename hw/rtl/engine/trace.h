@@ -12,11 +12,11 @@ namespace dingo::rtl {
 
 class Waves {
   public:
-    /// @throws std::runtime_error: not built for it, or the file cannot be written
+    /// @throws std::runtime_error: built without DINGO_RTL_TRACE, or the file cannot be written
     Waves(Vdingo_card& card, const Trace& trace);
     ~Waves();
 
-    /// After a cycle at `now`.
+    /// To be called after each cycle, with its time.
     void cycle(Nanoseconds now);
 
   private:

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Atomics on words of host memory, in the order in which they come: a word is read when every write that was
-/// asked for before it is done, changed, and written by dingo_scatter in between its own writes. Several atomics are in
-/// work at once. One on a word that is in work goes on with what the one before makes of it; who else writes to
-/// the word waits (hit_o). Regions may show one page at several bus addresses, and two such must not be in work
-/// (wait_o): atomics with different addresses are told apart by their places in a page.
+/// Executes atomics on words of host memory in the order in which they come, up to eight at once. A word is read when
+/// all writes requested before it are done, then changed, then written by dingo_scatter between its own writes. An
+/// atomic on a word in work takes the value that the one before computes, without a read; other writes to the word
+/// wait (hit_o). Regions may map one page at several bus addresses, of which only one may be in work: an atomic
+/// at the same offset of another page waits (wait_o).
 module dingo_atomics #(
     parameter int unsigned IdW = 6
 ) (
     input  logic              clk_i,
     input  logic              rst_ni,
     output logic              idle_o,
-    // an atomic, of piece_i's address, a multiple of 8; need not wait
+    // an atomic at piece_i.addr, a multiple of 8, while wait_o is 0
     input  logic              valid_i,
     output logic              ready_o,
     input  logic              swap_i,        // COMPARE_SWAP, else FETCH_ADD
     input  logic [63:0]       swap_add_i,
     input  logic [63:0]       compare_i,
-    input  logic [IdW-1:0]    id_i,          // goes with the write
-    input  logic [15:0]       asked_i,       // writes asked for so far, free running,
-    input  logic [15:0]       done_i,        // and those of them that are done
-    // bytes that somebody wants to write: a word that is in work is among them
+    input  logic [IdW-1:0]    id_i,          // copied to write_id_o
+    input  logic [15:0]       asked_i,       // number of writes requested so far, free running
+    input  logic [15:0]       done_i,        // number of writes done, free running
+    // the next piece to write, or the next atomic
     input  rtl_pkg::dma_req_t piece_i,
-    output logic              hit_o,
-    output logic              wait_o,        // or may be, under another address: for an atomic
-    // the new word
+    output logic              hit_o,         // piece_i overlaps a word in work
+    output logic              wait_o,        // atomic: piece_i may be a word in work under another address
+    // write of the new word
     output logic              write_valid_o,
     input  logic              write_ready_i,
     output logic [63:0]       write_addr_o,
     output logic [63:0]       write_word_o,
     output logic [IdW-1:0]    write_id_o,
-    // what became of an atomic, in order
+    // results of atomics, in order
     output logic              result_valid_o,
     input  logic              result_ready_i,
     output logic              result_err_o,  // the word could not be read
-    output logic [63:0]       result_word_o, // as it was
-    output logic [15:0]       result_upto_o, // the atomic is done when so many writes are
+    output logic [63:0]       result_word_o, // original value
+    output logic [15:0]       result_upto_o, // the atomic is done when done_i reaches this
     // dingo_host
     output logic              line_valid_o,
     input  logic              line_ready_i,
@@ -47,17 +47,17 @@ module dingo_atomics #(
   localparam int unsigned N = 1 << Log;
   localparam int unsigned OpW = 1 + Log + 1 + 64 + 64 + IdW;
 
-  // Free running: taken, changed, told
+  // Free-running counts of atomics taken, decided (changed or not), reported
   logic [Log:0] in_q, out_q, told_q;
-  logic [63:0] addr_q[N], value_q[N];  // value_q: the word behind it, when it has been changed
-  logic [N-1:0] lost_q;                // or it could not be read
+  logic [63:0] addr_q[N], value_q[N];  // value_q: the word after the atomic
+  logic [N-1:0] lost_q;                // the word could not be read
   logic take;
   assign take = valid_i && ready_o;
 
   assign ready_o = in_q - told_q != (Log + 1)'(N);
   assign idle_o = in_q == told_q;
 
-  // ---------------------------------------------------------------- others that want the word
+  // ---------------------------------------------------------------- conflicts of piece_i with words in work
   logic [N-1:0] meets, same, other;
   for (genvar i = 0; i < N; i++) begin : words
     logic live;
@@ -69,7 +69,7 @@ module dingo_atomics #(
     assign meets[i] = live && piece_i.addr[63:12] == addr_q[i][63:12] && piece_i.addr[11:3] <= addr_q[i][11:3] &&
                       {1'b0, piece_i.addr[11:0]} + piece_i.len > {1'b0, addr_q[i][11:0]};
   end
-  // The newest of those with its place in a page: they all have one address.
+  // The newest atomic in work with piece_i's offset in a page. All of these have the same address (wait_o).
   logic chained;
   logic [Log-1:0] newest;
   always_comb begin
@@ -83,9 +83,9 @@ module dingo_atomics #(
 
   // ---------------------------------------------------------------- reads
   logic [15:0] upto, age;
-  logic [60:0] ask_word;               // its address >> 3
+  logic [60:0] ask_word;               // word address: bus address >> 3
   logic ask_ready, ask_valid, ask, where_ready, where_valid;
-  logic [2:0] where;                   // the word in its line
+  logic [2:0] where;                   // position of the word in its line
   logic [Log:0] ask_count, where_count;
   dingo_fifo #(.Width(77), .LogDepth(Log)) u_ask (
       .clk_i, .rst_ni, .valid_i(take && !chained), .ready_o(ask_ready), .data_i({asked_i, piece_i.addr[63:3]}),
@@ -101,7 +101,7 @@ module dingo_atomics #(
   assign line_o.addr = ask_word[60:3];
   assign ask = line_valid_o && line_ready_i;
 
-  // ---------------------------------------------------------------- words as they were
+  // ---------------------------------------------------------------- original words
   logic word_ready, word_valid, word_err, ops_ready, ops_valid, follows, swap, load;
   logic [63:0] read, swap_add, compare;
   logic [IdW-1:0] id;
@@ -118,11 +118,11 @@ module dingo_atomics #(
       .count_o(ops_count)
   );
 
-  // ---------------------------------------------------------------- the one in front, with its word
+  // ---------------------------------------------------------------- the oldest atomic and its word
   logic front_q, err_q, swap_q, change, decide;
   logic [63:0] word_q, swap_add_q, compare_q;
   logic [IdW-1:0] id_q;
-  // The word behind the one that is being decided is not known yet.
+  // An atomic that follows the one in front_q waits until value_q has that one's result.
   assign load = (!front_q || decide) && ops_valid && (follows ? !(front_q && leader == out_q[Log-1:0]) : word_valid);
   assign change = !err_q && (!swap_q || word_q == compare_q);
   assign write_valid_o = front_q && change;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Keeps the AXI4 master legal through a function-level reset: while `drain_i` holds the core in reset, the write
-/// data that is owed leaves with no byte enabled, and answers are taken and dropped. `drained_o` says
-/// that nothing is outstanding. Write data may follow its address, never lead it.
+/// Keeps the AXI4 master legal through a function-level reset: while `drain_i` is set (the core is in reset), it sends
+/// the missing write data with no byte enabled, and takes and drops responses. `drained_o`: nothing is outstanding.
+/// The core gives write data after its address, never before. AR, AW and W have queues of 2, one cycle; R and B
+/// pass combinationally. Writes stall while the data of 32 bursts is missing.
 module dingo_axi_guard (
     input  logic         clk_i,
     input  logic         rst_ni,           // power on
@@ -48,12 +49,12 @@ module dingo_axi_guard (
     input  logic         m_bvalid_i,
     output logic         m_bready_o
 );
-  // What was promised to the bus stays in these queues whatever happens to the core.
+  // A transfer once offered to the bus stays in these queues, which a reset of the core does not clear.
   logic ar_room, aw_room, w_room, len_room, len_valid;
   logic ar_push, aw_push, w_push, w_done;
   logic [7:0] len;
-  logic [7:0] beat_q;                    // beats of the present burst that have gone
-  logic [9:0] reads_q, writes_q;         // bursts without their last answer
+  logic [7:0] beat_q;                    // beats of the present burst that were sent
+  logic [9:0] reads_q, writes_q;         // bursts without their last response
 
   assign ar_push   = arvalid_i && !drain_i;
   assign arready_o = ar_room && !drain_i;
@@ -135,7 +136,7 @@ module dingo_axi_guard (
       if (w_push && w_room) beat_q <= beat_q == len ? '0 : beat_q + 1'b1;
       reads_q <= reads_q + 10'(ar_push && ar_room) - 10'(m_rvalid_i && m_rready_o && m_rlast_i);
       writes_q <= writes_q + 10'(aw_push && aw_room) - 10'(m_bvalid_i && m_bready_o);
-      // A core that counts its beats otherwise than it announced them would shift all that follows.
+      // A burst with a wrong number of beats would shift all data behind it.
       if (w_push && w_room && !drain_i) assert (wlast_i == (beat_q == len));
       assert (!(&reads_q) && !(&writes_q));
     end

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Reads of whole lines: the client's number is the AXI ID, so that the answers of each client come
-/// in the order of its requests, and go straight to it. An error in one line marks those behind it too.
+/// Reads of whole lines. The client's number is the AXI ID, so that the answers of a client come in the order of its
+/// requests and pass in the same cycle; clients always take them. An error marks its line and the rest of the request.
+/// Requests take one cycle to the address channel; they stall at 2^LogOutstanding outstanding ones.
 module dingo_dma_lines #(
     parameter int unsigned LogOutstanding = 7
 ) (
@@ -73,7 +74,7 @@ module dingo_dma_lines #(
   assign idle_o = outstanding_q == '0;
 
   // ---------------------------------------------------------------- answers
-  logic [N-1:0] failed_q;  // a line of the request that is being answered
+  logic [N-1:0] failed_q;  // a line of the client's request in progress had an error
   logic err;
 
   assign err = r_err_i || failed_q[r_id_i[3:0]];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Reads of bytes: each client has its own tags, queue and buffer, so that one that does not take its
-/// answers never delays another. Payload that leaves has 64 tags: a message of 64 bytes every 4 cycles needs as many as
-/// there are in the read round trip of a PCIe (600 ns: 38). The AXI ID is 1 and one of those, or 01 and one of 32.
+/// Reads of bytes: each client has its own tags, queue and buffer (dingo_read_port), so that a client that does not
+/// take its answers never delays another. READ_TX has 64 tags: one message of 64 bytes every 4 cycles and a PCIe
+/// round trip of 600 ns need 38. AXI IDs: {1, tag of 64} for READ_TX, {01, tag of 32} for READ_ETX.
 module dingo_dma_read (
     input  logic clk_i,
     input  logic rst_ni,
@@ -13,11 +13,11 @@ module dingo_dma_read (
     output logic [rtl_pkg::READS-1:0]                    read_rsp_valid_o,
     input  logic [rtl_pkg::READS-1:0]                    read_rsp_ready_i,
     output logic [rtl_pkg::READS*rtl_pkg::BEAT_W-1:0]    read_rsp_o,
-    output logic [rtl_pkg::READS-1:0]                    error_o,  // one request of the client failed
+    output logic [rtl_pkg::READS-1:0]                    error_o,  // a request of the client failed
     // read address and data channels
     output logic         ar_valid_o,
     input  logic         ar_ready_i,
-    output logic [  6:0] ar_id_o,    // never 00xxxxx
+    output logic [  6:0] ar_id_o,    // never 00xxxxx: these are dingo_dma_lines'
     output logic [ 57:0] ar_line_o,
     output logic [  2:0] ar_len_o,   // beats - 1
     input  logic         r_valid_i,

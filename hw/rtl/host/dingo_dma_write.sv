@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Writes of bytes: requests are taken in turn, their beats follow in that order, moved to their byte
-/// lanes. One burst per request and one AXI ID for all, so that memory sees them in the
-/// order in which they were taken, and the answers come in it.
+/// Writes of bytes: requests of clients are taken round-robin; their beats follow in that order, moved to their byte
+/// lanes. One burst per request and one AXI ID for all, so that memory sees the writes, and the responses come, in the
+/// order in which requests were taken. At most 2^LogOutstanding are outstanding.
 module dingo_dma_write #(
     parameter int unsigned LogOutstanding = 5
 ) (
@@ -17,7 +17,7 @@ module dingo_dma_write #(
     input  logic [rtl_pkg::WRITES*rtl_pkg::BEAT_W-1:0]    wdata_i,
     output logic [rtl_pkg::WRITES-1:0]                    done_valid_o,
     output logic                                          done_err_o,
-    output logic                                          error_o,     // one request failed
+    output logic                                          error_o,     // a request failed
     // write channels
     output logic         aw_valid_o,
     input  logic         aw_ready_i,
@@ -78,7 +78,7 @@ module dingo_dma_write #(
 
   always_comb begin
     from = wdata_i[0 +: BeatW];
-    if (order_valid)  // nothing moves while no request waits
+    if (order_valid)  // saves simulation time while no request waits
       for (int unsigned i = 1; i < N; i++) if (client[i]) from = wdata_i[i*BeatW +: BeatW];
   end
 

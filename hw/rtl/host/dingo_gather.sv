@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Payload from host memory: the segments of a packet become one stream of beats without holes. A
-/// bus error shows as `err` in the last beat (whose length is then as ordered, its bytes anything).
+/// Reads payload from host memory: the segments of a packet become one stream of beats without holes. A bus or
+/// translation error sets `err` in the last beat; the stream then has the ordered length and undefined bytes.
+/// Stalls when 128 pieces are outstanding, or the reader's tags are in use.
 module dingo_gather (
     input  logic     clk_i,
     input  logic     rst_ni,
-    output logic     idle_o,       // no segment waits and every read has been answered
-    output logic     packet_read_o,  // one cycle: all of the oldest packet was read
+    output logic     idle_o,       // no segment waits and all reads have been answered
+    output logic     packet_read_o,  // for one cycle: all of the oldest packet has been read
     input  logic     xl_flush_i,
     input  logic     seg_valid_i,
     output logic     seg_ready_o,
@@ -27,9 +28,9 @@ module dingo_gather (
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
-  localparam int unsigned LogOrders = 7;  // pieces whose bytes have not come; more than reads in flight
+  localparam int unsigned LogOrders = 7;  // pieces whose bytes have not come; more than the reader has tags
 
-  // ---------------------------------------------------------------- ask
+  // ---------------------------------------------------------------- requests
   logic piece_valid, piece_err, piece_end, packet_last, pieces_idle;
   logic order_ready, order_push;
 
@@ -44,11 +45,11 @@ module dingo_gather (
   assign read_valid_o = piece_valid && !piece_err && order_ready;
   assign order_push = piece_valid && order_ready && (piece_err || read_ready_i);
 
-  // ---------------------------------------------------------------- take what comes, in order
+  // ---------------------------------------------------------------- answers, in order
   logic order_valid, order_pop, order_err, order_last;
   logic [12:0] order_len, left_q, left;
   logic [LogOrders:0] order_count;
-  logic begun_q;              // an empty piece has begun
+  logic begun_q;              // within a piece that could not be translated; left_q counts
   logic pack_valid, pack_ready, piece_done, pack_idle;
   logic [6:0] bytes;
   logic [5:0] low;
@@ -60,7 +61,7 @@ module dingo_gather (
       .count_o(order_count)
   );
 
-  // A piece that could not be translated gives bytes without meaning, as one with a bus error does.
+  // A piece that could not be translated is not read; undefined bytes of its length replace it.
   assign left = begun_q ? left_q : order_len;
   assign bytes = !order_err ? read_rsp_i.bytes : left > 13'd64 ? 7'd64 : left[6:0];
   assign piece_done = order_err ? left <= 13'd64 : read_rsp_i.last;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Everything that goes to host memory: AXI4 master with its three engines. Reads of lines (queue
-/// entries, page lists, commands) and of payload share the read channels, told apart by ARID's
-/// highest bit; all writes share one AWID, so that they arrive in the order in which they were taken.
+/// AXI4 master to host memory, with three engines. Reads of lines (queue entries, page lists, commands) and reads of
+/// bytes (payload, frames) share the read channels; ARID[6:5] is 0 for lines only. All writes share one AWID, so that
+/// memory sees them in the order in which they were taken. Only the bus can stall the address channels.
 module dingo_host (
     input logic clk_i,
     input logic rst_ni,
@@ -14,7 +14,7 @@ module dingo_host (
     output logic     [rtl_pkg::LINES-1:0]                   line_rsp_valid_o,
     output rtl_pkg::rdl_rsp_t                               line_rsp_o,
 
-    // payload reads: each request is answered by its bytes, from byte 0 of the first beat on, in order per client
+    // reads of bytes: the answer begins in byte 0 of its first beat; answers of one client come in order
     input  logic     [rtl_pkg::READS-1:0]                   read_valid_i,
     output logic     [rtl_pkg::READS-1:0]                   read_ready_o,
     input  logic     [rtl_pkg::READS*rtl_pkg::DMA_REQ_W-1:0]  read_i,
@@ -22,7 +22,7 @@ module dingo_host (
     input  logic     [rtl_pkg::READS-1:0]                   read_rsp_ready_i,
     output logic     [rtl_pkg::READS*rtl_pkg::BEAT_W-1:0]     read_rsp_o,
 
-    // writes: a request, then its bytes as beats; `done` when the host has them (or refused them), in order per client
+    // writes: a request, then its bytes as beats; `done` when the bus has answered, in order per client
     input  logic     [rtl_pkg::WRITES-1:0]                  write_valid_i,
     output logic     [rtl_pkg::WRITES-1:0]                  write_ready_o,
     input  logic     [rtl_pkg::WRITES*rtl_pkg::DMA_REQ_W-1:0] write_i,
@@ -51,7 +51,7 @@ module dingo_host (
     input  logic         m_axi_rlast_i,
     output logic         m_axi_awvalid_o,
     input  logic         m_axi_awready_i,
-    output logic [ 63:0] m_axi_awaddr_o,   // 64-byte aligned; bytes that are not meant have wstrb 0
+    output logic [ 63:0] m_axi_awaddr_o,   // 64-byte aligned; wstrb selects the bytes
     output logic [  7:0] m_axi_awlen_o,
     output logic         m_axi_wvalid_o,
     input  logic         m_axi_wready_i,
@@ -62,13 +62,13 @@ module dingo_host (
     output logic         m_axi_bready_o,
     input  logic [  1:0] m_axi_bresp_i
 );
-  // ---------------------------------------------------------------- answers of memory, one cycle later
+  // ---------------------------------------------------------------- responses of the bus, in registers
   logic r_valid_q, r_err_q, r_last_q;
   logic [6:0] r_id_q;
   logic [511:0] r_data_q;
   logic b_valid_q, b_err_q;
 
-  assign m_axi_rready_o = 1'b1;  // every burst has its place before it is asked for
+  assign m_axi_rready_o = 1'b1;  // every read has room for its answer before it is requested
   assign m_axi_bready_o = 1'b1;
 
   always_ff @(posedge clk_i) begin
@@ -126,7 +126,7 @@ module dingo_host (
   assign m_axi_awaddr_o[5:0] = '0;
   assign m_axi_awlen_o = {2'b0, aw_len};
 
-  // ---------------------------------------------------------------- read addresses, in turn
+  // ---------------------------------------------------------------- read addresses, round-robin
   logic ar_valid_q;
   logic [6:0] ar_id_q;
   logic [57:0] ar_line_q;

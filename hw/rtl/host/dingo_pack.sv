@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Packs pieces of beats into beats without holes: each input gives bytes [skip, skip + bytes) of its
-/// data, they go behind those before. A stream begins at byte `start` of its first beat
-/// (`first_i`; 0 otherwise) and ends with `end_i`; an error in any part shows in its last beat. One
-/// input per cycle; one cycle more at the end of a stream whose last piece spills into another beat.
+/// Packs pieces of beats into beats without holes: each input appends bytes [skip, skip + bytes) of its data. A stream
+/// begins at byte `start` of its first beat (`first_i`; else byte 0) and ends with `end_i`; an error in any input
+/// is reported in the stream's last beat. One input a cycle, and one cycle more at the end of a stream whose last piece
+/// spills into another beat. Latency 4 stages and a queue; stalls when the queue of 16 may fill.
 module dingo_pack (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -14,21 +14,21 @@ module dingo_pack (
     input  logic [  5:0] skip_i,
     input  logic [  6:0] bytes_i,   // 1..64 - skip
     input  logic         first_i,
-    input  logic [  5:0] start_i,   // read with first_i only
+    input  logic [  5:0] start_i,   // used with first_i only
     input  logic         end_i,
     input  logic         err_i,
     output logic         valid_o,
     input  logic         ready_i,
-    output rtl_pkg::beat_t beat_o,  // bytes: position behind the last byte
+    output rtl_pkg::beat_t beat_o,  // beat_o.bytes: position behind the last byte
     output logic [  5:0] low_o      // position of the first byte
 );
   localparam int unsigned LogDepth = 4;
   localparam int unsigned Stages = 4;
   localparam int unsigned MetaW = 15;  // low, err, last, bytes
 
-  // Front: where the bytes go, and whether a beat is complete with them.
+  // Front: position of the bytes, and whether they complete a beat.
   logic [5:0] fill_q, low_q;
-  logic err_q, flush_q;   // flush: the stream has ended, its rest of fill_q bytes waits in held_q
+  logic err_q, flush_q;   // flush: the stream has ended; its last fill_q bytes are in held_q
   logic room, take;
   logic [5:0] fill, low;
   logic [7:0] sum;
@@ -62,9 +62,9 @@ module dingo_pack (
     end
   end
 
-  // Stages: rotate to the place by 16 bytes, by single bytes, merge with the bytes before.
+  // Stages: rotate in steps of 16 bytes, then of single bytes, then merge with the bytes before.
   logic v1_q, v2_q, v3_q, v4_q;
-  logic e1_q, e2_q, e3_q;  // a beat is complete
+  logic e1_q, e2_q, e3_q;  // the input completes a beat
   logic [511:0] d1_q, d2_q, d3_q, d4_q, held_q;
   logic [5:0] rot1_q, f1_q, f2_q, f3_q;
   logic [3:0] rot2_q;
@@ -104,7 +104,7 @@ module dingo_pack (
       e3_q <= e2_q;
       m3_q <= m2_q;
     end
-    // The first f3_q bytes are those held, the others the new ones: a xor saves a second mask.
+    // The first f3_q bytes come from held_q, the others from d3_q; the xor form needs only one mask.
     if (v3_q && e3_q) begin
       held_q <= d3_q;
       d4_q <= ((held_q ^ d3_q) & ~({512{1'b1}} << {f3_q, 3'b0})) ^ d3_q;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Segments become pieces that each lie in one 4 KiB page of the bus, translated. Page lists are looked
-/// up ahead of the pieces that are taken. A piece whose translation failed has `err` and its length.
+/// Splits segments into pieces that each lie in one 4 KiB page, and translates these to bus addresses, up to 128
+/// pieces ahead of the taker. A piece whose translation failed has `err` set and its length valid.
 module dingo_pieces (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -14,8 +14,8 @@ module dingo_pieces (
     input  logic     piece_ready_i,
     output rtl_pkg::dma_req_t piece_o,
     output logic     piece_err_o,
-    output logic     piece_last_o,   // the last piece of its segment
-    output logic     packet_last_o,  // and that was the last of its packet
+    output logic     piece_last_o,   // last piece of its segment
+    output logic     packet_last_o,  // last piece of the packet's last segment
     output logic     line_valid_o,
     input  logic     line_ready_i,
     output rtl_pkg::rdl_req_t line_o,
@@ -23,8 +23,8 @@ module dingo_pieces (
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
   logic act_q;
-  rtl_pkg::seg_t seg_q;       // what is left of it
-  logic [11:0] in_page_q;     // where the next piece begins; page lists keep the low 12 bits
+  rtl_pkg::seg_t seg_q;       // the part that is not yet requested
+  logic [11:0] in_page_q;     // offset of the next piece in its 4 KiB page; translation keeps these 12 bits
   logic [11:0] in_page;
   logic [12:0] most, len;
   logic whole;

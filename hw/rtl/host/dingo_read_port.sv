@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One client of dingo_dma_read: splits requests into bursts of at most 512 bytes, each with a tag of
-/// its own and a place in the reorder buffer, and gives the bytes in order. Tags are taken and given
-/// back in order, so they are a ring. A burst has its place before it is asked for: data never waits.
+/// Port of a client of dingo_dma_read: splits requests into bursts of at most 512 bytes, each with a tag and a place in
+/// the reorder buffer, and gives the bytes in order. Tags are allocated and freed in order, as a ring; requests stall
+/// when all are in use. A burst has its place before it is requested, so read data is always taken.
 module dingo_read_port #(
     parameter int unsigned TagLog = 5
 ) (
@@ -15,7 +15,7 @@ module dingo_read_port #(
     output logic              rsp_valid_o,
     input  logic              rsp_ready_i,
     output rtl_pkg::beat_t    rsp_o,
-    output logic              error_o,     // one request failed
+    output logic              error_o,     // a request failed
     output logic              ar_valid_o,
     input  logic              ar_ready_i,
     output logic [TagLog-1:0] ar_tag_o,
@@ -30,12 +30,12 @@ module dingo_read_port #(
   localparam int unsigned Tags = 1 << TagLog;
 
   logic [TagLog:0] tag_wr_q, tag_rd_q, tags_used;
-  logic tag_free;            // the burst at tag_rd_q has been given
+  logic tag_free;            // all bytes of the burst at tag_rd_q were given
 
   // ---------------------------------------------------------------- split
   logic act_q, req_take, info_ready;
   logic [57:0] line_q;
-  logic [6:0] left_q;        // beats
+  logic [6:0] left_q;        // beats not yet requested
   logic [12:0] span;         // bytes from the start of the first beat
   logic [3:0] burst;
 
@@ -71,7 +71,7 @@ module dingo_read_port #(
 
   // ---------------------------------------------------------------- reorder buffer
   logic [Tags-1:0] done_q, err_q;
-  logic [2:0] pos_q[Tags];   // beats that have come
+  logic [2:0] pos_q[Tags];   // beats received
   logic [2:0] pos;
   logic ram_re;
   logic [TagLog+2:0] ram_raddr;
@@ -103,7 +103,7 @@ module dingo_read_port #(
     end
   end
 
-  // ---------------------------------------------------------------- give, one beat per cycle
+  // ---------------------------------------------------------------- answers, one beat per cycle
   logic info_valid, step, advance;
   logic [5:0] start;
   logic [12:0] len, rest, rest_q;

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Payload into host memory, by the orders of the engine that holds the packet (scat_t): segments take
-/// the payload's bytes in order, END ends the packet. Its item comes back in order, when all
-/// bytes of the packet are in host memory: memory first, then completion, then acknowledgement.
+/// Writes payload into host memory by orders (scat_t) of the engine that has the packet: segments take the payload's
+/// bytes in order, END ends the packet. The packet's item comes back, in order, when all its bytes are in host
+/// memory, because completion and acknowledgement must follow the data. At most 64 orders, 64 writes and 32 packets
+/// are in work; a piece that overlaps a word of an atomic stalls until that is written.
 module dingo_scatter #(
-    parameter bit Atomics = 1'b1     // else there is no order for one
+    parameter bit Atomics = 1'b1     // 0: SCAT_ATOMIC is never ordered
 ) (
     input  logic     clk_i,
     input  logic     rst_ni,
-    output logic     room_o,         // 22 orders are taken without waiting: below
-    output logic     idle_o,         // no order waits, nothing to be written, no item that was not taken
-    output logic     packet_done_o,  // one cycle: the oldest packet's bytes are in host memory or dropped, and its item is taken; not of a bare one
+    output logic     room_o,         // the next 22 orders are taken without stall; see its assignment
+    output logic     idle_o,         // no order waits, all is written, all items were taken
+    output logic     packet_done_o,  // pulse, not for `bare`: the oldest packet's bytes are in memory or dropped, its item is taken
     input  logic     xl_flush_i,
     input  logic     scat_valid_i,
     output logic     scat_ready_o,
@@ -44,13 +45,13 @@ module dingo_scatter #(
 );
   localparam int unsigned LogOrders = 6;
   localparam int unsigned LogPackets = 5;      // between END and the item's return
-  localparam int unsigned LogWrites = 6;       // asked for and not done
+  localparam int unsigned LogWrites = 6;       // requested and not done
   localparam int unsigned SegW = 200;
   localparam int unsigned ItemW = rtl_pkg::ITEM_BITS;
   localparam int unsigned IdW = LogPackets + 1;
 
   // ---------------------------------------------------------------- orders
-  // Segments are looked up ahead of the others; `u_ops` keeps the order.
+  // Segments are translated ahead of the other orders; `u_ops` keeps the order.
   logic op_ready, op_valid, op_pop, seg_ready, seg_valid, seg_take, item_ready, item_valid, item_pop;
   logic take, bare, no_item, to_rsp, has_payload, is_seg, is_grh, is_end, is_atomic;
   logic [1:0] op;
@@ -78,9 +79,9 @@ module dingo_scatter #(
       .valid_i(take && scat_i.op != rtl_pkg::SCAT_SEG), .ready_o(item_ready), .data_i(scat_i.item),
       .valid_o(item_valid), .ready_i(item_pop), .data_o(item), .count_o(item_count)
   );
-  // A packet of the responder has 17 at most (GRH, 15 segments, END). When it is chosen by what this says, one order of the
-  // packet before and its END may still come, and the END of an ACK in between (dingo_scat_mux): 20. The responder must not
-  // be stopped in a packet, as commits wait behind it.
+  // A packet of the responder has at most 17 orders (GRH, 15 segments, END). When the responder begins it by room_o,
+  // one order and the END of the packet before and the END of an ACK (dingo_scat_mux) may still come: 20. The responder
+  // must not stall within a packet, because commits wait behind it.
   assign room_o = op_count <= (LogOrders + 1)'((1 << LogOrders) - 22);
 
   // ---------------------------------------------------------------- pieces and their writes
@@ -102,7 +103,7 @@ module dingo_scatter #(
   assign is_grh = op_valid && op == rtl_pkg::SCAT_GRH;
   assign is_end = op_valid && op == rtl_pkg::SCAT_END;
   assign is_atomic = op_valid && op == rtl_pkg::SCAT_ATOMIC;
-  assign drop = bad_q || piece_err;   // from the first translation that failed on
+  assign drop = bad_q || piece_err;   // nothing is written from the packet's first failed translation on
   assign piece_pop = is_seg && piece_valid && step_ready && !change && (drop || (write_room && wait_room && !hit));
   assign write_push = (piece_pop && !drop) || changed;
   assign op_pop = ((piece_pop || atomic_pop) && piece_end) || (is_grh && grh_ready && step_ready && !change) ||
@@ -132,7 +133,7 @@ module dingo_scatter #(
   );
 
   // ---------------------------------------------------------------- atomics
-  // A word that is changed is written in between pieces, before anything else.
+  // The write of a changed word goes between pieces and before all other orders.
   rtl_pkg::scat_atomic_t operands;
   logic atomic_pop, atomic_push, atomic_ready, atomics_idle, atomic_q, hit, wait_other;
   logic change, changed, word_room, result_valid, result_err;
@@ -164,8 +165,8 @@ module dingo_scatter #(
   end
 
   // ---------------------------------------------------------------- packets whose writes are not all done
-  // A write keeps its packet's number, so that an error finds its packet. There are more numbers than
-  // packets in u_ends: the packet that has no END yet has one too.
+  // A write keeps its packet's number, so that a bus error marks the right packet. There are twice as many numbers as
+  // entries of u_ends, because the packet without END has one, too.
   localparam int unsigned EndW = 16 + 5 + IdW + ItemW;
   logic [15:0] writes_q, done_q, age;      // free running
   logic [IdW-1:0] id_q, wait_id, end_id;
@@ -173,7 +174,7 @@ module dingo_scatter #(
   logic wait_valid;
   logic [LogWrites:0] wait_count;
   logic end_valid, end_pop, end_bare, end_bad, end_atomic, end_no_item, end_to_rsp, complete;
-  logic [15:0] end_upto;                   // writes asked for up to this packet
+  logic [15:0] end_upto;                   // writes requested up to this packet's END
   logic [ItemW-1:0] end_item;
   logic [LogPackets:0] end_count;
 

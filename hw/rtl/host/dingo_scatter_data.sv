@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The payload's side of dingo_scatter: cuts the byte stream of each packet (GRH if ordered, then
-/// payload) into the beats of its writes. What END finds left of the packet is dropped.
+/// Payload half of dingo_scatter: cuts the byte stream of each packet (GRH if ordered, then payload) into the beats of
+/// its writes. END drops the rest of the packet.
 module dingo_scatter_data (
     input  logic         clk_i,
     input  logic         rst_ni,
     output logic         idle_o,
-    // steps: a piece of `len` bytes to be written, or to be skipped; a GRH goes in front; end of packet
+    // steps: SEG: write or skip `len` bytes; GRH: put a GRH in front; ATOMIC: write word_i; END: end of packet
     input  logic         step_valid_i,
     output logic         step_ready_o,
     input  rtl_pkg::scat_op_t step_op_i,
     input  logic         step_drop_i,      // SEG: not written
     input  logic         step_payload_i,   // END: the packet has beats
     input  logic [ 12:0] step_len_i,
-    input  logic         grh_valid_i,      // first those, then their step
+    input  logic         grh_valid_i,      // not later than its step
     output logic         grh_ready_o,
     input  logic [319:0] grh_i,
-    input  logic         word_valid_i,     // an atomic's word, written between payloads
+    input  logic         word_valid_i,     // an atomic's word, with its step
     output logic         word_ready_o,
     input  logic [63:0]  word_i,
     input  logic         payload_valid_i,
@@ -60,12 +60,12 @@ module dingo_scatter_data (
   assign is_grh = s_valid && s_op == rtl_pkg::SCAT_GRH;
   assign is_end = s_valid && s_op == rtl_pkg::SCAT_END;
 
-  // Where the packet's stream stands.
-  logic grh_q;               // in the GRH, which is the front of u_grh
+  // Position in the packet's stream
+  logic grh_q;               // source is the GRH at the head of u_grh
   logic last_q;              // the packet's last beat has been taken
-  logic [5:0] skip_q;        // bytes taken of the beat in front
+  logic [5:0] skip_q;        // bytes used of the source's present beat
 
-  logic begun_q;             // s_len is reduced to left_q
+  logic begun_q;             // part of the step is done, left_q bytes remain
   logic [12:0] left_q, left;
   logic src_valid, use_src, src_pop, cut_end;
   logic [6:0] src_bytes, avail, bytes;
@@ -81,7 +81,7 @@ module dingo_scatter_data (
   assign use_src = is_seg && src_valid && (s_drop || pack_ready);
   assign src_pop = use_src && bytes == avail;
 
-  // END takes beats up to the last one, if no segment has taken that.
+  // END drops beats up to the packet's last one, unless a segment has taken that.
   logic end_done, end_takes;
   assign end_takes = is_end && s_payload && !last_q;
   assign end_done = is_end && (!s_payload || last_q || (payload_valid_i && payload_i.last));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Address translation by page lists of 0 to 2 levels, in the order of the requests, one a cycle. Root lists and
-/// leaves have caches of their own (dingo_xlat_level); up to 2^LogFlight misses of each are on their way, and what hits
-/// goes on behind them. `flush_i` empties the caches: a page list may be freed once its region or ring is destroyed.
-/// Of a list that work requests may change (LEVELS_FRESH) nothing is cached: it would take a look at all lines to forget it.
+/// Address translation by page lists of 0 to 2 levels, in the order of the requests, one a cycle. Root lists and leaves
+/// have a cache each (dingo_xlat_level), with up to 2^LogFlight look-ups outstanding. Latency: 2 cycles without a list,
+/// 6 with one cached level, 8 with two. `flush_i` empties the caches: the host may free a page list when its region or
+/// ring is destroyed. A list that work requests may change (LEVELS_FRESH) is not cached, because its lines could not be
+/// invalidated without a search.
 module dingo_xlat #(
-    parameter int unsigned LogSets = 4,       // of leaves: 4 lines of 8 entries each
+    parameter int unsigned LogSets = 4,       // sets of the leaf cache, 4 lines of 8 entries each
     parameter int unsigned RootLogSets = 2,
     parameter int unsigned LogFlight = 3
 ) (
@@ -25,18 +26,18 @@ module dingo_xlat #(
     input  logic     line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t line_rsp_i
 );
-  // What goes along with a request
+  // Data that accompanies a request through the levels
   typedef struct packed {
-    logic        listed;        // it has a list,
-    logic        fresh;         // nothing of this list is cached
+    logic        listed;        // has a page list
+    logic        fresh;         // its list is not cached
     logic        err;
-    logic [30:0] mask;          // bits of an address inside its page
-    logic [30:0] pos;           // in its memory
+    logic [30:0] mask;          // page size - 1
+    logic [30:0] pos;           // position in the page list's memory
   } leaf_info_t;
   localparam int unsigned LeafW = 65;
   typedef struct packed {
-    logic        two;           // levels
-    logic [8:0]  index;         // place of the page in its leaf
+    logic        two;           // has two levels
+    logic [8:0]  index;         // index of the page in its leaf
     leaf_info_t  leaf;
   } root_info_t;
   localparam int unsigned RootW = 10 + LeafW;
@@ -46,13 +47,13 @@ module dingo_xlat #(
   logic [63:0] pos_q, base_q, index, ptr_q;
   logic [1:0] levels_q;
   logic [4:0] shift_q;
-  logic looks_q;                // has a list of lists
+  logic looks_q;                // has a root list
   root_info_t first_q;
 
   assign index = pos_q >> shift_q;
   assign req_ready_o = !calc_q || calc_go;
   assign calc_go = quick ? rsp_free : !addr_q || addr_go;
-  // Without a list the sum is the answer, when nobody is before it.
+  // Without a list the sum is the answer; it bypasses both levels when no older request is in them.
   assign quick = levels_q == '0 && !addr_q && root_idle && leaf_idle;
 
   always_ff @(posedge clk_i) begin
@@ -83,7 +84,7 @@ module dingo_xlat #(
     end
   end
 
-  // ---------------------------------------------------------------- lists of leaves
+  // ---------------------------------------------------------------- root lists
   logic quick, root_idle, root_ready, root_valid, root_err, root_line_valid, leaf_line_valid, root_line_ready;
   logic leaf_idle, leaf_ready, leaf_valid, leaf_err, line_ok, to_leaf_q, who_room, who_valid;
   logic [63:0] root_entry, leaf_entry;
@@ -93,7 +94,7 @@ module dingo_xlat #(
   root_info_t root_info;
   leaf_info_t leaf_in, leaf_info;
 
-  // What has no list of lists passes by when none is being looked up.
+  // A request without a root list bypasses u_root when that is idle.
   logic pass;
   assign pass = !looks_q && root_idle;
   assign addr_go = addr_q && (pass ? leaf_ready : root_ready);
@@ -143,7 +144,7 @@ module dingo_xlat #(
     else if (rsp_free) rsp_valid_q <= leaf_valid || (calc_q && quick);
   end
 
-  // ---------------------------------------------------------------- lines of both, in one order
+  // ---------------------------------------------------------------- line reads of both levels; u_who: level of each
   logic [LogFlight+2:0] who_count;
   assign line_ok = line_ready_i && who_room;
   assign root_line_ready = line_ok && !leaf_line_valid;

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One level of page lists: entries by their address, in the order of the questions, from a set-associative cache of
-/// lines (64 bytes = 8 entries, 4 ways). A question looks at the tags at once; on a miss it takes a line's place,
-/// asks host memory and waits in a queue; those behind it look, and ask, meanwhile. Lines come in the order
-/// in which they were asked for, and are stored when their question is at the head: so what the tags said
-/// of a question is true when it gets its entry, and nothing need be compared again.
+/// One level of page lists: gives entries by address, in the order of the requests, from a set-associative cache of
+/// lines (64 bytes = 8 entries, 4 ways). Each request is compared with the tags when it comes. On a miss it replaces a
+/// tag, reads host memory and waits in u_wait, while later requests are compared and may miss, too. Lines come in the
+/// order of the misses, and a line is stored when its request is at the head. So the result of the tag comparison
+/// still holds when a request gets its entry. A hit with none before it takes 2 cycles; requests stall when u_wait or
+/// the queue of line reads is full, and while tags are cleared after a flush or a failed line.
 module dingo_xlat_level #(
     parameter int unsigned LogSets = 4,
-    parameter int unsigned LogFlight = 3,   // questions that wait
-    parameter int unsigned InfoW = 8        // what goes along with a question
+    parameter int unsigned LogFlight = 3,   // log2 of the requests that may wait
+    parameter int unsigned InfoW = 8        // width of the data that accompanies a request
 ) (
     input  logic             clk_i,
     input  logic             rst_ni,
-    input  logic             flush_i,       // forget all lines
+    input  logic             flush_i,       // invalidate all lines
     output logic             idle_o,
     input  logic             valid_i,
     output logic             ready_o,
-    input  logic             use_i,         // 0: nothing to look up, ptr_i is the answer
-    input  logic             fresh_i,       // the line is read anew, and not kept
+    input  logic             use_i,         // 0: no look-up, entry_o is ptr_i
+    input  logic             fresh_i,       // read the line from memory and do not cache it
     input  logic [63:0]      ptr_i,         // address of the entry
     input  logic [InfoW-1:0] info_i,
     output logic             valid_o,
     input  logic             ready_i,
-    output logic             err_o,         // its line could not be read
+    output logic             err_o,         // the entry's line could not be read
     output logic [63:0]      entry_o,
     output logic [InfoW-1:0] info_o,
     output logic             line_valid_o,
@@ -51,12 +52,12 @@ module dingo_xlat_level #(
     for (int unsigned i = 0; i < 58; i = i + LogSets) set_of = set_of ^ LogSets'(line >> i);
   endfunction
 
-  // ---------------------------------------------------------------- tags: read, then looked at
-  logic look_q;                             // a question is looked at
+  // ---------------------------------------------------------------- tags: read, then compared
+  logic look_q;                             // a request is in the comparison stage
   ask_t ask_q, ask;
   logic [LogSets-1:0] set_q, first_set;
   logic [Ways*(TagW+1)+LogWays-1:0] tags_ram, tags, tags_d, fwd_q;
-  logic fwd_valid_q;                        // the tags were written, or void, when they were read
+  logic fwd_valid_q;                        // tags_ram is out of date (written or cleared when read): use fwd_q
   logic [LogSets:0] clear_q;
   logic clearing, hit, go, asks, write_tags, forget;
   logic [LogWays-1:0] way, next_way;
@@ -111,7 +112,7 @@ module dingo_xlat_level #(
       fwd_valid_q <= write_tags && set_q == first_set;
       fwd_q <= tags_d;
     end
-    if (forget || clearing) begin           // what was read before is void
+    if (forget || clearing) begin           // tags read before are invalid
       fwd_valid_q <= 1'b1;
       fwd_q <= '0;
     end
@@ -125,7 +126,7 @@ module dingo_xlat_level #(
     end
   end
 
-  // ---------------------------------------------------------------- lines that are asked for
+  // ---------------------------------------------------------------- line reads and their answers
   logic line_room;
   logic [1:0] line_count;
   dingo_fifo #(
@@ -149,7 +150,7 @@ module dingo_xlat_level #(
       .valid_o(come_valid), .ready_i(issue && head.miss), .data_o({come_err, come_data}), .count_o(come_count)
   );
 
-  // ---------------------------------------------------------------- questions that wait
+  // ---------------------------------------------------------------- requests that wait
   logic wait_room, wait_valid, direct, issue, out_room;
   logic [LogFlight:0] wait_count;
   ask_t head, waiting;
@@ -163,7 +164,7 @@ module dingo_xlat_level #(
       .valid_o(wait_valid), .ready_i(issue && wait_valid), .data_o(waiting_bits), .count_o(wait_count)
   );
   assign waiting = ask_t'(waiting_bits);
-  // One that need not wait passes by when nobody is before it.
+  // A hit bypasses u_wait when that is empty.
   assign direct = !wait_valid && out_room && !ask.miss;
   assign head = wait_valid ? waiting : ask;
   assign issue = out_room && (wait_valid ? !waiting.miss || come_valid : go && direct);
@@ -173,7 +174,7 @@ module dingo_xlat_level #(
   logic [63:0] ptr_q, come_q;
   logic [InfoW-1:0] info_q;
   logic [512:0] line;
-  logic bad_line;                           // it must not be kept
+  logic bad_line;                           // the line at the head could not be read: its tag must go
 
   assign out_room = !valid_q || ready_i;
   assign bad_line = wait_valid && waiting.miss && !waiting.fresh && come_valid && come_err && out_room;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Round-robin arbiter: one of the requests, the next turn begins behind the last winner. `grant_o` is
-/// one-hot (0: no request) and moves on when `take_i` says that the winner was served.
+/// Round-robin arbiter, combinational from req_i to grant_o: the search begins behind the last winner. `grant_o` is
+/// one-hot, or 0 without a request; `take_i` says that the winner is served in this cycle.
 module dingo_arb #(
     parameter int unsigned N = 2
 ) (
@@ -14,7 +14,7 @@ module dingo_arb #(
   logic [N-1:0] mask_q;  // requests behind the last winner
   logic [N-1:0] high;
 
-  // Both first requests beside each other, then the choice.
+  // The first request behind the last winner and the first of all are found in parallel, then one is selected.
   assign high = req_i & mask_q;
   assign grant_o = high != '0 ? high & (~high + 1'b1) : req_i & (~req_i + 1'b1);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// First-in first-out queue, both sides valid/ready; what is pushed can be popped in the next cycle.
-/// Push and pop never depend on each other combinationally.
+/// FIFO of 2^LogDepth entries, both sides valid/ready; an entry can be popped in the cycle after its push.
+/// No combinational path leads from one side to the other.
 module dingo_fifo #(
     parameter int unsigned Width = 32,
     parameter int unsigned LogDepth = 3
@@ -18,7 +18,7 @@ module dingo_fifo #(
 );
   logic [Width-1:0] mem[0:(1<<LogDepth)-1];
   logic [LogDepth:0] wr_q, rd_q;
-  // What count_o says, straight from flip-flops: the logic behind them is long elsewhere.
+  // The same as count_o, but from flip-flops: long paths begin at valid_o and ready_o.
   logic valid_q, full_q;
   logic push, pop;
 
@@ -29,7 +29,7 @@ module dingo_fifo #(
   assign valid_o = valid_q;
   assign data_o = mem[rd_q[LogDepth-1:0]];
 
-  // The flags change in no other cycle. A simulation spares the time; an induction begins anywhere.
+  // The flags change only with push or pop, so simulation checks them only then; induction starts in any state.
 `ifdef FORMAL
   wire looks = 1'b1;
 `else

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// dingo_ram that knows which words were written since reset: `written_o` comes with the word, and without it the word
-/// says nothing. So a table need not be cleared row by row.
+/// dingo_ram with a mark for each word written since reset, so that a table need not be cleared word by word.
+/// `written_o` comes with rdata_o; when it is 0, rdata_o is undefined.
 module dingo_marked_ram #(
     parameter int unsigned Width = 32,
     parameter int unsigned LogDepth = 8
 ) (
     input  logic                clk_i,
     input  logic                rst_ni,
-    output logic                ready_o,       // dingo_marks
+    output logic                ready_o,       // marks are cleared, at most 64 cycles after reset
     input  logic                we_i,
     input  logic [LogDepth-1:0] waddr_i,
     input  logic [   Width-1:0] wdata_i,

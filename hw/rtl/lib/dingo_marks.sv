@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One bit for each of 2^Log, all 0 after reset: it takes no more than 64 cycles, a row of bits each. Reads give
-/// the bit at once, before what is written in this cycle. A column is a memory with one write port.
+/// 2^Log bits that a reset clears: a row of bits a cycle, at most 64 cycles. Reads are combinational and give the
+/// value before a write of the same cycle. Each column of bits is a memory with one write port.
 module dingo_marks #(
     parameter int unsigned Log = 8,
     parameter int unsigned Reads = 1
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    output logic                 ready_o,     // cleared; nothing is written or read before
+    output logic                 ready_o,     // cleared; no write or read before
     input  logic                 we_i,
     input  logic [Log-1:0]       waddr_i,
     input  logic                 wdata_i,

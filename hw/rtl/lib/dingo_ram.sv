@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Memory with one write and one read port; data of a read comes in the next cycle. A read of the
-/// address that is written in the same cycle gives the old word.
+/// Memory with one write and one read port; read data comes in the next cycle. A read of the address that is
+/// written in the same cycle gives the old word.
 module dingo_ram #(
     parameter int unsigned Width = 32,
     parameter int unsigned LogDepth = 8

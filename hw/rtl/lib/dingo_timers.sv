@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One deadline for each of 2^Log. All are looked through only when the earliest deadline may have passed:
-/// `next_o` is never later than the earliest one, but may be earlier, when that was taken back.
+/// One deadline for each of 2^Log indices. A scan of all, one a cycle, begins when the earliest may have passed.
+/// `next_o` is never later than the earliest deadline; it is earlier when that one was changed to a later time.
 module dingo_timers #(
     parameter int unsigned Log = 8
 ) (
@@ -12,9 +12,9 @@ module dingo_timers #(
     input  logic        set_i,
     input  logic [Log-1:0] set_index_i,
     input  logic [63:0] set_ns_i,      // all ones: never
-    output logic        valid_o,       // some timer may run
+    output logic        valid_o,       // some timer may be running
     output logic [63:0] next_o,
-    output logic        due_valid_o,   // may have fired before and been set anew since: the owner looks again
+    output logic        due_valid_o,   // may be out of date (set again since): the owner checks its deadline
     input  logic        due_ready_i,
     output logic [Log-1:0] due_index_o
 );
@@ -28,28 +28,28 @@ module dingo_timers #(
   logic [Log-1:0] index_q, top_q, looked_q;
   logic [63:0] next_q, min_q, min_d, deadline;
   logic read_q;                        // `deadline` is that of looked_q
-  logic last_q;                        // and the last one
+  logic last_q;                        // looked_q is the last index of the scan
   logic due_q;
   logic [Log-1:0] due_index_q;
   logic due, passed, re, stall, ended;
-  logic written;                       // since reset, of `deadline`
+  logic written;                       // `deadline` was set since reset
 
   assign valid_o = next_q != NEVER;
   assign next_o = next_q;
   assign due_valid_o = due_q;
   assign due_index_o = due_index_q;
   assign passed = valid_o && next_q <= now_ns_i;
-  assign due = read_q && written && deadline <= now_ns_i;  // what was not set since reset never is
+  assign due = read_q && written && deadline <= now_ns_i;  // an index not set since reset is never due
   assign stall = due_q && due;
   assign re = state_q == SCAN && !stall && !last_q;
   assign ended = state_q == SCAN && !stall && read_q && last_q;
 
   always_comb begin
     min_d = min_q;
-    // one that is due stays in the minimum: until its owner has set it anew, another scan must find it
+    // A deadline that is due keeps the minimum at 0: scans repeat until its owner has set it again.
     if (due) min_d = '0;
     else if (read_q && written && deadline < min_q) min_d = deadline;
-    // what is set during a scan may lie behind it
+    // An index set during a scan may lie behind the scan's position.
     if (set_i && set_ns_i < min_d) min_d = set_ns_i;
   end
 

@@ -2,50 +2,50 @@
 //
 // Channels between the parts of dingo_card.
 
-  typedef struct packed {          // what an engine asks the tables
-    logic        qp_re;            // the context of a QP, there in the next cycle
+  typedef struct packed {          // requests of an engine to the tables
+    logic        qp_re;            // read the context of `qp`; it comes in the next cycle
     qpi_t        qp;
-    logic        state_we;         // a QP has this state
+    logic        state_we;         // write `state` as the state of `state_qp`
     qpi_t        state_qp;
     qps_t        state;
-    logic        mr_valid;         // dingo_mr_table
+    logic        mr_valid;         // look-up in dingo_mr_table
     mr_req_t     mr;
-    logic        mrw_valid;        // dingo_mr_work, until it is done
+    logic        mrw_valid;        // request to dingo_mr_work; stays until mrw_done
     mrw_req_t    mrw;
   } ask_t;
-  typedef struct packed {          // and what they answer
+  typedef struct packed {          // answers of the tables
     qp_t         qp;
     logic        mr_valid;
     mr_rsp_t     mr;
     logic        mrw_done;
     mrw_rsp_t    mrw;
   } told_t;
-  typedef struct packed {          // a doorbell, good for its kind
-    logic        sq;               // one of these
+  typedef struct packed {          // a checked doorbell
+    logic        sq;               // valid bits by kind: at most one is set
     logic        rq;
     logic        cq;
     logic        eq;
     logic        etx;
     logic        erx;
-    qdb_t        q;                // sq, rq: of this QP or SRQ
+    qdb_t        q;                // sq, rq: the QP or SRQ
     logic        q_srq;
-    db_t         db;               // the others: as it came
+    db_t         db;               // other kinds: as rung
   } bell_t;
-  typedef struct packed {          // bell_t was taken: those that may wait; or is no ring's
+  typedef struct packed {          // answers to bell_t: sq and rq: taken; *_bad: no ring, or a bad index
     logic        sq;
     logic        rq;
     logic        etx_bad;
     logic        erx_bad;
   } bell_taken_t;
-  typedef struct packed {          // a CQ takes no entry any more: that was this one's
+  typedef struct packed {          // a CQ has failed: its entry for this unit's QP or ring is dropped
     logic        req;              // requester
     logic        rsp;              // responder
     logic        etx;              // Ethernet rings
     logic        erx;
-    qpi_t        qp;               // or ring
+    qpi_t        qp;               // or Ethernet ring
   } cq_fail_t;
-  typedef struct packed {          // parts of dingo_transport that have nothing to do,
-    logic        req_tx;           // or nothing to send
+  typedef struct packed {          // parts of dingo_transport that are idle;
+    logic        req_tx;           // *_tx: has nothing to send
     logic        rsp_tx;
     logic        req;
     logic        rsp;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What is counted, and who counts.
+// Increments of counters, and the ports of dingo_stats.
 
   typedef struct packed {
     logic [5:0]  idx;              // CARD_* of dingo_pkg

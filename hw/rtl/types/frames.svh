@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Packets on their way out and in, and what the compute slot is told of them.
+// Packets that are sent and received, and the side band of the compute slot.
 
   // ------------------------------------------------------------------------------------ frames out
-  // One RoCE packet to be made. Which headers it has follows from the opcode.
+  // Descriptor of a RoCE packet to send. The opcode decides which headers it has.
   typedef struct packed {
-    logic [31:0]  offset;          // of the payload in its message, a multiple of 64: for the compute slot
-    logic         from_rsp;        // unit that is told of a bus error: 0 requester, 1 responder
-    logic         tell;            // report (txerr_t, ok) also when the payload was read and the packet goes out
-    gen_t         gen;             // goes with the report
+    logic [31:0]  offset;          // of the payload in its message, a multiple of 64; for the compute slot
+    logic         from_rsp;        // engine that gets the report (txerr_t): 0 requester, 1 responder
+    logic         tell;            // report success, too, when the payload has been read and the packet is sent
+    gen_t         gen;             // copied into the report
     qpi_t         qp;
     gidi_t        sgid;            // source: entry of the GID table, known to be valid
     logic [127:0] dgid;
@@ -29,16 +29,16 @@
     logic [7:0]   syndrome;        // AETH
     logic [23:0]  msn;
     logic [31:0]  imm;             // bytes as on the wire, first in bits 7:0
-    logic [63:0]  swap_add;        // AtomicETH; of an ATOMIC ACK the word as it was
+    logic [63:0]  swap_add;        // AtomicETH; ATOMIC ACK: the original word
     logic [63:0]  compare;
     logic [31:0]  qkey;            // DETH
     logic [23:0]  src_qpn;
     logic         inl;             // payload comes from the inline stream, not from segments
     logic [12:0]  len;             // payload bytes, 0..4096
   } txd_t;
-  typedef struct packed {          // what became of a packet, for its engine: reports of one engine are in the order of its packets
-    logic        ok;               // 1: asked for by `tell`; 0: its payload could not be read, it was not sent
-    gen_t        gen;              // of the packet: a report of another one is late
+  typedef struct packed {          // report of a packet to its engine, in the order of its packets
+    logic        ok;               // 1: sent (reported only with `tell`); 0: payload could not be read, not sent
+    gen_t        gen;              // of the packet; the engine ignores a report whose gen is not its QP's
     qpi_t        qp;
     logic [23:0] psn;
   } txerr_t;
@@ -49,14 +49,14 @@
   localparam kernel_t KERNEL_PASS = 2'd0;
   localparam kernel_t KERNEL_ADD_ONE = 2'd1;
   localparam kernel_t KERNEL_DLRM = 2'd2;
-  typedef struct packed {          // what a kernel is told beside a beat (tuser)
-    logic [31:0] offset;           // of its first byte in the message, a multiple of 64
-    logic [31:0] param;            // of the QP
+  typedef struct packed {          // tuser of a beat into a kernel
+    logic [31:0] offset;           // of the beat's first byte in the message, a multiple of 64
+    logic [31:0] param;            // parameter of the QP
     logic [31:0] reciprocal;       // floor((2^32 - 1) / param)
   } compute_t;
 
   // ------------------------------------------------------------------------------------ frames in
-  // Headers of a RoCE packet whose form, checksums and ICRC are good.
+  // Headers of a received RoCE packet with valid format, checksums and ICRC.
   typedef struct packed {
     logic         ipv4;
     logic         has_vlan;
@@ -78,33 +78,33 @@
     logic [7:0]   syndrome;        // AETH
     logic [23:0]  msn;
     logic [31:0]  imm;             // immediate data, or the key to invalidate; first octet in bits 7:0
-    logic [63:0]  swap_add;        // AtomicETH, of which dma_len is 8; of an ATOMIC ACK the word as it was
+    logic [63:0]  swap_add;        // AtomicETH (dma_len is then 8); ATOMIC ACK: the original word
     logic [63:0]  compare;
     logic [31:0]  qkey;            // DETH
     logic [23:0]  src_qpn;
     logic [12:0]  len;             // payload bytes without padding
   } rxh_t;
 
-  // A packet on its way to the requester (responses) or responder (requests, datagrams).
+  // A received packet for the requester (responses) or the responder (requests, datagrams).
   typedef struct packed {
     qpi_t qp;
     qp_t  ctx;
     rxh_t h;
   } rxp_t;
 
-  // What an engine orders for the payload of the packet that it holds.
+  // Orders of an engine to dingo_scatter for the payload of its packet.
   typedef enum logic [1:0] {
     SCAT_SEG = 2'd0,               // the next seg.len bytes of payload go to seg
-    SCAT_GRH = 2'd1,               // `item`[319:0] are 40 bytes in front of the payload; segments count them
-    SCAT_END = 2'd2,               // the rest is dropped; when everything is in memory, `item` comes back
-    SCAT_ATOMIC = 2'd3             // on the 8 bytes of seg, with the operands in `item` (scat_atomic_t); once in a packet
+    SCAT_GRH = 2'd1,               // `item`[319:0] are 40 bytes in front of the payload, which segments cover, too
+    SCAT_END = 2'd2,               // the remaining payload is dropped; when all is in memory, `item` comes back
+    SCAT_ATOMIC = 2'd3             // atomic on the 8 bytes of seg, operands in `item` (scat_atomic_t); one a packet
   } scat_op_t;
   localparam int unsigned ITEM_BITS = 384;
   typedef struct packed {
-    logic                   bare;         // END: of an ACK without payload, which may stand between other packets
+    logic                   bare;         // END: of an ACK without payload; may come between another packet's orders
     scat_op_t               op;
-    logic                   no_item;      // END: nobody waits for this packet
-    logic                   to_rsp;       // END: the unit that gets the item back: 1 the responder
+    logic                   no_item;      // END: no item comes back
+    logic                   to_rsp;       // END: engine that gets the item back: 0 requester, 1 responder
     logic                   has_payload;  // END: the packet has beats in the payload stream
     logic [ITEM_BITS-1:0]   item;
     seg_t                   seg;
@@ -116,7 +116,7 @@
   } scat_atomic_t;
   localparam int unsigned SCAT_ATOMIC_W = 129;
   typedef struct packed {
-    logic                   err;          // some bytes could not be written
-    logic [63:0]            word;         // atomic: the value before
+    logic                   err;          // some bytes could not be read or written
+    logic [63:0]            word;         // atomic: the original value
     logic [ITEM_BITS-1:0]   item;
   } commit_t;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Beats of a stream; host memory: reads, writes, translation, and who asks for them.
+// Beats of a stream; host memory: reads, writes, translation, and the clients' numbers.
 
   // ------------------------------------------------------------------------------------ streams
   // A frame, message or packet as beats. Byte k of the stream is bits 8k+7:8k of its beat. All beats
   // are full but the last one.
   typedef struct packed {
-    logic         err;     // with last: what came before is unusable
+    logic         err;     // with last: the whole stream is unusable
     logic         last;
     logic [6:0]   bytes;   // 1..64; 64 unless last
     logic [511:0] data;
   } beat_t;
 
   // ------------------------------------------------------------------------------------ host memory
-  // Where bytes of a ring or region lie (contract: struct mem). Byte `off` of it is at
-  // levels 0: addr + offset + off; else by page list.
-  localparam logic [1:0] LEVELS_FRESH = 2'd3;       // one level, and nothing of the list is kept: REG_MR may name it anew at any time
+  // Place of a ring or region (contract: struct mem). Levels 0: its byte `off` is at addr + offset + off; else
+  // addr is the page list.
+  localparam logic [1:0] LEVELS_FRESH = 2'd3;       // one level, not cached: REG_MR may change the list at any time
   typedef struct packed {
     logic [1:0]  levels;
     logic [4:0]  shift;    // page size 2^shift, levels > 0
@@ -29,25 +29,25 @@
     logic [57:0] addr;     // bus address >> 6
   } rdl_req_t;
   typedef struct packed {
-    logic         err;     // bus error: data is worthless
+    logic         err;     // bus error: data is invalid
     logic         last;    // last line of the request
     logic [511:0] data;
   } rdl_rsp_t;
 
   // Clients of dingo_dma_lines, dingo_dma_read and dingo_dma_write
   localparam int unsigned LINE_ADMIN = 0;           // commands
-  localparam int unsigned LINE_XL_TX = 1;           // page lists of payload that leaves
-  localparam int unsigned LINE_XL_RX = 2;           // page lists of payload that arrives
+  localparam int unsigned LINE_XL_TX = 1;           // page lists of payload that is sent
+  localparam int unsigned LINE_XL_RX = 2;           // page lists of payload that is received
   localparam int unsigned LINE_XL_SQ = 3;           // page lists of send queues
   localparam int unsigned LINE_XL_RQ = 4;           // page lists of receive queues
-  localparam int unsigned LINE_XL_CQ = 5;           // of completion and event queues
+  localparam int unsigned LINE_XL_CQ = 5;           // page lists of CQs
   localparam int unsigned LINE_XL_ETX = 6;          // page lists of Ethernet rings
   localparam int unsigned LINE_XL_ERX = 7;
   localparam int unsigned LINE_SQ = 8;              // WQEs
   localparam int unsigned LINE_RQ = 9;              // receive WQEs
   localparam int unsigned LINE_ETX = 10;            // Ethernet descriptors
   localparam int unsigned LINE_ERX = 11;
-  localparam int unsigned LINE_XL_EQ = 12;
+  localparam int unsigned LINE_XL_EQ = 12;          // page lists of EQs
   localparam int unsigned LINE_ATOMIC = 13;         // words of atomics
   localparam int unsigned LINES = 14;
   localparam int unsigned READ_TX = 0;              // payload

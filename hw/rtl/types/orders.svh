@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a command tells the tables and engines of the card.
+// Orders of a command to the card's tables and engines, and their answers.
 
-  // Each part looks at its own members; a `valid` or `we` lasts one cycle and is always taken.
+  // Each part reads its own members; a `valid` or `we` lasts one cycle and is always taken.
   typedef struct packed {
-    logic        xl_flush;         // page lists may be gone
-    logic        resume;           // a region may be paused no more
-    logic        qp_we;            // QP `qp` has this context and state
+    logic        xl_flush;         // empty the caches of page lists
+    logic        resume;           // try again what a paused region stopped
+    logic        qp_we;            // write context and state of `qp`
     qpi_t        qp;
     qp_cfg_t     qp_cfg;
     qps_t        qp_state;
@@ -23,7 +23,7 @@
     cq_cfg_t     cq;
     logic        eq_valid;
     eq_cfg_t     eq;
-    logic        srq_valid;        // made, or gone
+    logic        srq_valid;        // created or destroyed
     srq_cfg_t    srq;
     logic        forget_valid;
     ev_t         forget;
@@ -32,19 +32,19 @@
     eth_cfg_t    eth;
     logic        rss_valid;
     rss_t        rss;
-    logic        qpa_valid;        // both engines answer
+    logic        qpa_valid;        // both engines answer (req_done, rsp_done)
     qpa_req_t    qpa;
-    logic        srqa_valid;       // the responder answers
+    logic        srqa_valid;       // the responder answers (srqa_done)
     srqa_req_t   srqa;
   } orders_t;
-  typedef struct packed {          // the answers: a `valid` lasts one cycle
-    logic        req_done;         // of the engines to `qpa`
+  typedef struct packed {          // a `done` or `valid` lasts one cycle
+    logic        req_done;         // answers of the engines to `qpa`
     req_info_t   req;
     logic        rsp_done;
     rsp_info_t   rsp;
     logic        srqa_done;
     srq_info_t   srq;
-    logic        cq_valid;         // of dingo_cq to a resize
+    logic        cq_valid;         // answer of dingo_cq to a resize
     cq_info_t    cq;
   } answers_t;
   typedef struct packed {          // for dingo_compute_slot

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Port and GIDs, and what a board or a simulation gives a card.
+// Port, GIDs, and a card's constant inputs.
 
   typedef struct packed {
     logic         valid;
@@ -16,12 +16,12 @@
     logic [15:0] mtu;
   } port_t;
 
-  // What a board or a simulation gives a card from outside.
+  // Constant inputs of a card, from the board or the simulation.
   typedef struct packed {
-    logic [31:0] withheld;         // capabilities that this card is not to have, and no commands for them
-    logic        db_memory;        // doorbell pages are memory that is polled: capability DB_MEMORY
+    logic [31:0] withheld;         // capabilities that the card does not report; it rejects their commands
+    logic        db_memory;        // doorbell pages are polled memory: report DB_MEMORY
     logic [47:0] mac;              // factory MAC, first octet on the wire in bits 47:40
-    logic [31:0] max_qp;           // limits reported, at most what the card has
+    logic [31:0] max_qp;           // limits to report, at most the card's sizes
     logic [31:0] max_cq;
     logic [31:0] max_mr;
     logic [31:0] max_srq;

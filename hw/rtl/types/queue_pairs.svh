@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Contexts of queue pairs, and what commands ask the engines about them and about shared receive queues.
+// Contexts of queue pairs; requests of commands to the engines about QPs and SRQs.
 
   // ------------------------------------------------------------------------------------ queue pairs
-  // Written by commands only; engines read.
+  // Only commands write it; engines read it.
   typedef struct packed {
     logic               valid;
     logic [7:0]         tag;       // QPN bits 23:16
@@ -17,9 +17,9 @@
     logic [4:0]         log_sq;    // blocks
     logic [3:0]         log_rq;    // entries
     logic [3:0]         log_rq_stride;
-    logic               has_srq;   // receives come from `srq`: its are ring (rq, log_rq, log_rq_stride) and ...
+    logic               has_srq;   // receives come from `srq`: rq, log_rq, log_rq_stride and ...
     srqi_t              srq;
-    logic [PD_BITS-1:0] srq_pdn;   // ... PD of what they name
+    logic [PD_BITS-1:0] srq_pdn;   // ... srq_pdn (PD of its SGEs) are the SRQ's
     xmem_t              sq;
     xmem_t              rq;
     // struct qp_attr as last given by MODIFY_QP
@@ -49,25 +49,25 @@
 
   typedef logic [2:0] qps_t;       // enum qps
 
-  // What a table lookup gives: context and state of one moment.
+  // Result of a table look-up: context and state of the same cycle.
   typedef struct packed {
     qps_t    state;
     qp_cfg_t cfg;
   } qp_t;
 
-  // A command at an engine, given while everything stands still (see docs/reference/rtl.md, "Commands").
+  // A command to an engine, given while the card is at rest (see docs/reference/rtl.md, "Commands").
   typedef enum logic [1:0] {
-    QPA_CLEAR  = 2'd0,             // CREATE, DESTROY, MODIFY to RESET: forget everything of this QP
-    QPA_MODIFY = 2'd1,             // attributes `mask` are new; state went from old_state to qp.state
-    QPA_QUERY  = 2'd2              // only the answer is wanted
+    QPA_CLEAR  = 2'd0,             // CREATE, DESTROY, MODIFY to RESET: clear all state of this QP
+    QPA_MODIFY = 2'd1,             // attributes in `mask` are new; state changes from old_state to ctx.state
+    QPA_QUERY  = 2'd2              // changes nothing
   } qpa_op_t;
   typedef struct packed {
     qpa_op_t     op;
-    logic        destroy;          // QPA_CLEAR: an acknowledgement that is owed leaves first
+    logic        destroy;          // QPA_CLEAR: send a pending acknowledgement first
     qps_t        old_state;
     logic [20:0] mask;             // enum qpm
     qpi_t        qp;
-    qp_t         ctx;              // new; of a QP that is destroyed as it was
+    qp_t         ctx;              // new context; of a destroyed QP, the old one
   } qpa_req_t;
   typedef struct packed {          // the requester's part of struct qp_info
     logic [31:0] sq_producer;
@@ -86,12 +86,12 @@
   } rsp_info_t;
 
   // ------------------------------------------------------------------------------------ shared receive queues
-  // A command at the responder, which has what changes of an SRQ.
+  // A command to the responder, which keeps the variable state of an SRQ.
   typedef enum logic [1:0] {
     SRQA_CREATE = 2'd0,
     SRQA_MODIFY = 2'd1,            // a new limit, which may fire at once
     SRQA_QUERY = 2'd2,
-    SRQA_DESTROY = 2'd3            // given while everything stands still
+    SRQA_DESTROY = 2'd3            // given while the card is at rest
   } srqa_op_t;
   typedef struct packed {
     srqa_op_t    op;
@@ -99,7 +99,7 @@
     logic [3:0]  log_size;         // CREATE: entries
     logic [15:0] limit;            // CREATE, MODIFY: 0..32768
   } srqa_req_t;
-  typedef struct packed {          // as they were before the command
+  typedef struct packed {          // values before the command
     logic [15:0] limit;            // 0: fired, or not set
-    logic [31:0] available;        // entries that are posted and not taken
+    logic [31:0] available;        // entries posted and not consumed
   } srq_info_t;

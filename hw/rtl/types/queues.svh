@@ -15,14 +15,14 @@
     logic [3:0]  kind;             // enum db
     logic [23:0] object;
   } db_word_t;
-  typedef struct packed {          // SQ, RQ, SRQ: object and page are good
-    logic [2:0]  pushed;           // SQ: blocks before index that need not be read
+  typedef struct packed {          // of an SQ, RQ or SRQ; object and page are checked
+    logic [2:0]  pushed;           // SQ: blocks before index that were pushed and need no read
     qpi_t        qp;               // or SRQ
     logic [31:0] index;
   } qdb_t;
 
   localparam int unsigned PUSH_PAGE_LOG = 6;  // doorbell pages that have a push page
-  typedef struct packed {          // a doorbell that names blocks of its push page
+  typedef struct packed {          // a doorbell with blocks in its push page
     logic [PUSH_PAGE_LOG-1:0] page;
     logic [23:0] qpn;
     logic [31:0] index;
@@ -37,12 +37,12 @@
   // ------------------------------------------------------------------------------------ completions, events
   typedef struct packed {
     cqi_t        cq;
-    logic        from_rsp;         // unit that is told when the CQ fails: 0 requester, 1 responder
+    logic        from_rsp;         // engine that gets `fail` when the CQ fails: 0 requester, 1 responder
     qpi_t        qp;
-    // fields of struct cqe; owner and time stamp are the CQ's
+    // fields of struct cqe; dingo_cq adds owner and time stamp
     logic [31:0] wqe_index;
     logic [31:0] byte_len;
-    logic [31:0] imm;              // as the four bytes lie in memory
+    logic [31:0] imm;              // in the byte order of memory
     logic [31:0] qpn_op;
     logic [31:0] src_qpn;
     logic [7:0]  status;
@@ -60,18 +60,18 @@
   // ------------------------------------------------------------------------------------ tables written by commands
   typedef struct packed {
     logic        on;               // 0: destroyed
-    logic        resize;           // a new ring and size only; see cq_info_t
-    logic        moderate;         // new count and period only
+    logic        resize;           // changes ring and size only; answered by cq_info_t
+    logic        moderate;         // changes count and period only
     cqi_t        cq;
     eqi_t        eq;
     logic [DB_PAGE_LOG-1:0] db_page;
     logic [4:0]  log_size;
-    logic [15:0] count;            // MODIFY_CQ: an event waits for so many entries (0: for no number),
-    logic [25:0] period;           // or for so many ns from the first of them; 0: it does not wait
+    logic [15:0] count;            // moderation (MODIFY_CQ): an event waits for this number of entries (0: no limit)
+    logic [25:0] period;           // or this time from the first of them, in ns (0: no moderation)
     xmem_t       mem;
   } cq_cfg_t;
   typedef struct packed {          // the CQ's answer to a resize
-    logic        error;            // it takes no entries any more, and stays as it is
+    logic        error;            // the CQ has failed and is not changed
     logic [31:0] producer;         // producer index of the old ring
   } cq_info_t;
   typedef struct packed {
@@ -93,14 +93,14 @@
   } eq_cfg_t;
 
   // ------------------------------------------------------------------------------------ Ethernet rings
-  typedef struct packed {          // a checksum that a frame gets on its way out
+  typedef struct packed {          // checksum to insert into a sent frame
     logic        on;
-    logic        nonzero;          // where it is 0, all ones
-    logic [13:0] from;             // sum from here, an even place, to the end,
-    logic [13:0] at;               // where it is stored,
+    logic        nonzero;          // store a sum of 0 as all ones (UDP)
+    logic [13:0] from;             // first byte of the sum, even; it reaches to the frame's end
+    logic [13:0] at;               // offset of the checksum in the frame
     logic [13:0] length;           // bytes of the frame
   } eth_csum_t;
-  typedef struct packed {          // created, or destroyed
+  typedef struct packed {          // created (on) or destroyed
     logic        on;
     ethi_t       ring;
     cqi_t        cq;
@@ -108,7 +108,7 @@
     xmem_t       mem;
   } eth_cfg_t;
   typedef struct packed {          // SET_RSS
-    logic        on;               // else the card's own hash
+    logic        on;               // 0: the card's own hash
     logic [319:0] key;             // its first byte in bits 7:0
     logic [127:0] rings;           // entry 0 in bits 1:0
   } rss_t;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Starts AMD's 100G MAC as its guide asks: receive first; remote fault is sent until the receiver is
-/// aligned, then frames. `aligned_i` is in the receive clock's domain; everything else is in that of `clk_i`,
-/// the transmit clock.
+/// Starts AMD's 100G MAC as its guide (PG203) requires: enables the receiver first; sends remote fault until the
+/// receiver is aligned, then enables frames. `aligned_i` is in the receive clock's domain; everything else is in
+/// that of `clk_i`, the transmit clock.
 module dingo_cmac_start (
     input  logic clk_i,
     input  logic rst_ni,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Pins and clocks of dingo_u55c_top. Lanes of PCIe and of QSFP 0 are placed by AMD's parts (quads 224 to 227
-# and 130). Check every pin against AMD's board file before a bitstream is loaded: not tried on a board.
+# Pins and clocks of dingo_u55c_top. AMD's IP cores place the lanes of PCIe (quads 224 to 227) and of QSFP 0 (quad
+# 130). Not tried on a board: check every pin against AMD's board file before a bitstream is loaded.
 
 set_property PACKAGE_PIN AR15 [get_ports pcie_refclk_p]
 set_property PACKAGE_PIN AR14 [get_ports pcie_refclk_n]
@@ -24,13 +24,13 @@ set_property PACKAGE_PIN BE45 [get_ports hbm_cattrip]
 set_property IOSTANDARD LVCMOS18 [get_ports hbm_cattrip]
 set_false_path -to [get_ports hbm_cattrip]
 
-# Single bits that go from clock to clock through two registers: link state and alignment.
+# Single bits that cross to another clock through two registers: link state and alignment.
 set_false_path -to [get_pins -hierarchical -filter {NAME =~ up_q_reg[0]/D || NAME =~ */aligned_q_reg[0]/D}]
 
-# What crosses in dingo_mac has constraints of its own (dingo_mac_gray.xdc, dingo_mac_sync.xdc, of those modules). Frames lie in
-# memories that one clock writes and the other reads: block RAM, whose output register is of the reader's clock alone.
+# Crossings in dingo_mac have their own constraints (dingo_mac_gray.xdc, dingo_mac_sync.xdc). Frames cross in memories that one
+# clock writes and the other reads: block RAM, whose output register has the reader's clock only.
 
-# The checks of an admin command, and what MODIFY_QP makes of a context: the command stands still for 8 cycles before they are looked at (settle_q).
+# The checks of an admin command and MODIFY_QP's new context: their inputs are stable for 8 cycles before the results are used (settle_q).
 set_multicycle_path 8 -setup -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
 set_multicycle_path 7 -hold -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
 

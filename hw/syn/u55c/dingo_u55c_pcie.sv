@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// PCIe of an Alveo U55C: AMD's block and dingo_pcie. The block's user clock (250 MHz) is the card's; its user reset,
-/// which a lost link asserts too, resets the card. Not run on a board: see README.md.
+/// PCIe of an Alveo U55C: AMD's block and dingo_pcie. The block's user clock (250 MHz) is the card's clock; its user
+/// reset, which is also asserted when the link is lost, resets the card. Not run on a board: see README.md.
 module dingo_u55c_pcie (
     input  logic         refclk_p, refclk_n, perst_n,
     input  logic [15:0]  rx_p, rx_n,

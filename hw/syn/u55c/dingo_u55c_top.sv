@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card on an Alveo U55C: dingo_card joined to AMD's PCIe block by dingo_pcie (dingo_u55c_pcie) and to the 100G MAC,
-/// which is in the block design dingo_u55c_shell (shell.tcl). Not run on a board, not yet through Vivado: see README.md.
+/// The card on an Alveo U55C: dingo_card with AMD's PCIe block (dingo_u55c_pcie) and, through dingo_mac, the 100G MAC in
+/// the block design dingo_u55c_shell (shell.tcl). Not run on a board or in Vivado: see README.md.
 ///
-/// Clocks: the card and everything on PCIe's side run on the block's user clock (250 MHz, core_clk). The MAC
-/// runs on the clocks of its transceivers (322.27 MHz); dingo_mac is the only way across for frames.
+/// Clocks: the card and PCIe run on the PCIe block's user clock (250 MHz, clk). The MAC runs on the clocks of its
+/// transceivers (322.27 MHz); frames cross between them only in dingo_mac.
 module dingo_u55c_top #(
-    parameter logic [7:0] PfcClasses = 8'h08,  // classes that have priority flow control: 3, as many switches have it
-    parameter logic [2:0] RoceClass = 3'd3     // of RoCE frames without a VLAN; those with one have the QP's SL as PCP
+    parameter logic [7:0] PfcClasses = 8'h08,  // priorities with flow control, a bit each: 3, a common choice of switches
+    parameter logic [2:0] RoceClass = 3'd3     // priority of RoCE frames without VLAN; those with VLAN have the QP's SL as PCP
 ) (
     input  logic        pcie_refclk_p, pcie_refclk_n, pcie_perst_n,
     input  logic [15:0] pcie_rx_p, pcie_rx_n,
@@ -47,9 +47,9 @@ module dingo_u55c_top #(
   logic [5:0] irq_vector;
   logic cmac_clk, cmac_reset, cmac_rx_aligned, cmac_rx_enable, cmac_tx_enable, cmac_tx_send_rfi, cmac_up;
 
-  assign hbm_cattrip = 1'b0;  // the HBM is not used; the satellite controller wants this low
+  assign hbm_cattrip = 1'b0;  // the HBM is not used; the satellite controller must see no alarm
 
-  // Nanoseconds since the clock came: 4 a cycle at 250 MHz.
+  // Nanoseconds since reset: 4 a cycle at 250 MHz.
   logic [63:0] now_ns_q;
   (* ASYNC_REG = "TRUE" *) logic [1:0] up_q;
   logic rst_q;
@@ -63,10 +63,10 @@ module dingo_u55c_top #(
 
   rtl_pkg::strap_t strap;
   always_comb begin
-    strap.withheld  = dingo_pkg::CAP_PUSH;  // dingo_pcie gives BAR2's writes to the doorbells alone
-    strap.db_memory = 1'b0;              // doorbells are posted writes here
+    strap.withheld  = dingo_pkg::CAP_PUSH;  // dingo_pcie passes writes of BAR 2 to s_db only
+    strap.db_memory = 1'b0;              // doorbells are posted writes
     strap.mac       = 48'h02_00_00_00_00_01;  // locally administered; a product reads its own from the board
-    strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is nobody's, 1 is GSI
+    strap.max_qp    = (32'd1 << rtl_pkg::QP_LOG) - 32'd2;  // index 0 is unused, 1 is GSI
     strap.max_cq    = 32'd1 << rtl_pkg::CQ_LOG;
     strap.max_mr    = 32'd1 << rtl_pkg::MR_LOG;
     strap.max_srq   = 32'd1 << rtl_pkg::SRQ_LOG;
@@ -101,7 +101,7 @@ module dingo_u55c_top #(
       .s_axis_tlast_i(rx_last), .s_axis_tuser_i(rx_user), .rx_dropped_i(rx_dropped), .rx_bad_i(rx_bad)
   );
 
-  // Its counters are for a logic analyser.
+  // Its counters are read by a logic analyser only.
   mac_pkg::cfg_t mac_cfg;
   (* MARK_DEBUG = "TRUE" *) mac_pkg::status_t mac_status;
   assign mac_cfg.enabled = PfcClasses;

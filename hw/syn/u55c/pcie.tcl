@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# make_pcie NAME: AMD's PCIe block as dingo_pcie wants it; its ports are those of lint/dingo_pcie4c.sv.
-# Not run here (README.md): names of parameters are those of PG213's core with HBM devices' block, pcie4c_uscale_plus.
+# make_pcie NAME: makes AMD's PCIe block as dingo_pcie needs it, with the ports of lint/dingo_pcie4c.sv.
+# Not run in Vivado (README.md): names of parameters are those of PG213's core for HBM devices, pcie4c_uscale_plus.
 
 proc make_pcie {name} {
     create_ip -name pcie4c_uscale_plus -vendor xilinx.com -library ip -module_name $name
-    # Gen3 x16, 512 bits at 250 MHz, DW-aligned, one packet begins in a beat; tags are the user's.
-    # BAR 0: registers and the MSI-X table, BAR 2: doorbell pages. MSI-X messages are the user's writes.
+    # Gen3 x16, 512 bits at 250 MHz, DW-aligned, at most one packet begins in a beat; dingo_pcie chooses the tags.
+    # BAR 0: registers and the MSI-X table, BAR 2: doorbell pages. dingo_pcie sends MSI-X messages as writes.
     set_property -dict [list \
         CONFIG.mode_selection {Advanced} \
         CONFIG.PL_LINK_CAP_MAX_LINK_SPEED {8.0_GT/s} CONFIG.PL_LINK_CAP_MAX_LINK_WIDTH {X16} \

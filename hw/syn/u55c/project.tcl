@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Makes the Vivado project of the card for an Alveo U55C and, with "build" as argument, the bitstream.
 #   vivado -mode batch -source hw/syn/u55c/project.tcl [-tclargs build]
-# Not run here: no Vivado was at hand (README.md). Written for 2023.2; AMD's parts may have other versions elsewhere.
+# Not run in Vivado (README.md). Written for 2023.2; other releases may have other versions of AMD's IP cores.
 set here [file normalize [file dirname [info script]]]
 set root [file normalize $here/../../..]
 set out $root/build/u55c
 file mkdir $out
 
-# The contract's packages are generated; the build may not have run.
+# Generate the contract's packages here: no build is needed.
 exec python3 $root/hw/contract/gen.py $root/hw/contract/dingo.toml --sv $out/dingo_pkg.sv
 exec python3 $root/hw/contract/log_table.py --sv $out/dingo_log_pkg.sv
 
 create_project dingo_u55c $out -part xcu55c-fsvh2892-2L-e -force
 set_property target_language Verilog [current_project]
 
-# Packages first: the order of compilation is theirs.
+# Packages first: they must be compiled before the modules.
 set packages [list $out/dingo_pkg.sv $out/dingo_log_pkg.sv {*}[glob $root/hw/rtl/*_pkg.sv $root/hw/rtl/*/*_pkg.sv]]
 set sources [concat [glob $root/hw/rtl/*/dingo_*.sv] $root/hw/rtl/dingo_card.sv [glob $here/*.sv]]
 add_files -norecurse [concat $packages $sources]
 add_files -fileset constrs_1 $here/dingo_u55c.xdc
-# Each of them is for every instance of the module that it is named after; clocks must be known by then.
+# Each applies to all instances of the module of its name; LATE: after the clocks are defined.
 foreach module {dingo_mac_gray dingo_mac_sync} {
     add_files -fileset constrs_1 $here/$module.xdc
     set_property -dict [list SCOPED_TO_REF $module PROCESSING_ORDER LATE USED_IN_SYNTHESIS false] [get_files $module.xdc]
 }
-# The simulation's assertions are for both; checks that only a simulator can do are under this macro.
+# Checks that only a simulator can do are excluded by this macro; assertions are not.
 set_property verilog_define {SYNTHESIS=1} [current_fileset]
-# Packages include types/ from their own folder.
+# Packages include types/ relative to their own folder.
 set_property include_dirs [list $root/hw/rtl $root/hw/rtl/ctrl] [current_fileset]
 
 source $here/pcie.tcl

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# make_shell NAME: the block design with AMD's parts. Its ports are those of lint/dingo_u55c_shell.sv.
-# Not run here (README.md): names of parameters are those of the parts' guides (PG203 CMAC).
+# make_shell NAME: makes the block design with AMD's IP cores, with the ports of lint/dingo_u55c_shell.sv.
+# Not run in Vivado (README.md): names of parameters are those of the cores' guides (PG203 CMAC).
 
-# port NAME DIRECTION PIN: a port of the design, joined to PIN.
+# port NAME DIRECTION PIN: makes a port of the design, connected to PIN.
 proc port {name direction pin args} {
     create_bd_port -dir $direction {*}$args $name
     connect_bd_net [get_bd_ports $name] [get_bd_pins $pin]
 }
 
-# axi_port NAME MODE PIN CONFIG: an interface port.
+# axi_port NAME MODE VLNV PIN CONFIG: makes an interface port, connected to PIN.
 proc axi_port {name mode vlnv pin config} {
     create_bd_intf_port -mode $mode -vlnv xilinx.com:interface:$vlnv $name
     set_property -dict $config [get_bd_intf_ports $name]
@@ -21,8 +21,8 @@ proc make_shell {name} {
     # ---- The card's reset comes from the PCIe block (pcie.tcl, dingo_u55c_pcie.sv).
     create_bd_port -dir I -type rst core_rstn
 
-    # ---- 100G MAC on QSFP 0, RS-FEC, frames of 64 bytes a beat; it adds and strips the FCS, which its limit of length is
-    # taken to count (9,234 bytes and 4). MAC control frames go on to dingo_mac.
+    # ---- 100G MAC on QSFP 0, RS-FEC, 64 bytes a beat. It adds and strips the FCS, which its length limit is assumed to
+    # include (9,234 bytes and 4). It forwards MAC control frames to dingo_mac.
     create_bd_cell -type ip -vlnv xilinx.com:ip:cmac_usplus mac
     set_property -dict [list \
         CONFIG.CMAC_CAUI4_MODE {1} CONFIG.NUM_LANES {4x25} CONFIG.USER_INTERFACE {AXIS} CONFIG.INCLUDE_RS_FEC {1} \
@@ -57,7 +57,7 @@ proc make_shell {name} {
         connect_bd_net [get_bd_pins one/dout] [get_bd_pins mac/$pin]
     }
 
-    # ---- Frames, of the MAC's clocks: they cross in dingo_mac, outside of this design. PFC is there, too.
+    # ---- Frames, in the MAC's clock domains. dingo_mac, outside of this design, has the crossings and PFC.
     axi_port s_tx Slave axis_rtl:1.0 mac/axis_tx [list CONFIG.TDATA_NUM_BYTES 64 CONFIG.HAS_TKEEP 1 CONFIG.HAS_TLAST 1 \
         CONFIG.TUSER_WIDTH 1]
     set_property CONFIG.ASSOCIATED_BUSIF s_tx [get_bd_ports cmac_clk]

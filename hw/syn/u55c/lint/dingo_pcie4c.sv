@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Ports of AMD's PCIe block (PG213, 512 bits) as pcie.tcl asks for it, those that are used, for lint only: Vivado takes the
-/// real one.
+/// The used ports of AMD's PCIe block (PG213, 512 bits) with pcie.tcl's configuration, for lint only: Vivado uses the real
+/// block.
 module dingo_pcie4c (
     input  logic         sys_clk, sys_clk_gt, sys_reset,
     input  logic [15:0]  pci_exp_rxp, pci_exp_rxn,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Ports of the block design that shell.tcl makes, for lint only: Vivado takes the real one. In it is
-/// AMD's 100G MAC.
+/// Ports of the block design that shell.tcl makes (AMD's 100G MAC), for lint only: Vivado uses the real design.
 module dingo_u55c_shell (
     input  logic         qsfp_refclk_clk_p, qsfp_refclk_clk_n, init_clk_clk_p, init_clk_clk_n,
     input  logic [3:0]   qsfp_grx_p, qsfp_grx_n,
     output logic [3:0]   qsfp_gtx_p, qsfp_gtx_n,
     // the card's reset
     input  logic         core_rstn,
-    // frames: out of cmac_clk, in of mac_rx_clk
+    // frames: sent ones in the domain of cmac_clk, received ones of mac_rx_clk
     input  logic         s_tx_tvalid, s_tx_tlast, s_tx_tuser,
     output logic         s_tx_tready,
     input  logic [511:0] s_tx_tdata,
@@ -19,7 +18,7 @@ module dingo_u55c_shell (
     output logic [0:0]   m_rx_tuser,
     output logic [511:0] m_rx_tdata,
     output logic [63:0]  m_rx_tkeep,
-    // the MAC's control, of cmac_clk
+    // the MAC's control, in the domain of cmac_clk
     output logic         cmac_clk,
     output logic         cmac_reset,
     output logic         cmac_rx_aligned,

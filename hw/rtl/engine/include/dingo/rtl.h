@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card in SystemVerilog under Verilator, as an engine. Cycles run while there is work; between
-// them time stands still, as if the clock were faster than the world outside.
-// tests/bench/rtl_bench.cpp measures with one cycle = 4 ns.
+// The card in SystemVerilog under Verilator, as an engine. run() simulates cycles while there is
+// work, and the card's time does not advance in them, as if its clock were infinitely fast. With
+// set_timing(), as in tests/bench/rtl_bench.cpp, a cycle is 4 ns.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,10 @@ namespace dingo::rtl {
 /// Makes a card in its power-on state.
 std::unique_ptr<Engine> make_rtl(const EngineConfig& config, HostPort& host, WirePort& wire);
 
-/// What surrounds a card on a board. With it, run(now) does exactly the cycles of the time that has
-/// passed, 4 ns each, work or not: for measurements. PCIe as it is: what the host writes takes its
-/// time to the card and what the card writes to the host, a read does not pass the writes before it
-/// and its answer none of the host's, an interrupt comes behind what was written before it. Nobody
-/// hears of a write that failed.
+/// PCIe and wire of a board, for measurements. With it, run(now) simulates exactly the cycles of
+/// the time that has passed, 4 ns each, with or without work. PCIe has its delays and its ordering:
+/// a read does not pass the card's writes before it, its answer does not pass the host's writes,
+/// and an interrupt does not pass the writes before it. Writes are posted: errors are not reported.
 struct Timing {
     unsigned read_cycles = 137;    ///< from a read's address to its first data, both ways: 550 ns
     unsigned way_cycles = 62;      ///< of a posted write, either way: 250 ns
@@ -38,10 +37,10 @@ void set_timing(Engine& engine, const Timing& timing);
 /// MSI-X; and read bursts of different IDs answered in any order. `percent` of the cycles, 0..90.
 void set_stalls(Engine& engine, unsigned percent, std::uint64_t seed);
 
-/// The MAC asks for no RoCE frame, as while a peer pauses their class.
+/// Sets roce_stop_i: the card sends no RoCE frames, as while the peer pauses their priority.
 void set_roce_stop(Engine& engine, bool stop);
 
-/// A window of waveforms, in the time of run(), of a card with set_timing().
+/// Waveforms of a card with set_timing(): file and window, in the time of run().
 struct Trace {
     std::string file;  ///< VCD
     Nanoseconds from = 0;
