@@ -108,7 +108,7 @@ module dingo_pcie_reads (
       .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(wdata), .re_i(step), .raddr_i({act_tag_q, pos_q}), .rdata_o(line)
   );
 
-  // Per tag, failed = up XOR down: `up` is written when a completion fails, `down` when the tag is given anew (see
+  // Per tag, failed = up XOR down: `up` is written when a completion fails, `down` when the tag is given again (see
   // dingo_pcie_order).
   logic failed_up[0:Tags-1], failed_down[0:Tags-1];
 
