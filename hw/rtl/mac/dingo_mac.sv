@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card and a MAC with clocks of its own (AMD's CMAC: 322.265625 MHz, transmit and receive apart). Whole frames cross, or
-/// none: docs/reference/rtl/mac.md. Resets are of each clock; any of them may come at any time. `cfg_i` stays as it is.
+/// Joins the card's clock to a MAC with clocks of its own (AMD's CMAC: 322.265625 MHz, one clock each for transmit
+/// and receive); AXI-Stream of 512 bits on all sides. Only whole frames cross; priority flow control ends here. Each
+/// clock has its reset, and any of them may be reset at any time. `cfg_i` is constant while the clocks run.
+/// docs/reference/rtl/mac.md has latencies and what happens in each fault.
 module dingo_mac #(
-    parameter int unsigned MaxBeats = 145,     // of the longest frame
-    parameter int unsigned LogRx = 11,         // beats between the clocks
+    parameter int unsigned MaxBeats = 145,     // beats of the longest frame
+    parameter int unsigned LogRx = 11,         // log2 of the beats of each FIFO
     parameter int unsigned LogRoce = 10,
     parameter int unsigned LogEthernet = 8,
-    parameter int unsigned High = 512,         // beats received that wait, from which on the peer is asked to pause
-    parameter int unsigned Low = 256,          // and down to which
-    parameter int unsigned Cycles = 33,        // of the MAC's clocks, make
-    parameter int unsigned Quanta = 20,        // so many pause quanta of 512 bit times
-    parameter int unsigned Refresh = 32768     // quanta until a pause is asked for again
+    parameter int unsigned High = 512,         // received beats that wait: the peer is asked to pause
+    parameter int unsigned Low = 256,          // and may send again
+    parameter int unsigned Cycles = 33,        // so many cycles of the MAC's clocks
+    parameter int unsigned Quanta = 20,        // are so many pause quanta of 512 bit times
+    parameter int unsigned Refresh = 32768     // quanta until the request for a pause is repeated
 ) (
     input  logic             clk_i,
     input  logic             rst_ni,
     input  mac_pkg::cfg_t    cfg_i,
     output mac_pkg::status_t status_o,
-    output logic [2:0]       rx_no_room_o,     // so many frames more
+    output logic [2:0]       rx_no_room_o,     // so many more frames were dropped
     output logic [2:0]       rx_bad_o,
-    output logic             roce_stop_o,      // begin no RoCE frame: many wait
-    // the card's frames; tdest: a RoCE frame
+    output logic             roce_stop_o,      // the card begins no RoCE frame: many wait
+    // the card's frames
     input  logic             s_tvalid_i,
     output logic             s_tready_o,
     input  logic [511:0]     s_tdata_i,
     input  logic [63:0]      s_tkeep_i,
     input  logic             s_tlast_i,
     input  logic             s_tuser_i,        // with tlast: the frame is void
-    input  logic             s_tdest_i,
+    input  logic             s_tdest_i,        // a RoCE frame
     output logic             m_tvalid_o,
     input  logic             m_tready_i,
     output logic [511:0]     m_tdata_o,
@@ -36,8 +38,8 @@ module dingo_mac #(
     output logic             m_tuser_o,        // with tlast: the frame's rest is lost
     // the MAC
     input  logic             mac_tx_clk_i,
-    input  logic             mac_tx_up_i,      // not in reset
-    input  logic             mac_tx_link_i,    // else it is given nothing, but for the end of a frame that it has begun
+    input  logic             mac_tx_up_i,      // clock runs, not in reset
+    input  logic             mac_tx_link_i,    // else nothing is sent, except the end of a begun frame
     output logic             mac_tvalid_o,
     input  logic             mac_tready_i,
     output logic [511:0]     mac_tdata_o,
@@ -46,7 +48,7 @@ module dingo_mac #(
     output logic             mac_tuser_o,      // with tlast: the frame is void
     input  logic             mac_rx_clk_i,
     input  logic             mac_rx_up_i,
-    input  logic             mac_rx_link_i,    // aligned
+    input  logic             mac_rx_link_i,    // receiver is aligned
     input  logic             mac_rvalid_i,
     input  logic [511:0]     mac_rdata_i,
     input  logic [63:0]      mac_rkeep_i,
@@ -59,7 +61,7 @@ module dingo_mac #(
   assign {mac_tuser_o, mac_tlast_o, mac_tkeep_o, mac_tdata_o} = mac_tx;
   assign {m_tuser_o, m_tlast_o, m_tkeep_o, m_tdata_o} = rx;
 
-  // ---------------------------------------------------------------- levels from clock to clock
+  // ---------------------------------------------------------------- levels that cross clocks
   logic [7:0] rx_stop, stop_at_tx, stop_here;
   logic rx_high, high_at_tx, high_here;
   for (genvar i = 0; i < 8; i++) begin : gen_stop

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Counts what happens in another clock. More than 255 events while clk_i stands still are lost count of, 256 at a time.
+/// Counts events of another clock, 5 cycles late. If clk_i stands still for more than 255 events, multiples of 256
+/// are missed.
 module dingo_mac_count (
     input  logic        from_clk_i,
-    input  logic        event_i,
+    input  logic        event_i,  // one event per cycle of from_clk_i
     input  logic        clk_i,
-    output logic [2:0]  more_o,   // of which nothing was said yet; the rest follows
-    output logic [31:0] all_o
+    output logic [2:0]  more_o,   // so many more events, at most 7; the rest follows
+    output logic [31:0] all_o     // all events so far
 );
   logic [7:0] unused_here, there, seen_q = '0, more;
   logic [2:0] more_q = '0, say;

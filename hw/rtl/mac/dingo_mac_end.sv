@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames out of dingo_mac_fifo to a side that is to hear of it when the FIFO is emptied in the middle of one: then it ends
-/// with a beat that has tuser. A beat that is shown stays until it is taken.
+/// Frames from dingo_mac_fifo to the card. When the FIFO is emptied in the middle of a frame, the frame ends with a
+/// beat that has tuser (VOID_END). A beat that is valid stays until it is taken. 0 cycles; stalls with ready_i.
 module dingo_mac_end (
     input  logic           clk_i,
     input  logic           up_i,        // this side is not in reset
-    input  logic           run_i,       // else the FIFO gives what stands at its output, and no more
+    input  logic           run_i,       // else the FIFO gives only the beat at its output
     input  logic           valid_i,
     output logic           ready_o,
     input  mac_pkg::beat_t beat_i,
@@ -13,7 +13,7 @@ module dingo_mac_end (
     input  logic           ready_i,
     output mac_pkg::beat_t beat_o
 );
-  logic within_q = 1'b0;                // a frame has begun and not ended
+  logic within_q = 1'b0;                // the taker has begun a frame and not ended it
   mac_pkg::end_e state_q = mac_pkg::PASS, state;
 
   assign valid_o = state_q == mac_pkg::FINISH || valid_i;
@@ -27,7 +27,7 @@ module dingo_mac_end (
     case (state_q)
       mac_pkg::FINISH: if (ready_i) state = mac_pkg::PASS;
       default:
-      // the beat that stands there is of the frame's, what comes behind it is not
+      // The beat at the FIFO's output still belongs to the frame; no later one does.
       if (!run_i || state_q == mac_pkg::HELD) begin
         if (valid_i) state = !ready_i ? mac_pkg::HELD : beat_i.last ? mac_pkg::PASS : mac_pkg::FINISH;
         else if (within_q) state = mac_pkg::FINISH;

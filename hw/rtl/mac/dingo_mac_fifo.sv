@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames from clock to clock, whole ones only. What is written counts when its frame is committed; rolled back it never
-/// was. Two numbers cross: of frames committed, towards the reader, of beats read, towards the writer. Each grows by one
-/// at most in a cycle; a pointer to the end of what is committed would not. A frame leaves without a gap, as all of it is
-/// there. It is emptied from both sides together: dingo_mac_flush.
+/// FIFO of whole frames between two clocks. Beats become visible to the reader when their frame is committed
+/// (last_i); rollback_i removes the beats of a frame that is not. Two gray numbers cross: frames committed, towards
+/// the reader; beats read, towards the writer. Each grows by at most one per cycle; a pointer to the end of the
+/// committed beats would jump. A frame leaves without a gap. Both sides are emptied together (dingo_mac_flush). 1
+/// cycle to write a frame's last beat, 3 to 4 of the reader's until it is seen, 1 to read.
 module dingo_mac_fifo #(
     parameter int unsigned Width = 578,
-    parameter int unsigned LogDepth = 9  // beats; a frame has 2**LogDepth - 2 at most
+    parameter int unsigned LogDepth = 9  // log2 of beats; a frame has at most 2**LogDepth - 2
 ) (
     input  logic             wr_clk_i,
-    input  logic             wr_clear_i,  // without push_i; dingo_mac_flush says when
+    input  logic             wr_clear_i,  // never with push_i; from dingo_mac_flush
     input  logic             push_i,      // only with room_o
-    input  logic             last_i,      // with push_i: the frame is whole, and committed
+    input  logic             last_i,      // with push_i: the frame is whole and committed
     input  logic [Width-1:0] data_i,
-    input  logic             rollback_i,  // without push_i
+    input  logic             rollback_i,  // never with push_i: removes the frame that is being written
     output logic             room_o,      // a register
-    output logic [LogDepth:0] held_o,     // beats, those not committed included; a register
+    output logic [LogDepth:0] held_o,     // beats, also those not committed; a register
     input  logic             rd_clk_i,
-    input  logic             rd_run_i,    // else no beat is read
-    input  logic             rd_clear_i,  // without rd_run_i; a beat that stands at the output stays
-    input  logic             rd_drop_i,   // it goes
+    input  logic             rd_run_i,    // beats may be read
+    input  logic             rd_clear_i,  // never with rd_run_i; the beat at the output stays
+    input  logic             rd_drop_i,   // drop the beat at the output
     output logic             valid_o,
     input  logic             ready_i,
     output logic             last_o,
@@ -29,8 +30,8 @@ module dingo_mac_fifo #(
   (* ram_style = "block" *) logic [Width:0] mem[0:(1<<LogDepth)-1];
 
   // ---------------------------------------------------------------- the writer's side
-  logic [P-1:0] wr_q /* verilator public_flat_rw */ = '0;     // the next beat
-  logic [P-1:0] start_q /* verilator public_flat_rw */ = '0;  // of the frame that is being written
+  logic [P-1:0] wr_q /* verilator public_flat_rw */ = '0;     // next beat
+  logic [P-1:0] start_q /* verilator public_flat_rw */ = '0;  // first beat of the frame being written
   logic [P-1:0] rd_there, frames_there, unused_frames, rd, held, held_q = '0;
   logic room_q = 1'b1;
 
@@ -39,7 +40,7 @@ module dingo_mac_fifo #(
   assign room_o = room_q;
   always_ff @(posedge wr_clk_i) begin
     held_q <= held;
-    room_q <= held < P'((1 << LogDepth) - 1);  // one beat may be written meanwhile
+    room_q <= held < P'((1 << LogDepth) - 1);  // room_q is a cycle late: keep a place
     if (push_i) mem[wr_q[LogDepth-1:0]] <= {last_i, data_i};
     if (push_i) wr_q <= wr_q + P'(1);
     else if (rollback_i) wr_q <= start_q;
@@ -55,7 +56,7 @@ module dingo_mac_fifo #(
   logic [P-1:0] seen_q /* verilator public_flat_rw */ = '0, seen_d;  // frames whose last beat has been read
   logic [Width:0] word_q;
   logic valid_q = 1'b0;
-  logic fresh_q = 1'b0;                    // word_q is of the cycle before
+  logic fresh_q = 1'b0;                    // word_q was read in the cycle before
   logic take;
 
   assign seen_d = seen_q + P'(fresh_q && word_q[Width]);

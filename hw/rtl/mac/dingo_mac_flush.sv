@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Empties what lies between two clocks when either side was in reset, whatever its registers were left with (a clock that
-/// limps at a reset). A side stands still while its `run` is low. Side `a` leads: it stops and raises `flush`; `b` stops,
-/// clears itself and answers; `a` clears itself and, when no side is in reset, lowers `flush`; both go on when the answer
-/// is gone. So no number is cleared while the other side looks at it.
+/// Empties what lies between two clocks after a reset of either side, whatever value its registers have (a clock may
+/// have runt pulses around its reset). Handshake of four steps: side `a` stops and raises `flush`; `b` stops, clears
+/// itself and answers; `a` clears itself and, when no side is in reset, lowers `flush`; `b` withdraws its answer, and
+/// both run again. So no number is cleared while the other side uses it. A side is stopped while its `run` is low;
+/// about 20 cycles of the slower clock.
 module dingo_mac_flush (
     input  logic a_clk_i,
     input  logic a_up_i,    // not in reset
@@ -16,7 +17,7 @@ module dingo_mac_flush (
 );
   logic flush_q = 1'b1, need_q = 1'b1, a_run_q = 1'b0, ack_here, ask_here, down;
   logic ask_q = 1'b0, b_run_q = 1'b0, flush_there;
-  logic [3:0] ack_q = '0;  // b has been clear for as many cycles
+  logic [3:0] ack_q = '0;  // b has been cleared for as many cycles as bits are set
 
   dingo_mac_sync i_ack (.clk_i(a_clk_i), .bit_i(ack_q[3]), .bit_o(ack_here));
   dingo_mac_sync i_ask (.clk_i(a_clk_i), .bit_i(ask_q), .bit_o(ask_here));

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Finds MAC control frames among those that the MAC gives, and does what PFC frames say (IEEE 802.1Q clause 36, IEEE
-/// 802.3 annex 31D): a class that has PFC stops for so many quanta of 512 bit times from the frame's end on; another frame
-/// sets the time anew, 0 ends it. What the MAC found bad says nothing.
+/// Finds MAC control frames among the frames of the MAC and obeys PFC frames (IEEE 802.1Q clause 36, IEEE 802.3 annex
+/// 31D): a class that has PFC stops for so many quanta of 512 bit times, counted from the frame's last beat; another
+/// PFC frame sets a new time, 0 ends the pause. Frames that the MAC found bad are ignored. stop_o is 3 cycles behind
+/// the frame's last beat.
 module dingo_mac_pfc_rx #(
-    // cycles of clk_i a quantum: 1.65 of 322.265625 MHz are 5.12 ns
+    // Quanta / Cycles: quanta per cycle of clk_i. 512 bit times are 5.12 ns at 100 Gb/s, 1.65 cycles of 322.265625
+    // MHz.
     parameter int unsigned Cycles = 33,
     parameter int unsigned Quanta = 20
 ) (
     input  logic           clk_i,
     input  logic           up_i,
-    input  logic           link_i,      // else nobody is there who could want a pause
-    input  logic [7:0]     enabled_i,
+    input  logic           link_i,      // without a link all pauses end
+    input  logic [7:0]     enabled_i,   // classes that have PFC
     input  logic           valid_i,
     input  mac_pkg::beat_t beat_i,
     input  logic           type_i,      // bytes 12 and 13 of the beat are TYPE_CONTROL
-    output logic           control_o,   // with the last beat: it ends a MAC control frame
-    output logic [7:0]     stop_o,      // frames of the class wait; registers
-    output logic           seen_o,      // a MAC control frame came
+    output logic           control_o,   // the frame is a MAC control frame: valid from its first beat
+    output logic [7:0]     stop_o,      // frames of the class must wait; registers
+    output logic           seen_o,      // a good MAC control frame ended
     output logic           paused_o     // a PFC frame asked for a pause
 );
   function automatic logic [15:0] be16(input logic [511:0] data, input int unsigned at);
     be16 = {data[8*at+:8], data[8*at+8+:8]};
   endfunction
 
-  // ---- the first beat has it all
+  // ---- all fields are in the first beat
   logic first_q = 1'b1, control_q = 1'b0, control, ours;
   logic seen_q = 1'b0, paused_q = 1'b0, apply_q = 1'b0;
   logic [7:0] classes_q = '0, some;
@@ -53,8 +55,8 @@ module dingo_mac_pfc_rx #(
   // ---- the pauses
   localparam int unsigned W = $clog2(Cycles + Quanta);
   for (genvar i = 0; i < 8; i++) begin : gen_class
-    logic [15:0] left_q = '0;                // quanta
-    logic [W-1:0] part_q = '0, part;         // of a quantum, in 1/Cycles
+    logic [15:0] left_q = '0;                // quanta of the pause left
+    logic [W-1:0] part_q = '0, part;         // part of a quantum, in 1/Cycles
     logic stop_q = 1'b0;
 
     assign some[i] = classes_q[i] && time_q[i] != '0;

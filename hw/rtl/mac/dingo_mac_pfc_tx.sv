@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Asks the peer to stop the classes that have PFC while what it sent finds no way into the card: a PFC frame with the longest
-/// time when that begins, again before the time is over, and one with time 0 when it ends (IEEE 802.1Q clause 36).
+/// While the receive FIFO is above its high-water mark (high_i), asks the peer to pause all classes that have PFC: a
+/// PFC frame with the longest time, repeated before that time is over, and one with time 0 when the FIFO is low again
+/// (IEEE 802.1Q clause 36). The frame is one beat of 60 bytes; it waits for taken_i.
 module dingo_mac_pfc_tx #(
-    parameter int unsigned Cycles = 33,        // of clk_i, make
-    parameter int unsigned Quanta = 20,        // so many quanta
-    parameter int unsigned Refresh = 32768     // quanta until a pause is asked for again
+    parameter int unsigned Cycles = 33,        // so many cycles of clk_i
+    parameter int unsigned Quanta = 20,        // are so many quanta
+    parameter int unsigned Refresh = 32768     // quanta until the request for a pause is repeated
 ) (
     input  logic           clk_i,
     input  logic           up_i,
     input  logic [7:0]     enabled_i,          // classes that have PFC
-    input  logic [47:0]    mac_i,
-    input  logic           high_i,             // of this clock
+    input  logic [47:0]    mac_i,              // source address
+    input  logic           high_i,             // a level of this clock
     output logic           valid_o,
     input  logic           taken_i,
     output mac_pkg::beat_t beat_o,
     output logic           paused_o            // a frame that asks for a pause was taken
 );
   if (Refresh > 49_152) $error("dingo_mac_pfc_tx: a pause of 65,535 quanta must not end before the next one is asked for");
-  // A frame that is asked for again early does no harm, so quanta are counted as whole cycles, too few.
+  // An early repetition does no harm, so the cycles are rounded down.
   localparam int unsigned Wait = Refresh * Cycles / Quanta;
   localparam int unsigned W = $clog2(Wait + 1);
 
-  logic told_q = 1'b0;                         // the peer believes that it must wait
+  logic told_q = 1'b0;                         // the last frame sent asked for a pause
   logic [W-1:0] wait_q = '0;
   logic paused_q = 1'b0, high;
 
@@ -42,7 +43,7 @@ module dingo_mac_pfc_tx #(
 
   logic [15:0] quanta;
   assign quanta = high ? mac_pkg::QUANTA_MOST : 16'd0;
-  // Bytes as they stand in the frame, the first one on the left.
+  // Bytes in the order of the frame, the first one leftmost.
   logic [8*18-1:0] head;
   logic [511:0] data;
   assign head = {mac_pkg::ADDRESS_PFC, mac_i, mac_pkg::TYPE_CONTROL, mac_pkg::OPCODE_PFC, 8'd0, enabled_i};

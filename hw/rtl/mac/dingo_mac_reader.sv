@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames out of dingo_mac_fifo, or dropped: whole ones, or the rest of one whose beginning was given.
+/// Passes frames of dingo_mac_fifo on to dingo_mac_tx, or drops them (drop_i): whole frames, or the rest of one that
+/// has begun. Combinational.
 module dingo_mac_reader (
     input  logic           clk_i,
-    input  logic           run_i,       // else the FIFO is being emptied, and what comes next is a frame's beginning
+    input  logic           run_i,       // else the FIFO is being emptied; the next beat begins a frame
     input  logic           drop_i,
     input  logic           valid_i,
     output logic           ready_o,
     input  logic           last_i,
     output logic           valid_o,
     input  logic           ready_i,
-    output logic           dropped_o    // a frame was
+    output logic           dropped_o    // a frame was dropped; a register
 );
   logic within_q = 1'b0;                // the beat before was not the last of its frame
-  logic lost_q = 1'b0;                  // that frame is dropped
+  logic lost_q = 1'b0;                  // that beat was dropped
   logic drop, dropped_q = 1'b0;
 
   assign drop = drop_i || (lost_q && within_q);

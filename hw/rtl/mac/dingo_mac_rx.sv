@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames of the MAC to the card. The MAC does not wait: a frame that finds no room is dropped whole, one in which the MAC
-/// found an error too. MAC control frames end here. From a high-water mark on to a low one the peer is asked to pause.
+/// Frames of the MAC to the card. The MAC cannot wait: a frame that finds no room is dropped whole, and so is one in
+/// which the MAC found an error. MAC control frames end here. From the high-water mark of the FIFO until the low one
+/// the peer is asked to pause (high_o). A frame is stored whole; dingo_mac_fifo has the latency, 1 cycle more lies
+/// before the writer.
 module dingo_mac_rx #(
-    parameter int unsigned LogDepth = 11,      // beats
+    parameter int unsigned LogDepth = 11,      // log2 of the FIFO's beats
     parameter int unsigned MaxBeats = 145,
-    parameter int unsigned High = 512,
-    parameter int unsigned Low = 256,
+    parameter int unsigned High = 512,         // beats that wait: high_o rises,
+    parameter int unsigned Low = 256,          // and falls
     parameter int unsigned Cycles = 33,
     parameter int unsigned Quanta = 20
 ) (
@@ -16,8 +18,8 @@ module dingo_mac_rx #(
     input  logic [7:0]     enabled_i,          // classes that have PFC
     input  logic           s_valid_i,
     input  mac_pkg::beat_t s_beat_i,
-    // of mac_clk_i; levels are registers
-    output logic [7:0]     stop_o,             // frames of the class wait
+    // these belong to mac_clk_i; stop_o, high_o are levels from registers, the others pulses
+    output logic [7:0]     stop_o,             // frames of the class must wait
     output logic           high_o,
     output logic           control_o,
     output logic           paused_o,
@@ -28,7 +30,7 @@ module dingo_mac_rx #(
     input  logic           up_i,
     output logic           valid_o,
     input  logic           ready_i,
-    output mac_pkg::beat_t beat_o              // tuser: the frame's rest is lost
+    output mac_pkg::beat_t beat_o              // user: the frame's rest is lost
 );
   logic control, push, rollback, room, f_valid, f_ready, f_last, unused_ready, mac_run, mac_clear, run, clear;
   logic [LogDepth:0] held;
@@ -39,7 +41,7 @@ module dingo_mac_rx #(
       .b_run_o(run), .b_clear_o(clear)
   );
 
-  // A cycle to see what a beat is, before it is decided whether it is written.
+  // The EtherType is compared a cycle before the beat is written or not.
   logic up_q = 1'b0, valid_q = 1'b0, type_q = 1'b0;
   mac_pkg::beat_t beat_q;
   always_ff @(posedge mac_clk_i) begin

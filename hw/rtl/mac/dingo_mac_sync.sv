@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A bit into another clock. It comes from a register; dingo_mac_sync.xdc goes with it.
+/// Carries a bit to another clock through two registers. The bit must come from a register (dingo_mac_sync.xdc).
 (* KEEP_HIERARCHY = "TRUE" *)
 module dingo_mac_sync (
     input  logic clk_i,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card's frames to the MAC. RoCE frames and the others have a FIFO each, so that a pause of RoCE's class holds up no
-/// other frame; whole frames take turns, PFC frames go first. No frame begins whose class is paused: one of RoCE waits; one
-/// of the others waits while its FIFO has room for more, then it is dropped. `roce_stop_o` asks the card for no more RoCE
-/// frames while those that it has begun still find room. A frame that the MAC has begun to take when the link is lost, or
-/// the FIFOs are emptied, ends with tuser.
+/// The card's frames to the MAC. RoCE frames and the others have a FIFO each, so that a pause of RoCE's class stops
+/// no other frames. Whole frames take turns; PFC frames go first. No frame begins whose class is paused: a RoCE frame
+/// waits; another one waits while its FIFO has room, then it is dropped. `roce_stop_o` asks the card for no more RoCE
+/// frames while those that it has begun still find room. If the link is lost or the FIFOs are emptied while the MAC
+/// takes a frame, the frame ends with tuser. A frame is stored whole; dingo_mac_fifo has the latency, 1 cycle more
+/// lies before the MAC.
 module dingo_mac_tx #(
-    parameter int unsigned LogRoce = 10,       // beats
-    parameter int unsigned LogEthernet = 8,
+    parameter int unsigned LogRoce = 10,       // log2 of the RoCE FIFO's beats
+    parameter int unsigned LogEthernet = 8,    // log2 of the other FIFO's beats
     parameter int unsigned MaxBeats = 145,
-    parameter int unsigned RoceHigh = 128,     // beats of RoCE from which on the card begins no more
-    parameter int unsigned EthernetHigh = 96   // of others, from which on one whose class is paused is dropped
+    parameter int unsigned RoceHigh = 128,     // RoCE beats that wait: roce_stop_o
+    parameter int unsigned EthernetHigh = 96   // other beats that wait: a frame of a paused class is dropped
 ) (
     input  logic           clk_i,
     input  logic           up_i,
@@ -20,7 +21,7 @@ module dingo_mac_tx #(
     input  mac_pkg::beat_t beat_i,
     input  logic           roce_i,             // a RoCE frame
     output logic           roce_stop_o,
-    output logic           void_o,
+    output logic           void_o,             // a frame was dropped: tuser, too long, cut by a reset
     output logic           away_o,             // a frame came while the FIFOs were being emptied
     input  logic           mac_clk_i,
     input  logic           mac_up_i,
@@ -28,11 +29,11 @@ module dingo_mac_tx #(
     output logic           m_valid_o,
     input  logic           m_ready_i,
     output mac_pkg::beat_t m_beat_o,
-    input  logic [7:0]     stop_i,             // of mac_clk_i: frames of the class wait
+    input  logic [7:0]     stop_i,             // of mac_clk_i: frames of the class must wait
     input  logic           pfc_valid_i,
     output logic           pfc_taken_o,
     input  mac_pkg::beat_t pfc_beat_i,
-    output logic [1:0]     lost_o              // of mac_clk_i: a RoCE frame, another one
+    output logic [1:0]     lost_o              // of mac_clk_i: dropped a RoCE frame (0), another one (1)
 );
   localparam int unsigned W = mac_pkg::BEAT_W + 3;  // class, beat
 
@@ -69,7 +70,7 @@ module dingo_mac_tx #(
   end
   assign roce_stop_o = stop_q;
   dingo_mac_sync i_full (.clk_i(mac_clk_i), .bit_i(full_q), .bit_o(full));
-  assign void_o = |w_void;                     // of one stream: one of them at a time
+  assign void_o = |w_void;                     // both writers share a stream: one at a time
   assign away_o = |w_lost;
 
   // ---- to the MAC
@@ -102,8 +103,8 @@ module dingo_mac_tx #(
   );
 
   mac_pkg::sender_e who_q = mac_pkg::NOBODY, who;
-  logic turn_q = 1'b0;                         // the last one was RoCE
-  logic cut_q = 1'b0, cut;                     // the frame that was begun has no rest
+  logic turn_q = 1'b0;                         // the last frame was a RoCE frame
+  logic cut_q = 1'b0, cut;                     // the rest of the frame that has begun is lost
   logic valid_q = 1'b0, out_room, take, roce_wants, ethernet_wants;
   mac_pkg::beat_t beat, beat_q;
 

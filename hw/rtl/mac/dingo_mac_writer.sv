@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Writes whole and good frames into dingo_mac_fifo. A frame without room waits (Waits) or is dropped whole. Frames that
-/// are void, too long or unwanted are dropped whole, and so is a frame that a reset of this side or a flush cuts.
-/// The source is reset with this side: what comes after is a new frame. When the FIFO is emptied for the other side, the
-/// rest of a frame still comes, and is dropped.
+/// Writes whole, good frames into dingo_mac_fifo. A frame without room waits (Waits) or is dropped whole. A frame is
+/// dropped whole, too, if it is void, too long or unwanted, or if a reset of this side or a flush cuts it. A reset of
+/// this side also resets the source, so the next beat begins a new frame. When the FIFO is emptied because of the
+/// other side, the rest of a frame still arrives and is dropped. 0 cycles.
 module dingo_mac_writer #(
     parameter int unsigned Waits = 0,
-    parameter int unsigned MaxBeats = 145   // less than the FIFO has
+    parameter int unsigned MaxBeats = 145   // beats of the longest frame; the FIFO must have more
 ) (
     input  logic           clk_i,
     input  logic           up_i,            // this side is not in reset
@@ -15,10 +15,10 @@ module dingo_mac_writer #(
     output logic           ready_o,
     input  logic           last_i,
     input  logic           user_i,          // with the last beat: the frame is void
-    input  logic           unwanted_i,      // with the last beat: the frame goes no further
-    output logic           no_room_o,       // a frame was dropped
-    output logic           bad_o,
-    output logic           lost_o,
+    input  logic           unwanted_i,      // with the last beat: the frame is not for the card
+    output logic           no_room_o,       // a frame was dropped for lack of room; register
+    output logic           bad_o,           // a frame was bad, too long or cut by a reset
+    output logic           lost_o,          // a frame was dropped because of a flush
     // the FIFO
     output logic           push_o,
     output logic           rollback_o,
@@ -26,7 +26,7 @@ module dingo_mac_writer #(
 );
   localparam int unsigned N = $clog2(MaxBeats + 1);
 
-  logic [N-1:0] beats_q = '0;               // of the frame so far, MaxBeats at most
+  logic [N-1:0] beats_q = '0;               // beats of the frame so far, at most MaxBeats
   mac_pkg::fate_e fate_q = mac_pkg::KEEP, fate;
   logic take, end_of_frame, good, cut, no_room_q = 1'b0, bad_q = 1'b0, lost_q = 1'b0;
 
@@ -55,7 +55,8 @@ module dingo_mac_writer #(
       if (take || !run_i) fate_q <= fate;
       if (take && beats_q != N'(MaxBeats)) beats_q <= beats_q + N'(1);
     end
-    // what the MAC found is not a matter of room, and it is counted of MAC control frames, too
+    // A frame in which the MAC found an error counts as bad and as nothing else, even without room or if it is a MAC
+    // control frame.
     no_room_q <= end_of_frame && fate == mac_pkg::NO_ROOM && !user_i && !unwanted_i;
     lost_q <= end_of_frame && fate == mac_pkg::LOST && !user_i && !unwanted_i;
     bad_q <= cut || (end_of_frame && (user_i || (fate == mac_pkg::BAD && !unwanted_i)));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Between the card and a MAC that has clocks of its own: beats, MAC control frames, counters.
+/// Types and constants of the adapter to a MAC with clocks of its own: beats, MAC control frames, counters.
 package mac_pkg;
-  localparam int unsigned BEAT_W = 578;            // of beat_t: Yosys has no $bits of a type
+  localparam int unsigned BEAT_W = 578;            // bits of beat_t: Yosys has no $bits of a type
 
   typedef struct packed {
     logic         user;     // with last: the frame is void
@@ -18,10 +18,10 @@ package mac_pkg;
   localparam logic [15:0] QUANTA_MOST = 16'hFFFF;
   localparam logic [15:0] TYPE_VLAN = 16'h8100;
 
-  // Ends a frame whose rest is not there
+  // Ends a frame whose rest is lost
   localparam beat_t VOID_END = {1'b1, 1'b1, ~64'd0, 512'd0};
 
-  // What becomes of a frame that is being written
+  // What happens to a frame that is being written
   typedef enum logic [1:0] {
     KEEP,
     NO_ROOM,
@@ -32,11 +32,11 @@ package mac_pkg;
   // What a reader does while its FIFO is emptied
   typedef enum logic [1:0] {
     PASS,
-    HELD,                   // the last beat of before waits
-    FINISH                  // the frame needs an end
+    HELD,                   // the beat at the FIFO's output waits to be taken
+    FINISH                  // the frame needs a VOID_END
   } end_e;
 
-  // Whose frame is on its way to the MAC
+  // Source of the frame that the MAC takes
   typedef enum logic [1:0] {
     NOBODY,
     PFC,
@@ -45,22 +45,22 @@ package mac_pkg;
   } sender_e;
 
   typedef struct packed {
-    logic [7:0]  enabled;   // classes that have PFC, both ways; none: it is off
-    logic [2:0]  untagged;  // class of RoCE frames without a tag; with one it is their PCP
-    logic [47:0] mac;       // source of PFC frames
+    logic [7:0]  enabled;   // classes that have PFC, both ways; 0: PFC is off
+    logic [2:0]  untagged;  // class of untagged RoCE frames; tagged ones have their PCP
+    logic [47:0] mac;       // source address of PFC frames
   } cfg_t;
 
-  // Since the device was configured
+  // Levels, and counters since the device was configured
   typedef struct packed {
     logic        rx_high;       // the peer has been asked to pause
-    logic        tx_paused;     // the peer asked for a pause, which lasts
-    logic [31:0] tx_pauses;     // PFC frames sent that ask for a pause, or prolong it
-    logic [31:0] rx_pauses;     // PFC frames received that do
+    logic        tx_paused;     // a pause that the peer asked for lasts
+    logic [31:0] tx_pauses;     // PFC frames sent that begin or prolong a pause
+    logic [31:0] rx_pauses;     // PFC frames received that begin or prolong a pause
     logic [31:0] rx_control;    // MAC control frames received
-    logic [31:0] rx_lost;       // came while the FIFO was being emptied
+    logic [31:0] rx_lost;       // frames that came while the FIFO was being emptied
     logic [31:0] rx_no_room;    // whole frames that found no room
-    logic [31:0] rx_bad;        // the MAC found an error, too long, cut by a reset
-    logic [31:0] tx_lost;       // met a link that is down, or came while the FIFOs were being emptied
-    logic [31:0] tx_void;       // the card cut them short
+    logic [31:0] rx_bad;        // frames with an error of the MAC, too long, or cut by a reset
+    logic [31:0] tx_lost;       // frames dropped: no link, paused, or FIFOs being emptied
+    logic [31:0] tx_void;       // frames that the card cut short
   } status_t;
 endpackage

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Between the card and AMD's UltraScale+ PCIe block (PG213): its four 512-bit streams on one side, the card's AXI4
-/// master, its two AXI4-Lite slaves and its interrupts on the other. One clock, the core's user clock. The core's
-/// options: DW-aligned, no straddle, client tags, MSI-X table outside. docs/reference/rtl/pcie.md has the rules.
+/// Joins the card to AMD's UltraScale+ PCIe block (PG213): its four 512-bit streams on one side; the card's AXI4
+/// master, two AXI4-Lite slaves and interrupts on the other. One clock, the core's user clock. Options of the core:
+/// DW-aligned, no straddle, client tags, external MSI-X table. docs/reference/rtl/pcie.md has rules, latencies and
+/// fields.
 module dingo_pcie (
     input  logic         clk_i,
     input  logic         rst_ni,          // the core's user reset, which a lost link asserts
-    // requester
+    // the core's requester streams
     output logic         rq_tvalid_o,
     input  logic         rq_tready_i,
     output logic [511:0] rq_tdata_o,
@@ -18,7 +19,7 @@ module dingo_pcie (
     input  logic [511:0] rc_tdata_i,
     input  logic         rc_tlast_i,
     input  logic [pcie_pkg::RC_USER_W-1:0] rc_tuser_i,
-    // completer
+    // the core's completer streams
     input  logic         cq_tvalid_i,
     output logic         cq_tready_o,
     input  logic [511:0] cq_tdata_i,
@@ -32,9 +33,9 @@ module dingo_pcie (
     output logic         cc_tlast_o,
     output logic [pcie_pkg::CC_USER_W-1:0] cc_tuser_o,
     // state of the core
-    input  logic [3:0]   tfc_nph_av_i,
-    input  logic [1:0]   cfg_max_payload_i,
-    input  logic [2:0]   cfg_max_read_req_i,
+    input  logic [3:0]   tfc_nph_av_i,  // non-posted headers that the host has room for
+    input  logic [1:0]   cfg_max_payload_i,  // 128 << n bytes
+    input  logic [2:0]   cfg_max_read_req_i,  // 128 << n bytes
     input  logic         cfg_msix_enable_i,
     input  logic         cfg_msix_mask_i,
     input  logic         cfg_flr_i,
@@ -100,9 +101,9 @@ module dingo_pcie (
     output logic         s_axi_bvalid_o,
     input  logic         s_axi_bready_i,
     output logic [1:0]   s_axi_bresp_o,
-    // what went wrong, for debugging (an ILA)
+    // what went wrong, for a logic analyser (ILA); both stay at 65535
     output logic [15:0]  failed_o,        // completions of reads that failed
-    output logic [15:0]  dropped_o        // posted requests of no use
+    output logic [15:0]  dropped_o        // posted requests that were not served
 );
   logic all_tags, reads_idle, writes_idle, mwr_idle, rq_idle, fail, dropped, clear;
 
@@ -121,7 +122,7 @@ module dingo_pcie (
   logic [31:0] msg_data;
 
   assign rc_tready_o = 1'b1;
-  assign s_axi_bresp_o = 2'b00;           // nobody answers a posted write
+  assign s_axi_bresp_o = 2'b00;           // OKAY: PCIe has no answer to a posted write
 
   dingo_pcie_reads i_reads (
       .clk_i, .rst_ni, .mrrs_i(cfg_max_read_req_i), .all_tags_i(all_tags), .idle_o(reads_idle),
@@ -210,7 +211,7 @@ module dingo_pcie (
   assign cc_tlast_o = 1'b1;
   always_comb begin
     cc_tuser_o = '0;
-    cc_tuser_o[0] = 1'b1;                 // begins and ends in this beat
+    cc_tuser_o[0] = 1'b1;                 // is_sop, is_eop: the packet is this beat
     cc_tuser_o[6] = 1'b1;
     cc_tuser_o[11:8] = cc_out_end;
   end

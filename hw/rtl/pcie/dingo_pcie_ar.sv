@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Read bursts of AXI to pieces of at most one read request: 512 bytes, or less where the host says so. A burst
-/// stays in its 4 KiB, so its pieces do. One piece a cycle.
+/// Cuts AXI read bursts into pieces of at most one read request: 512 bytes, or the maximum read request if that is
+/// less. As a burst does not cross 4 KiB, its pieces do not. 1 cycle, then a piece a cycle; stalls with ready_i.
 module dingo_pcie_ar (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -16,7 +16,7 @@ module dingo_pcie_ar (
     output logic [ 6:0] id_o,
     output logic [57:0] line_o,
     output pcie_pkg::pos_t len_o,     // lines - 1
-    output logic        last_o        // of its burst
+    output logic        last_o        // last piece of its burst
 );
   logic act_q;
   logic [6:0] id_q;
@@ -41,7 +41,7 @@ module dingo_pcie_ar (
       line_q <= araddr_i[63:6];
       left_q <= arlen_i[6:0] + 7'd1;
     end else if (ready_i) begin
-      line_q[5:0] <= line_q[5:0] + {2'd0, lines};  // a burst stays in its page
+      line_q[5:0] <= line_q[5:0] + {2'd0, lines};  // a burst does not cross 4 KiB
       left_q <= left_q - {3'd0, lines};
     end
   end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whether the host allows 8-bit tags: no port of the core says it, so Device Control is read again and again.
+/// Whether the host allows 8-bit tags (Device Control, extended tag field enable). No port of the core shows it, so
+/// the register is read again every 256 cycles through the management port.
 module dingo_pcie_cfg #(
     parameter logic [11:0] DeviceControl = 12'h078   // the capability of PCIE4 and PCIE4C lies at 0x70
 ) (
@@ -10,7 +11,7 @@ module dingo_pcie_cfg #(
     output logic        mgmt_read_o,
     input  logic [31:0] mgmt_data_i,
     input  logic        mgmt_done_i,
-    output logic        all_tags_o
+    output logic        all_tags_o  // 8-bit tags are allowed
 );
   logic read_q, all_q;
   logic [7:0] pause_q;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What the host asks of the card: memory reads and writes of BAR 0 (registers; from 0x8000 on the MSI-X table) and BAR 2
-/// (doorbells), one after the other, 8 bytes a step. A write waits for nothing but the card's port, which waits for
-/// nobody. A read waits for the writes before it; its answer has its place before the core may bring it.
+/// Requests of the host: memory reads and writes of BAR 0 (registers; from 0x8000 on the MSI-X table) and BAR 2
+/// (doorbells), one after the other, in steps of 8 bytes; a doorbell takes 3 cycles. A write waits only for the
+/// card's port, which always makes progress. A read waits until earlier writes are answered; the core delivers it
+/// only when there is room for its answer.
 module dingo_pcie_cq (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -12,11 +13,11 @@ module dingo_pcie_cq (
     input  logic [511:0] tdata_i,
     input  logic         tlast_i,
     input  logic [pcie_pkg::CQ_USER_W-1:0] tuser_i,
-    output logic         np_req_o,         // one more request that wants an answer may come
-    // a function-level reset is a write of CTRL.RESET
+    output logic         np_req_o,         // grant: the core may deliver one more non-posted request
+    // a function-level reset, which is served as a write of CTRL.RESET
     input  logic         reset_valid_i,
     output logic         reset_ready_o,
-    // a step: 0 registers, 1 doorbells, 2 MSI-X table
+    // a step, by target: bit 0 registers, 1 doorbells, 2 MSI-X table
     output logic [2:0]   write_o,
     input  logic [2:0]   write_ready_i,
     output logic [2:0]   read_o,
@@ -24,38 +25,38 @@ module dingo_pcie_cq (
     output logic [21:0]  addr_o,
     output logic [63:0]  wdata_o,
     output logic [7:0]   wstrb_o,
-    input  logic         settled_i,        // every write has had its effect
+    input  logic         settled_i,        // every write is answered
     input  logic         rvalid_i,
     input  logic [63:0]  rdata_i,
-    // the answer: descriptor and at most 8 dwords
+    // the completion: descriptor and at most 8 dwords
     output logic         cc_valid_o,
     output logic [351:0] cc_data_o,
-    output logic [3:0]   cc_end_o,         // last dword
+    output logic [3:0]   cc_end_o,         // number of its last dword
     input  logic         cc_sent_i,
-    output logic         dropped_o         // a posted request was of no use
+    output logic         dropped_o         // a posted request was not served
 );
   localparam logic [10:0] MostRead = 11'd8;
 
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    JUDGE = 3'd1,   // what it asks for
-    WRITE = 3'd2,
+    JUDGE = 3'd1,   // which kind of request, which target
+    WRITE = 3'd2,   // a step of a write
     READ  = 3'd3,   // a step of a read
-    WAIT  = 3'd4,   // its data
+    WAIT  = 3'd4,   // wait for the step's data
     DROP  = 3'd5,   // the rest of the packet
-    SEND  = 3'd6
+    SEND  = 3'd6    // the completion
   } state_t;
   state_t state_q;
 
   pcie_pkg::cq_t head_q;
   logic [3:0] first_be_q, last_be_q;
-  logic [4:0] have_q;                  // dwords of data_q
-  logic [10:0] left_q;                 // dwords to do
+  logic [4:0] have_q;                  // dwords left in data_q
+  logic [10:0] left_q;                 // dwords of the request left
   logic more_q, void_q, refuse_q, begun_q, flr_q;
   logic [511:0] data_q;
   logic [255:0] answer_q;
-  logic [3:0] fill_q;                  // dwords of the answer
-  logic [19:0] dword_q;                // offset in the BAR
+  logic [3:0] fill_q;                  // dwords in answer_q
+  logic [19:0] dword_q;                // offset in the BAR / 4
   logic [2:0] target_q;
 
   // ---------------------------------------------------------------- judgement
@@ -84,7 +85,7 @@ module dingo_pcie_cq (
   assign tready_o = (state_q == IDLE && !reset_valid_i) || state_q == DROP || (state_q == WRITE && empty);
   assign reset_ready_o = state_q == IDLE;
 
-  logic [63:0] come;                   // of what was read, from the first dword asked for on
+  logic [63:0] come;                   // data read, from the first dword requested on
   assign come = dword_q[0] ? {32'd0, rdata_i[63:32]} : rdata_i;
 
   always_ff @(posedge clk_i) begin
@@ -128,7 +129,7 @@ module dingo_pcie_cq (
       last_be_q <= tuser_i[11:8];
       void_q <= tlast_i && tuser_i[96];
       more_q <= !tlast_i;
-      if (reset_valid_i) begin         // the same as a write of the host
+      if (reset_valid_i) begin         // as if the host wrote CTRL.RESET
         head_q.kind <= pcie_pkg::MEM_WRITE;
         head_q.bar <= 3'd0;
         data_q[31:0] <= dingo_pkg::CTRL_RESET_MASK;
@@ -165,7 +166,7 @@ module dingo_pcie_cq (
 
   // ---------------------------------------------------------------- the answer
   pcie_pkg::cc_t cc;
-  logic [1:0] skip, short_by;          // bytes of the first and last dword that nobody asked for
+  logic [1:0] skip, short_by;          // bytes not requested of the first and of the last dword
   logic [3:1] be_end;
 
   assign be_end = head_q.dwords == 11'd1 ? first_be_q[3:1] : last_be_q[3:1];
@@ -187,12 +188,12 @@ module dingo_pcie_cq (
     cc.status = refuse_q ? pcie_pkg::STATUS_UR : pcie_pkg::STATUS_SC;
     cc.dwords = refuse_q ? '0 : head_q.dwords;
   end
-  // A refusal carries the request, for the core's error log.
+  // A refusal (UR) carries the request's descriptor, for the core's error log.
   assign cc_data_o = {refuse_q ? {96'd0, head_q, 24'd0, last_be_q, first_be_q} : answer_q, cc};
   assign cc_end_o = refuse_q ? 4'd7 : 4'd2 + head_q.dwords[3:0];
   assign cc_valid_o = state_q == SEND;
 
-  // ---------------------------------------------------------------- room for answers: four
+  // ---------------------------------------------------------------- room for completions: four are granted
   logic [2:0] promised_q;
   assign np_req_o = promised_q != 3'd4 && rst_ni;
   always_ff @(posedge clk_i) begin

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A function-level reset of PCIe, as the card knows it: CTRL.RESET is written, the card's bus guard ends what
-/// it has begun, and when neither a read nor a write is on its way and the card is ready, the core is told.
+/// Function-level reset of PCIe. Writes CTRL.RESET, on which the card's bus guard ends the bursts that it has begun.
+/// When no read and no write is outstanding and the card is ready again, the core is told.
 module dingo_pcie_flr (
     input  logic clk_i,
     input  logic rst_ni,
-    input  logic flr_i,           // in process, until it is told
+    input  logic flr_i,           // the core has a reset in process, until flr_done_o
     output logic flr_done_o,
-    output logic clear_o,         // the MSI-X table
-    output logic reset_valid_o,
+    output logic clear_o,         // clears the MSI-X table
+    output logic reset_valid_o,   // write CTRL.RESET
     input  logic reset_ready_i,
-    input  logic settled_i,       // the write of CTRL.RESET has had its effect
-    input  logic bus_idle_i,
+    input  logic settled_i,       // the write of CTRL.RESET is answered
+    input  logic bus_idle_i,      // no read and no write is outstanding
     input  logic card_ready_i
 );
   typedef enum logic [1:0] {
@@ -21,7 +21,7 @@ module dingo_pcie_flr (
     TOLD  = 2'd3
   } state_t;
   state_t state_q;
-  logic [5:0] wait_q;             // the card takes some cycles from the write to not ready
+  logic [5:0] wait_q;             // card_ready_i falls some cycles after the write
 
   assign flr_done_o = state_q == TOLD;
   assign clear_o = state_q == RESET;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Steps of the host as AXI4-Lite: one write and one read at a time wait for the port, answers of writes are
-/// counted.
+/// Makes the host's steps of 8 bytes AXI4-Lite accesses: one write and one read at a time wait for the port. Answers
+/// to writes are counted. 1 cycle; stalls with the port, writes also while 8 answers are owed.
 module dingo_pcie_lite #(
     parameter int unsigned AddrW = 16
 ) (

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The MSI-X table and its pending bits. A message is a write in the requester stream: the card asks for it when the
-/// event is answered, so it is behind the event on PCIe. A vector that is masked, or asked for again before its
-/// message has gone, stays pending once.
+/// MSI-X table and pending bits (PCIe base specification, 6.1.4). A message is a write in the requester stream. The
+/// card requests it when the write of its event is answered, so it is behind the event on PCIe. A vector that is
+/// masked, or requested again before its message has left, is pending once. 8 cycles to the message; stalls with
+/// msg_ready_i.
 module dingo_pcie_msix (
     input  logic        clk_i,
     input  logic        rst_ni,
@@ -29,16 +30,16 @@ module dingo_pcie_msix (
 );
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    LOOK  = 3'd1,   // find the next with a turn: those behind the last one, or all
-    PICK  = 3'd2,   // the first of them
-    CODE  = 3'd3,   // its number
-    ADDR  = 3'd4,
-    DATA  = 3'd5,
+    LOOK  = 3'd1,   // vectors that want a message: those behind the last one, else all
+    PICK  = 3'd2,   // the lowest of them, one-hot
+    CODE  = 3'd3,   // its number, binary
+    ADDR  = 3'd4,   // read its address
+    DATA  = 3'd5,   // read its data
     SEND  = 3'd6
   } state_t;
   state_t state_q;
 
-  logic [31:0] low[0:127];              // an entry: address, then data beside the mask
+  logic [31:0] low[0:127];              // two words an entry: address; data (low), mask (high)
   logic [31:0] high[0:127];
   logic [63:0] masked_q, pending_q, ask_q, behind_q, turn_q, grant_q;
   logic [5:0] vector_q, chosen;
@@ -99,7 +100,7 @@ module dingo_pcie_msix (
     end
   end
 
-  // Masked in the meantime: it stays pending.
+  // A vector that has been masked meanwhile stays pending.
   assign msg_valid_o = state_q == SEND && pending_q[vector_q] && !masked_q[vector_q] && enable_i && !mask_i;
   assign msg_dword_o = dword_q;
   assign msg_data_o = data_q;

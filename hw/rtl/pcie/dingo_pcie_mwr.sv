@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Write pieces to packets of the requester stream: a descriptor of four dwords, behind it the bytes from their first
-/// dword on. A line is turned by dwords in two steps, then joined with what is left of the line before. What has
-/// begun comes without a gap: the core takes one for an error.
+/// Makes packets of the requester stream from write pieces: a descriptor of four dwords, then the bytes from their
+/// first dword on. A line is rotated by dwords in two steps, then joined with the rest of the line before. 4 cycles,
+/// then a beat a cycle; stalls when its queue of 16 beats is nearly full. A packet that has begun has no gap, which
+/// the core takes as an error.
 module dingo_pcie_mwr (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -16,18 +17,19 @@ module dingo_pcie_mwr (
     output logic         valid_o,
     input  logic         ready_i,
     output pcie_pkg::rqbeat_t beat_o,
-    output logic         answer_o,       // beat_o is a burst's last
-    output logic         skip_answer_o   // pulse: a burst ended without a packet, behind all packets before it
+    output logic         answer_o,       // beat_o is the last one of an AXI burst
+    output logic         skip_answer_o   // pulse: a burst without a packet ended, all earlier packets have left
 );
   // ---------------------------------------------------------------- the piece that is in work
-  logic s1_q, s2_q;                      // a line is being turned
+  logic s1_q, s2_q;                      // a line is being rotated
   logic act_q, load, primes, spills, primes_q, step, last_step, room, quiet, skip;
-  logic [3:0] step_q, last_q;            // steps: a line each, and one for what is left
+  logic [3:0] step_q, last_q;            // steps: one for each line, and one for a rest
   logic [4:0] count;
-  logic [7:0] total, given;              // beats of the packet; those that its lines give
+  logic [7:0] total, given;              // beats of the packet; those that its lines complete
   pcie_pkg::mwr_t piece_q;
 
-  // A line that begins behind dword 4 is not enough for a beat, unless it is all.
+  // primes: a first line that begins after dword 4 does not fill a beat behind the descriptor, so the next line is
+  // needed.
   assign primes = mwr_i.start > 4'd4 && mwr_i.beats != 4'd1;
   assign total = (mwr_i.dwords + 8'd19) >> 4;
   assign given = {4'd0, mwr_i.beats} - {7'd0, primes};
@@ -60,16 +62,16 @@ module dingo_pcie_mwr (
     head.dword = {piece_q.line, piece_q.start};
   end
 
-  // ---------------------------------------------------------------- turned
+  // ---------------------------------------------------------------- rotated
   logic s1_out_q, s2_out_q, s1_first_q, s2_first_q, s1_last_q, s2_last_q, s1_answer_q, s2_answer_q;
-  logic [4:0] s1_from_q, s2_from_q;      // dwords from here on are of the line, those before of the one before
+  logic [4:0] s1_from_q, s2_from_q;      // dwords from here on are of this line, lower ones of the line before
   logic [3:0] s1_end_q, s2_end_q, turn, s1_first_be_q, s2_first_be_q, s1_last_be_q, s2_last_be_q;
   logic [1:0] s1_turn_q;
   logic [511:0] s1_data_q, s2_data_q, hold_q;
   logic [127:0] s1_head_q, s2_head_q;
   logic skip_q;
 
-  assign turn = piece_q.start - 4'd4;      // dwords by which a line turns down
+  assign turn = piece_q.start - 4'd4;      // dwords by which a line is rotated down
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -87,7 +89,7 @@ module dingo_pcie_mwr (
     s1_first_q <= step_q == {3'd0, primes_q};
     s1_last_q <= last_step;
     s1_answer_q <= last_step && piece_q.answer;
-    s1_end_q <= last_step ? piece_q.dwords[3:0] + 4'd3 : 4'd15;  // behind four dwords
+    s1_end_q <= last_step ? piece_q.dwords[3:0] + 4'd3 : 4'd15;  // + 3: behind the descriptor
     s1_first_be_q <= piece_q.first_be;
     s1_last_be_q <= piece_q.last_be;
     s1_head_q <= head;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Order of answers: reads of one AXI ID are answered in order, reads of different IDs as their data come. The
-/// tags of an ID form a chain; its first tag, once it has its data, goes to the queue of tags that answer.
+/// Order of answers: reads of one AXI ID are answered in order, reads of different IDs as their data arrive. The tags
+/// of an ID form a chain; when the data of its first tag are there, that tag enters the queue of tags to be answered.
+/// 2 cycles from the last data to the turn. Stalls a new read of an ID in the cycle in which an answer of that ID
+/// begins, and for 128 cycles after reset.
 module dingo_pcie_order (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -10,35 +12,35 @@ module dingo_pcie_order (
     output logic           new_ready_o,
     input  logic [6:0]     new_id_i,
     input  pcie_pkg::tag_t new_tag_i,
-    // all its data are there
+    // all data of a tag are there
     input  logic           done_valid_i,
     input  pcie_pkg::tag_t done_tag_i,
-    // it answers
+    // the next tag to be answered
     output logic           turn_valid_o,
     input  logic           turn_ready_i,
     output pcie_pkg::tag_t turn_tag_o,
-    input  logic [6:0]     turn_id_i      // its ID, in the same cycle
+    input  logic [6:0]     turn_id_i      // AXI ID of turn_tag_o, in the same cycle
 );
   localparam int unsigned TagLog = pcie_pkg::TAG_LOG;
   localparam int unsigned Tags = 1 << TagLog;
   localparam int unsigned Ids = 1 << pcie_pkg::ID_W;
 
-  logic [TagLog-1:0] next[0:Tags-1];      // behind a tag
-  logic [TagLog-1:0] tail[0:Ids-1];       // the newest of an ID
-  // Flags that one event sets and another clears are the XOR of two bits, each written by one event, so that they fit
-  // LUT-RAM. Per tag: another tag follows it; it is the first of its chain; its data are there. A new read starts with
-  // all three cleared.
+  logic [TagLog-1:0] next[0:Tags-1];      // the tag that follows in the chain
+  logic [TagLog-1:0] tail[0:Ids-1];       // the newest tag of an ID
+  // A flag that one event sets and another clears is the XOR of two bits, each written by one event only, so that
+  // both fit LUT RAM. Flags of a tag: linked, another tag follows it; first, it is the first of its chain; done, its
+  // data are there. A new read begins with linked and done cleared.
   logic linked_up[0:Tags-1], linked_down[0:Tags-1];
   logic first_new[0:Tags-1], first_later[0:Tags-1];
   logic done_up[0:Tags-1], done_down[0:Tags-1];
-  logic busy_up[0:Ids-1], busy_down[0:Ids-1];  // an ID has a chain; all are cleared after reset
+  logic busy_up[0:Ids-1], busy_down[0:Ids-1];  // busy: the ID has a chain; sweep_q clears all after reset
   logic [pcie_pkg::ID_W:0] sweep_q;
   logic swept;
 
-  // ---------------------------------------------------------------- a new one, at its chain's end
+  // ---------------------------------------------------------------- a new tag joins the end of its chain
   logic joins, enter;
   logic [TagLog-1:0] newest;
-  // The first of a chain leaves: step 1 finds its successor, step 2 makes that one the first.
+  // The first tag of a chain leaves: step 1 finds its successor, step 2 makes that one the first.
   logic leave_q, follow_q, linked;
   logic [6:0] leave_id_q;
   logic [TagLog-1:0] leave_tag_q, follow_tag_q;
@@ -50,7 +52,7 @@ module dingo_pcie_order (
   assign newest = tail[new_id_i];
   assign linked = linked_up[leave_tag_q] != linked_down[leave_tag_q];
 
-  // ---------------------------------------------------------------- data have come
+  // ---------------------------------------------------------------- data have arrived
   logic wait_valid, wait_ready, come_q, come;
   logic [TagLog-1:0] wait_tag, come_tag_q;
   logic wait_room, turn_room, push;
@@ -61,7 +63,7 @@ module dingo_pcie_order (
       .clk_i, .rst_ni, .valid_i(done_valid_i), .ready_o(wait_room), .data_i(done_tag_i), .valid_o(wait_valid),
       .ready_i(wait_ready), .data_o(wait_tag), .count_o(wait_count)
   );
-  assign come = come_q && !follow_q;      // one of both a cycle looks at `first` and `done`
+  assign come = come_q && !follow_q;      // `first` and `done` are read by one of both per cycle
   assign wait_ready = !come_q || come;
   assign push = follow_q ? done_up[follow_tag_q] != done_down[follow_tag_q]
                 : come_q && first_new[come_tag_q] != first_later[come_tag_q];

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Completions from the core to lines of the reorder buffer. Reads ask for whole lines, and completions end at a
-/// read completion boundary (64 or 128 bytes) or with the request: so each packet has whole lines, three
-/// dwords behind the place where they belong. One that does not has failed. It never waits: every read has its place.
+/// Completions from the core to lines of the reorder buffer. Reads request whole lines, and completions end at a read
+/// completion boundary (64 or 128 bytes) or with the request (PCIe base specification, 2.3.1.1). So each packet has
+/// whole lines, three dwords behind their place in a beat; a read that gets another one fails. 2 cycles, then a line
+/// a beat; never stalls, as each read has its slot.
 module dingo_pcie_rc (
     input  logic           clk_i,
     input  logic           rst_ni,
     input  logic           tvalid_i,
     input  logic [511:0]   tdata_i,
     input  logic           tlast_i,
-    input  logic           discontinue_i,   // the packet is void
-    output pcie_pkg::tag_t tag_o,           // whose length is asked for, in the same cycle
+    input  logic           discontinue_i,   // with tlast: the packet is invalid
+    output pcie_pkg::tag_t tag_o,           // len_i is of this tag, in the same cycle
     input  pcie_pkg::pos_t len_i,           // lines - 1
     output logic           we_o,
     output logic [pcie_pkg::TAG_LOG+pcie_pkg::SLOT_LOG-1:0] waddr_o,
     output logic [511:0]   wdata_o,
-    output logic           done_o,          // nothing more comes for done_tag_o
+    output logic           done_o,          // the read of done_tag_o is complete, failed or not
     output logic           fail_o,          // the read of done_tag_o has failed
     output pcie_pkg::tag_t done_tag_o
 );
@@ -41,13 +42,13 @@ module dingo_pcie_rc (
 
   // ---------------------------------------------------------------- its packet
   pcie_pkg::rc_t head;
-  logic [6:0] owed;              // lines that the request still waits for
+  logic [6:0] owed;              // lines that the request still lacks
   logic [3:0] all;
   logic nobodys, bad;
   logic known_q, good_q, ends_q, known, good, ends;
   pcie_pkg::tag_t packet_tag_q;
   pcie_pkg::pos_t pos_q;
-  logic [415:0] hold_q;          // 13 dwords of the line that begins in the beat before
+  logic [415:0] hold_q;          // first 13 dwords of a line, from the beat before
 
   assign head = data_q[95:0];
   assign tag_o = head.tag;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The read channels of AXI: bursts become read requests with tags, completions go to the reorder buffer, whole
-/// reads answer. A tag's slot in the buffer has the room for its read, so completions always find place.
+/// The read channels of AXI: bursts become read requests with tags, completions go to the reorder buffer, and whole
+/// reads are answered. A tag's slot of the buffer has room for its whole read, so completions are always accepted. 2
+/// cycles from dingo_pcie_order's turn to R, then a line a cycle; stalls with rready_i, and for new reads without a
+/// free tag.
 module dingo_pcie_reads (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic [2:0]   mrrs_i,
-    input  logic         all_tags_i,
+    input  logic [2:0]   mrrs_i,      // maximum read request: 128 << n bytes
+    input  logic         all_tags_i,  // 8-bit tags are allowed
     output logic         idle_o,
     // AXI4
     input  logic         arvalid_i,
@@ -61,7 +63,7 @@ module dingo_pcie_reads (
       .valid_o(mrd_valid_o), .ready_i(mrd_ready_i), .data_o(mrd_o), .count_o(mrd_count)
   );
 
-  // What a tag stands for: read where completions come and where it answers.
+  // Per tag, its read: used when completions come and when it is answered.
   logic [10:0] info[0:Tags-1];        // ID, last of its burst, lines - 1
   pcie_pkg::tag_t rc_tag, turn_tag;
   pcie_pkg::pos_t rc_len;
@@ -88,8 +90,8 @@ module dingo_pcie_reads (
       .turn_ready_i(turn_load), .turn_tag_o(turn_tag), .turn_id_i(turn_id)
   );
 
-  // ---------------------------------------------------------------- answers, a line a cycle
-  logic act_q, act_last_q, turn_load, step, room, beat_q, last_q, err_q;  // act: the tag that answers
+  // ---------------------------------------------------------------- answers on R, a line a cycle
+  logic act_q, act_last_q, turn_load, step, room, beat_q, last_q, err_q;  // act: the tag that is being answered
   pcie_pkg::tag_t act_tag_q;
   pcie_pkg::pos_t act_len_q;
   logic [6:0] act_id_q, id_q;
@@ -106,7 +108,8 @@ module dingo_pcie_reads (
       .clk_i, .we_i(we), .waddr_i(waddr), .wdata_i(wdata), .re_i(step), .raddr_i({act_tag_q, pos_q}), .rdata_o(line)
   );
 
-  // A tag has failed: set where completions come, taken back when it is given anew (see dingo_pcie_order).
+  // Per tag, failed = up XOR down: `up` is written when a completion fails, `down` when the tag is given again (see
+  // dingo_pcie_order).
   logic failed_up[0:Tags-1], failed_down[0:Tags-1];
 
   always_ff @(posedge clk_i) begin

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The requester stream: read requests, write packets and interrupt messages in turn, whole packets. A write is
-/// answered when its last beat is on its way to the core: whatever the card asks for after that is behind it, and PCIe
-/// keeps a read and a message behind a write. A read leaves only when the host has room for it, so that it
-/// holds up no write.
+/// The requester stream: read requests, write packets and interrupt messages take turns, packet by packet. 1 cycle, a
+/// beat a cycle. A write is answered when its last beat is in the output register: what the card requests after the
+/// answer is behind it in the stream, and PCIe lets no read or message pass a write. A read leaves only when the host
+/// has room for it, as the core would stop the whole stream.
 module dingo_pcie_rq (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic [3:0]   nph_av_i,        // read requests that the host has room for; 15: so many or more
+    input  logic [3:0]   nph_av_i,        // read requests that the host has room for; 15: 15 or more
     output logic         idle_o,
     input  logic         mrd_valid_i,
     output logic         mrd_ready_o,
@@ -23,7 +23,7 @@ module dingo_pcie_rq (
     input  logic [31:0]  msg_data_i,
     output logic         bvalid_o,
     input  logic         bready_i,
-    // the core
+    // to the core
     output logic         tvalid_o,
     input  logic         tready_i,
     output logic [511:0] tdata_o,
@@ -34,8 +34,8 @@ module dingo_pcie_rq (
   // ---------------------------------------------------------------- the next turn
   logic within_q, free, credit, b_room;
   logic [2:0] ask, grant;                 // write, read, message
-  logic [5:0] late_q;                     // read requests of the last cycles, which nph_av_i does not know yet
-  logic [3:0] unknown_q;                  // how many: those, and one in the register
+  logic [5:0] late_q;                     // read requests of the last 6 cycles, not counted in nph_av_i yet
+  logic [3:0] unknown_q;                  // number of those, and of one in the register
   logic read_q, read_taken;
   pcie_pkg::rqbeat_t beat, beat_q;
   logic valid_q, taken;

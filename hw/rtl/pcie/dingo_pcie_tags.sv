@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Tags that no read has, in a ring. A host without the extended tag field allows 32: when `all_i` changes, none is
-/// given until all are back, and the ring begins anew.
+/// Free tags, in a ring. A host without extended tags allows 32. When all_i changes, no tag is given until all are
+/// back, then the ring is filled again. A tag a cycle; stalls while no tag is free.
 module dingo_pcie_tags #(
     parameter int unsigned Log = pcie_pkg::TAG_LOG,
     parameter int unsigned SmallLog = pcie_pkg::SMALL_TAG_LOG
@@ -17,7 +17,7 @@ module dingo_pcie_tags #(
     output logic           idle_o         // all tags are back
 );
   logic [Log-1:0] mem[0:(1<<Log)-1];
-  logic [Log:0] wr_q, rd_q, out_q;        // out: tags that reads have
+  logic [Log:0] wr_q, rd_q, out_q;        // out: tags in use
   logic [Log:0] size;
   logic fill_q, all_q, taken, stop;
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Write bursts of AXI to pieces of at most one payload, each whole before it is told: its header has its length.
-/// The enabled bytes of a burst have no gap; lines without one (dingo_axi_guard after a reset) make no TLP.
+/// Cuts AXI write bursts into pieces of at most one payload. A piece is announced only when it is whole, as its TLP
+/// header has its length. The enabled bytes of a burst have no gap; lines without any (dingo_axi_guard after a reset)
+/// make no TLP. 4 cycles from a piece's last line; stalls when the queue of 32 lines or that of 16 pieces is nearly
+/// full.
 module dingo_pcie_writes (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic [1:0]   mps_i,          // 128 << n bytes; pieces have at most 512
+    input  logic [1:0]   mps_i,          // 128 << n bytes; a piece has at most 512
     output logic         idle_o,
     // AXI4
     input  logic         awvalid_i,
@@ -16,7 +18,7 @@ module dingo_pcie_writes (
     input  logic [511:0] wdata_i,
     input  logic [63:0]  wstrb_i,
     input  logic         wlast_i,
-    // pieces, and their lines
+    // pieces and their lines; a piece comes after its last line
     output logic         mwr_valid_o,
     input  logic         mwr_ready_i,
     output pcie_pkg::mwr_t mwr_o,
@@ -24,10 +26,10 @@ module dingo_pcie_writes (
     input  logic         line_ready_i,
     output logic [511:0] line_o
 );
-  // ---------------------------------------------------------------- a beat and where it goes
+  // ---------------------------------------------------------------- a beat and its address
   logic open_q, take, room_q;
   logic [57:0] line_q;
-  logic [2:0] ends;                      // these bits of a line's number are ones: its piece ends with it
+  logic [2:0] ends;                      // a piece ends with a line in whose number the other bits are ones
 
   assign awready_o = !open_q || (take && wlast_i);
   assign wready_o = open_q && room_q;
@@ -48,7 +50,7 @@ module dingo_pcie_writes (
       b1_q <= take;
     end
     if (awready_o) line_q <= awaddr_i[63:6];
-    else if (take) line_q[5:0] <= line_q[5:0] + 1'b1;  // a burst stays in its page
+    else if (take) line_q[5:0] <= line_q[5:0] + 1'b1;  // a burst does not cross 4 KiB
     b1_line_q <= line_q;
     b1_data_q <= wdata_i;
     b1_strb_q <= wstrb_i;
@@ -56,7 +58,7 @@ module dingo_pcie_writes (
     b1_end_q <= wlast_i || (line_q[2:0] | ends) == 3'b111;
   end
 
-  // ---------------------------------------------------------------- its first and last enabled byte
+  // ---------------------------------------------------------------- the beat's first and last enabled byte
   logic b2_q, b2_any_q, b2_end_q, b2_last_q;
   logic [5:0] low, high, b2_low_q, b2_high_q;
   logic [57:0] b2_line_q;
@@ -65,7 +67,7 @@ module dingo_pcie_writes (
   always_comb begin
     low = '0;
     high = '0;
-    for (int unsigned i = 0; i < 64; i++) begin  // the bytes have no gap: an edge each
+    for (int unsigned i = 0; i < 64; i++) begin  // no gaps, so wstrb has one edge of each kind
       if (b1_strb_q[i] && (i == 0 || !b1_strb_q[i == 0 ? 0 : i - 1])) low |= 6'(i);
       if (b1_strb_q[i] && (i == 63 || !b1_strb_q[i == 63 ? 63 : i + 1])) high |= 6'(i);
     end
@@ -117,7 +119,7 @@ module dingo_pcie_writes (
       piece_valid_q <= 1'b0;
     end else begin
       if (b2_q) beats_q <= b2_end_q ? '0 : beats;
-      // A piece without bytes matters where a burst ends: its answer is due.
+      // A piece without bytes is sent on only at the end of a burst, whose answer is due.
       piece_valid_q <= b2_q && b2_end_q && (beats != '0 || b2_last_q);
     end
     if (b2_q) begin
@@ -128,7 +130,7 @@ module dingo_pcie_writes (
       final_q <= final_byte;
     end
     piece_q <= piece;
-    // What was taken is at most three beats before its queue.
+    // At most three accepted beats are not in the queues yet, so stop early.
     room_q <= rst_ni && line_count < 6'd27 && piece_count < 5'd11;
   end
 

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// CRC-32 (IEEE 802.3, reflected) of messages that come 64 bytes a cycle, one after the other without a
-/// gap. The register starts at 0 and is not inverted: whoever wants other ends puts them into the data.
+/// CRC-32 (IEEE 802.3, reflected) of messages of 64 bytes a cycle, one after the other without a gap; the result
+/// comes 7 cycles after the last beat. Never stalls. The register starts at 0 and the result is not inverted: for
+/// other initial or final values the user of this module changes the data or the result.
 ///
-/// A message that does not end with its beat is continued by zero bytes, and those are taken back
-/// afterwards: stepping the register back by 32, 16, 8, 4 and 2 bytes is a 32 x 32 matrix each, while
-/// stopping early would need the whole tree once for each length.
+/// A message that ends inside a beat is continued with zero bytes, whose effect is taken back afterwards: stepping
+/// the register back by 32, 16, 8, 4 and 2 bytes is a 32 x 32 matrix each, while stopping early would need the whole
+/// tree once for each length.
 module dingo_crc #(
     parameter int unsigned TagWidth = 1
 ) (
     input  logic                clk_i,
     input  logic                rst_ni,
     input  logic                valid_i,
-    input  logic                first_i,   // beat of a message
+    input  logic                first_i,   // first beat of a message
     input  logic                last_i,
-    input  logic [         6:0] bytes_i,   // that count, an even number; 0: the beat leaves the register alone
-    input  logic [       511:0] data_i,    // bytes behind them are 0
-    input  logic [TagWidth-1:0] tag_i,     // taken with `last`
-    output logic                valid_o,   // always taken
+    input  logic [         6:0] bytes_i,   // bytes that count, an even number; 0: the register does not change
+    input  logic [       511:0] data_i,    // bytes after bytes_i are 0
+    input  logic [TagWidth-1:0] tag_i,     // taken with last_i
+    output logic                valid_o,   // for one cycle; cannot be stalled
     output logic [        31:0] crc_o,
     output logic [TagWidth-1:0] tag_o
 );
   localparam logic [31:0] Poly = 32'hedb88320;
-  localparam int unsigned Parts = 2;       // of the tree: its middle registers; four levels of LUT6 in front of them
+  localparam int unsigned Parts = 2;       // the XOR tree has registers after 2 partial sums: at most 4 levels of LUT6
   localparam int unsigned PartBits = 512 / Parts;
   localparam int unsigned Undos = 5;
 
-  typedef logic [32*512-1:0] tree_t;       // row o: the data bits that bit o is the sum of
+  typedef logic [32*512-1:0] tree_t;       // row o: the data bits whose XOR is bit o
   typedef logic [32*32-1:0] matrix_t;
 
   function automatic tree_t tree();
     tree_t t;
     logic [31:0] column;
-    column = Poly;                         // what the last bit of a beat leaves behind
+    column = Poly;                         // the register after the last bit of a beat
     for (int p = 511; p >= 0; p--) begin
       for (int o = 0; o < 32; o++) t[o*512+p] = column[o];
       column = {1'b0, column[31:1]} ^ (column[0] ? Poly : 32'd0);
@@ -57,7 +58,7 @@ module dingo_crc #(
   // Stage 1: partial sums
   logic [32*Parts-1:0] part_q;
   logic                valid_q, first_q, last_q, holds_q;
-  logic [4:0]          over_q;             // bytes behind the end, halved
+  logic [4:0]          over_q;             // zero bytes after the end, halved
   logic [TagWidth-1:0] tag_q;
   logic [6:0]          over;
 
@@ -79,7 +80,7 @@ module dingo_crc #(
     end
   end
 
-  // Stage 2: the register. Its bits count like the first 32 bits of the beat.
+  // Stage 2: the register. The next step XORs it into the first 32 bits of the beat.
   logic [31:0] state_q, state_d;
   logic [4:0]  state_over_q;
   logic        done_q;
@@ -107,7 +108,7 @@ module dingo_crc #(
     end
   end
 
-  // Stages 3 to 7: take the zeros back
+  // Stages 3 to 7: step back over the zero bytes
   for (genvar g = 0; g < Undos; g++) begin : gen_undo
     localparam matrix_t Back = undo(32 >> g);
     logic [31:0]         from, back_crc;

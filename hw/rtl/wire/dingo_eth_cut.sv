@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Long TCP frames that are cut into segments, one of each ring: whether a frame can be cut, what its next segment is,
-/// and that segment's own fields in the headers that pass. The TCP checksum's place gets the sum of the pseudo-header.
+/// TCP segmentation (TSO): one frame may be under way per ring. Judges whether a frame can be cut, computes size and
+/// header fields of its next segment, and puts these fields into the headers as they pass. The place of the TCP
+/// checksum gets the pseudo-header's sum; dingo_tx_eth completes it. A judgement takes dingo_eth_flow and 1 cycle, a
+/// segment 4 cycles.
 module dingo_eth_cut (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic         forget_i,      // what forget_ring_i has under way
+    input  logic         forget_i,      // discard the frame that forget_ring_i has under way
     input  rtl_pkg::ethi_t forget_ring_i,
-    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] under_way_o,
-    input  rtl_pkg::ethi_t ring_i,      // all below is about it
-    // a new frame: its first bytes (Head, or all) as beats, then judge_i
+    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] under_way_o,  // rings that have a frame under way
+    input  rtl_pkg::ethi_t ring_i,      // the ring of all ports below
+    // a new frame: its first 98 bytes (all of a shorter one) as two beats, then judge_i
     input  logic         head_valid_i,
-    input  logic         head_second_i,
+    input  logic         head_second_i,  // head_i is the second beat
     input  logic [511:0] head_i,
     input  logic         judge_i,
-    input  logic [16:0]  length_i,      // stays, as what follows, until judged_o
-    input  logic [6:0]   count_i,       // descriptors
-    input  logic [8:0]   start_i,
-    input  logic [15:0]  mss_i,
+    input  logic [16:0]  length_i,      // bytes of the frame; stays, like the next three, until judged_o
+    input  logic [6:0]   count_i,       // descriptors of the frame
+    input  logic [8:0]   start_i,       // where the TCP header begins, as the driver says
+    input  logic [15:0]  mss_i,         // payload bytes of a segment
     output logic         judged_o,      // one cycle
-    output logic         good_o,        // it is under way
-    // of the frame under way
+    output logic         good_o,        // the frame can be cut and is under way
+    // the frame under way
     output logic [16:0]  length_o,
     output logic [6:0]   count_o,
-    output logic [6:0]   piece_o,       // where the next payload lies: descriptor, and offset there; as told by sent_i
-    output logic [16:0]  skip_o,
-    output logic         begun_o,       // some segment was sent
-    // its next segment
+    output logic [6:0]   piece_o,       // where the next payload lies: descriptor, and
+    output logic [16:0]  skip_o,        // offset there; both as told with sent_i
+    output logic         begun_o,       // a segment was sent before
+    // the frame's next segment
     input  logic         next_i,
-    output logic         next_valid_o,  // what follows holds until the next next_i
-    output logic [16:0]  bytes_o,       // with headers
-    output logic [7:0]   headers_o,
-    output logic         tagged_o,
-    output logic [6:0]   l4_o,
-    output logic         last_o,
-    input  logic         sent_i,        // it was; the payload goes on at piece_i, skip_i
+    output logic         next_valid_o,  // the outputs below hold until the next next_i
+    output logic [16:0]  bytes_o,       // bytes of the segment with headers
+    output logic [7:0]   headers_o,     // bytes of the headers
+    output logic         tagged_o,      // the frame has a VLAN tag
+    output logic [6:0]   l4_o,          // where the TCP header begins
+    output logic         last_o,        // it is the last one
+    input  logic         sent_i,        // it was sent; the next payload is at piece_i, skip_i
     input  logic [6:0]   piece_i,
     input  logic [16:0]  skip_i,
-    input  logic         end_i,         // nothing is under way any more
-    // its first two beats
+    input  logic         end_i,         // the frame ends, sent or not
+    // the segment's first two beats, without and with its own fields
     input  logic         second_i,
     input  logic [511:0] data_i,
     output logic [511:0] data_o
@@ -49,7 +51,7 @@ module dingo_eth_cut (
     logic [6:0]  count;
     logic [6:0]  piece;
     logic [16:0] skip;
-    logic [16:0] left;                  // bytes of payload that were not sent
+    logic [16:0] left;                  // bytes of payload not sent yet
     logic [15:0] mss;
     logic [7:0]  headers;
     logic [6:0]  l4;
@@ -57,10 +59,10 @@ module dingo_eth_cut (
     logic        v4;
     logic        begun;
     logic [31:0] seq;
-    logic [15:0] flags;                 // TCP's, with the data offset
+    logic [15:0] flags;                 // TCP's data offset and flags
     logic [15:0] id;
-    logic [15:0] base;                  // sum of the IPv4 header without what changes
-    logic [15:0] pseudo;
+    logic [15:0] base;                  // sum of the IPv4 header without length, ID and checksum
+    logic [15:0] pseudo;                // sum of the pseudo-header without length
   } cut_t;
   cut_t cut, made, after;
   logic [$bits(cut)-1:0] cuts [Rings];
@@ -190,10 +192,10 @@ module dingo_eth_cut (
   assign l4_o = l4_q;
   assign last_o = last_q;
 
-  // ---- its fields, each two bytes at an even place
+  // ---- the segment's fields, each two bytes at an even offset
   localparam int unsigned Fields = 7;
   logic [Fields-1:0]   on;
-  logic [Fields*6-1:0] places;          // half of the offset
+  logic [Fields*6-1:0] places;          // offset / 2
   logic [Fields*16-1:0] values;
   logic [5:0] ip_at, tcp_at;
   assign ip_at = l3[6:1];

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A transmit descriptor of the Ethernet function: is it a good one; the first one of a frame says what is done with the
-/// frame (checksum, TSO).
+/// Checks a transmit descriptor of the Ethernet function. The first one of a frame says what is done with the frame
+/// (checksum, TSO). Outputs but eop_o and good_o are registers.
 module dingo_eth_desc (
     input  logic                 clk_i,
     input  logic                 offloads_i,   // capability ETH_OFFLOAD
     input  dingo_pkg::eth_desc_t desc_i,
-    input  logic                 first_i,      // of its frame
+    input  logic                 first_i,      // the first one of a frame
     input  logic                 clear_i,      // a frame begins
-    input  logic                 take_i,
-    output logic                 eop_o,
+    input  logic                 take_i,       // desc_i is read
+    output logic                 eop_o,        // the last one of a frame
     output logic                 good_o,
-    output logic                 csum_o,       // of the frame, from the cycle behind the first one on
+    output logic                 csum_o,       // for the frame, from the cycle after its first descriptor
     output logic                 tso_o,
-    output logic [8:0]           start_o,
-    output logic [15:0]          arg_o
+    output logic [8:0]           start_o,      // bytes, even: where the checksum or TCP header begins
+    output logic [15:0]          arg_o         // checksum: its offset from start_o; TSO: the MSS
 );
   localparam logic [7:0] EOP = 8'(dingo_pkg::ETH_DESC_FLAGS_EOP_MASK);
   localparam logic [7:0] CSUM = 8'(dingo_pkg::ETH_DESC_FLAGS_CSUM_MASK);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The headers of a frame: where they are, what they say, their sums, four bytes a cycle; and which flow it is of: the
-/// Toeplitz hash of addresses and ports. One VLAN tag is passed over; fragments and what is neither TCP nor UDP have
-/// no ports.
+/// Parses the headers of a frame: their place and meaning, their checksum sums (four bytes a cycle), and the Toeplitz
+/// hash of addresses and ports. One VLAN tag is skipped; fragments, and protocols other than TCP and UDP, have no
+/// ports. One frame at a time: 2 cycles without IP, 9 with IPv4 without options, 12 or 13 with IPv6; never stalls.
 module dingo_eth_flow (
     input  logic         clk_i,
     input  logic         rst_ni,
-    input  logic         start_i,      // nothing is in work; head_i, len_i and key_i stay until done_o
-    input  logic [687:0] head_i,       // the frame's first bytes, up to 8 behind the longest IPv4 header
-    input  logic [16:0]  len_i,        // what lies behind it in head_i counts for nothing
-    input  logic [319:0] key_i,        // its first byte in bits 7:0
-    output logic         done_o,       // what follows stays until the next start
-    output logic         ip_o,
-    output logic         ports_o,      // the hash has them
+    input  logic         start_i,      // only when idle; head_i, len_i and key_i stay until done_o
+    input  logic [687:0] head_i,       // the first bytes, up to 8 after the longest IPv4 header
+    input  logic [16:0]  len_i,        // bytes of the frame; head_i after them is not used
+    input  logic [319:0] key_i,        // first byte in bits 7:0
+    output logic         done_o,       // the outputs below stay until the next start_i
+    output logic         ip_o,         // IPv4 or IPv6
+    output logic         ports_o,      // TCP or UDP ports are in the hash
     output logic [31:0]  hash_o,       // 0 without IP
-    output logic         tagged_o,
+    output logic         tagged_o,     // has a VLAN tag
     output logic         v4_o,         // else IPv6
-    output logic         tcp_o,        // else UDP; both and what follows: of what has ports
-    output logic [6:0]   l4_o,         // where its header begins
-    output logic [16:0]  end_o,        // where the IP packet ends, as its length says
-    output logic         summed_o,     // it is there as a whole, and with checksums of which IPv4's is right
+    output logic         tcp_o,        // else UDP; this and all below are valid with ports_o
+    output logic [6:0]   l4_o,         // where the TCP or UDP header begins
+    output logic [16:0]  end_o,        // where the IP packet ends by its length field
+    output logic         summed_o,     // packet complete, with checksums; IPv4's is right
     output logic [15:0]  base_o,       // sum of the IPv4 header without length, identification and checksum
     output logic [15:0]  pseudo_o      // sum of the pseudo-header without length
 );
@@ -28,8 +28,8 @@ module dingo_eth_flow (
 
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    IP    = 3'd1,    // the Ethernet header is away
-    HASH  = 3'd2,    // addresses and ports word by word
+    IP    = 3'd1,    // the IP header is decoded
+    HASH  = 3'd2,    // addresses and ports, and the IPv4 header, word by word
     LAST  = 3'd3,    // the last word is being added
     FOLD  = 3'd4,
     DONE  = 3'd5
@@ -52,9 +52,9 @@ module dingo_eth_flow (
   logic [5:0]  ihl;                    // bytes of the IPv4 header
   logic [7:0]  protocol;
   logic        ip, fragment, ports;
-  logic [63:0] l4_4;                   // the first 8 bytes behind the IPv4 header
+  logic [63:0] l4_4;                   // the first 8 bytes after the IPv4 header
   logic [15:0] udp_sum, ip_length;
-  logic [16:0] behind;                 // bytes up to the end of the ports
+  logic [16:0] behind;                 // bytes from the IP header to the end of the ports
   logic [287:0] text_q;
   logic [3:0]  words_q, steps_q, addresses_q;
   logic        ports_q, tcp_q, v4_q, sums_q;
@@ -79,8 +79,8 @@ module dingo_eth_flow (
     for (int i = 5; i < 16; i++) if (ip4.version_ihl[3:0] == 4'(i)) l4_4 = l4_4 | ip_q[i*32 +: 64];
   end
 
-  // ---- a word of text, and the 63 bits of the key that it meets
-  logic [319:0] key;                   // first bit highest
+  // ---- Toeplitz hash of a word, with the 63 bits of the key that it needs
+  logic [319:0] key;                   // first bit is the highest
   logic [31:0]  word_q, hash_q, part;
   logic [62:0]  window_q;
   logic [3:0]   at_q;
@@ -157,7 +157,7 @@ module dingo_eth_flow (
         state_q <= FOLD;
       end
       FOLD: begin
-        header_ok_q <= base16_q == ~rest16_q || (&base16_q && &rest16_q);   // the sum is all ones
+        header_ok_q <= base16_q == ~rest16_q || (&base16_q && &rest16_q);   // the sum of all words is all ones
         state_q <= DONE;
       end
       default: state_q <= IDLE;

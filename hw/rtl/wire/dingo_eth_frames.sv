@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames for the Ethernet function that wait for their turn, with the headers of the first four. When
-/// `drop_i` is up, a frame that finds no room for the longest one is lost instead of waiting.
+/// Received frames that wait for dingo_eth_rx, 16 KiB, with the headers of the first four. A frame begins only when
+/// there is room for the longest one. While there is none the stream stalls, or, with drop_i, the frame is dropped
+/// and counted.
 module dingo_eth_frames (
     input  logic           clk_i,
     input  logic           rst_ni,
-    output logic           idle_o,         // holds nothing
-    input  logic           drop_i,
+    output logic           idle_o,         // no frame is stored
+    input  logic           drop_i,         // drop frames that find no room
     input  logic           valid_i,
     output logic           ready_o,
     input  rtl_pkg::beat_t beat_i,
-    output logic           lost_o,         // a frame to be counted
+    output logic           lost_o,         // a dropped frame is to be counted
     input  logic           lost_ready_i,
-    // the oldest frame; ready with send_i: its beats come out, else it is forgotten
+    // the oldest frame; frame_ready_i with send_i: its beats come out, without: it is discarded
     output logic           frame_valid_o,
     input  logic           frame_ready_i,
     input  logic           send_i,
-    output logic           cmd_ready_o,    // only then frame_ready_i
-    output logic [13:0]    len_o,
-    output logic [687:0]   head_o,         // what lies behind len_o is of no frame
+    output logic           cmd_ready_o,    // frame_ready_i may be set
+    output logic [13:0]    len_o,          // bytes
+    output logic [687:0]   head_o,         // first 86 bytes; undefined after len_o bytes
     output logic           valid_o,
     input  logic           ready_i,
     output rtl_pkg::beat_t beat_o
@@ -41,7 +42,7 @@ module dingo_eth_frames (
   assign fits = room >= (LogBeats+1)'(MaxBeats) && notes_ready;
   assign drop = start_q ? drop_i && !fits : drop_q;
   assign lost_room = lost_q != '1;
-  // what has begun goes on: there is room for all of it
+  // A frame that has begun has room for all of it.
   assign ready_o = drop ? lost_room : !start_q || fits;
   assign take = valid_i && ready_o;
   assign keep = take && !drop;

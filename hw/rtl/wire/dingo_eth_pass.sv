@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Bytes of a frame of dingo_eth_tx: read (dingo_gather), then passed on, or looked at as the head of one that is to be cut.
+/// Reads the bytes of a frame of dingo_eth_tx (dingo_gather) and passes them on, or gives them to dingo_eth_cut as
+/// the head of a frame that is to be cut. Stalls with memory and with frame_ready_i.
 module dingo_eth_pass (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -9,19 +10,19 @@ module dingo_eth_pass (
     input  logic              seg_valid_i,
     output logic              seg_ready_o,
     input  rtl_pkg::seg_t     seg_i,
-    input  logic              send_i,        // beats are passed on,
-    input  logic              head_i,        // or are the head
+    input  logic              send_i,        // beats go to frame_o,
+    input  logic              head_i,        // or are the head, for dingo_eth_cut
     input  logic              fresh_i,       // a frame begins,
     input  logic              segment_i,     // or a segment: its first two beats are patched
-    input  logic              cutting_i,
-    input  logic [22:0]       length_i,      // of the frame
-    input  logic [22:0]       most_i,        // with a tag
+    input  logic              cutting_i,     // a frame is being cut
+    input  logic [22:0]       length_i,      // bytes of the frame
+    input  logic [22:0]       most_i,        // most bytes of a frame with a VLAN tag
     output logic              valid_o,       // a beat is there,
     output logic              taken_o,       // and taken
     output rtl_pkg::beat_t    beat_o,
     output logic              second_o,      // it is the second one
-    input  logic [511:0]      patched_i,     // as it is in a segment
-    output logic              bad_o,         // the frame cannot be sent
+    input  logic [511:0]      patched_i,     // the beat with the segment's own fields
+    output logic              bad_o,         // the frame must not be sent
     output logic              frame_valid_o,
     input  logic              frame_ready_i,
     output rtl_pkg::beat_t    frame_o,
@@ -37,7 +38,7 @@ module dingo_eth_pass (
   logic              g_valid, g_ready, taken, unused_read, unused_line_valid;
   rtl_pkg::beat_t    g;
   rtl_pkg::rdl_req_t unused_line;
-  // The addresses in descriptors are bus addresses: no list is ever read.
+  // Descriptors have bus addresses: no page list is ever read.
   dingo_gather u_gather (
       .clk_i, .rst_ni, .idle_o, .packet_read_o(unused_read), .xl_flush_i, .seg_valid_i, .seg_ready_o,
       .seg_i, .beat_valid_o(g_valid), .beat_ready_i(g_ready), .beat_o(g),
@@ -46,7 +47,7 @@ module dingo_eth_pass (
       .line_rsp_i
   );
 
-  // A frame without tag may be four bytes shorter only, and that shows in its first beat.
+  // Without a VLAN tag the limit is four bytes less; the first beat shows whether there is one.
   logic first_q, second_q, patch_q, tag_q, has_tag, too_long, bad;
   assign has_tag = first_q ? g.data[111:96] == roce_pkg::WIRE_VLAN : tag_q;
   assign too_long = !cutting_i && !has_tag && length_i > most_i - 23'd4;

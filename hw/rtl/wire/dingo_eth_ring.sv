@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The rings of Ethernet descriptors of one kind: what the driver has rung, what is done, and the descriptor that is
-/// asked for. What a ring has is a word of each memory here; their user works on one ring at a time. Descriptors come
-/// by lines of four, of which each ring keeps one; a line serves those that had been rung when it was read.
+/// Four rings of Ethernet descriptors of one kind: configuration, producer and consumer index, and reading of
+/// descriptors. State of a ring is a word in each memory here; the user works on one ring at a time (ring_i).
+/// Descriptors are read in lines of four, and each ring keeps the line read last; it serves those descriptors that
+/// had been rung when it was read. A new line costs an address translation and a read of host memory.
 module dingo_eth_ring (
     input  logic     clk_i,
     input  logic     rst_ni,
     output logic     idle_o,            // no memory traffic
     input  logic     xl_flush_i,
-    input  logic     cfg_valid_i,       // created or destroyed: begins at index 0
+    input  logic     cfg_valid_i,       // a ring is created or destroyed: begins at index 0
     input  rtl_pkg::eth_cfg_t cfg_i,
     input  logic     db_valid_i,
     input  rtl_pkg::ethi_t db_ring_i,
-    input  logic [31:0] db_index_i,
-    output logic     db_bad_o,
-    input  logic     failed_i,          // its CQ took no entry: takes nothing more until it is created anew
+    input  logic [31:0] db_index_i,     // new producer index
+    output logic     db_bad_o,          // in the cycle of db_valid_i: no ring, or a bad index
+    input  logic     failed_i,          // its CQ took no entry: the ring stops until it is created again
     input  rtl_pkg::ethi_t failed_ring_i,
-    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] running_o,
-    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] work_o,     // has descriptors that are rung and not consumed, and is not parked
-    // the ring that all below is about
+    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] running_o,  // on and not stopped
+    output logic [(1<<rtl_pkg::ETH_LOG)-1:0] work_o,     // running, has rung descriptors, not parked
+    // the ring of all ports below
     input  rtl_pkg::ethi_t ring_i,
     input  logic     park_i,            // no work until its next doorbell
     output rtl_pkg::cqi_t cq_o,
@@ -31,7 +32,7 @@ module dingo_eth_ring (
     input  logic     want_i,
     input  logic [31:0] index_i,
     output logic     desc_valid_o,
-    output logic     desc_err_o,        // instead: the ring could not be read, and stops
+    output logic     desc_err_o,        // instead: the ring cannot be read and stops
     output dingo_pkg::eth_desc_t descriptor_o,  // as the driver wrote it
     // dingo_host
     output logic     desc_valid_req_o,
@@ -48,7 +49,7 @@ module dingo_eth_ring (
 
   typedef enum logic [2:0] {
     IDLE  = 3'd0,
-    ASK   = 3'd1,   // for the line's bus address
+    ASK   = 3'd1,   // ask for the line's bus address
     WAIT  = 3'd2,
     READ  = 3'd3,
     DATA  = 3'd4,
@@ -115,7 +116,7 @@ module dingo_eth_ring (
   // ---- the lines that are held
   logic [511:0]     lines [Rings];
   logic [29:0]      tags [Rings];
-  logic [31:0]      uptos [Rings];      // descriptors before this one had been rung
+  logic [31:0]      uptos [Rings];      // descriptors before this one had been rung when the line was read
   logic [Rings-1:0] line_q;
   logic [511:0]     line;
   logic [31:0]      slot;

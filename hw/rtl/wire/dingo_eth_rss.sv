@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Which ring a received frame goes to: by the key and table of SET_RSS, else spread by the card's own key over the
-/// rings that run. What is not IP, or whose ring does not run, goes to the first that does.
+/// Chooses the ring of a received frame: by key and table of SET_RSS, else by a hash with the card's own key, spread
+/// over the running rings. Frames that are not IP, or whose ring does not run, go to the first running ring. 2
+/// cycles, never stalls.
 module dingo_eth_rss (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -12,9 +13,9 @@ module dingo_eth_rss (
     input  logic [(1<<rtl_pkg::ETH_LOG)-1:0] running_i,
     input  logic         ip_i,
     input  logic [31:0]  hash_i,
-    output rtl_pkg::ethi_t ring_o       // two cycles later; some ring if none runs
+    output rtl_pkg::ethi_t ring_o       // two cycles later; undefined if no ring runs
 );
-  // Any key would do whose bits are mixed: this one is pi's (4.0 * 2^-3, and so on).
+  // Any key with well-mixed bits would do: these are words of pi's fraction.
   localparam logic [319:0] OwnKey = {
       64'h8979fb1b_d1310ba6, 64'hc97c50dd_38d01377, 64'h34e90c6c_452821e6, 64'h082efa98_a4093822,
       64'h299f31d0_243f6a88
@@ -36,7 +37,7 @@ module dingo_eth_rss (
     end
   end
 
-  // ---- one stage: the table's entry, and a number below that of the rings
+  // ---- stage 1: the table's entry, and hash * rings / 256
   logic [2:0]     count;
   logic [7:0]     sum;
   logic [10:0]    scaled;
@@ -55,7 +56,7 @@ module dingo_eth_rss (
     running_q <= running_i;
   end
 
-  // ---- the other: the ring
+  // ---- stage 2: the ring
   logic           take_entry;
   rtl_pkg::ethi_t nth, ring_q;
   logic [1:0]     at;

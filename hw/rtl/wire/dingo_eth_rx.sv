@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive rings of the Ethernet function: filter, ring, descriptor, frame into memory, completion. Frames wait in a
-/// buffer of their own, as ring and descriptor are chosen when all before them have theirs.
-/// Standing still for a command it drops what finds no room there: behind it come frames whose way must be free.
+/// Receive rings of the Ethernet function: filter, ring, descriptor, frame into memory, completion; one frame at a
+/// time. Frames wait in a buffer of their own (dingo_eth_frames), as a frame's ring and descriptor are chosen only
+/// when it is the oldest. While halted for a command, frames that find no room are dropped: a full buffer would stall
+/// the RoCE frames behind them in dingo_wire_rx. Stalls: host memory, counters, CQ.
 module dingo_eth_rx (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -15,7 +16,7 @@ module dingo_eth_rx (
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
     input  logic     cfg_valid_i,
     input  rtl_pkg::eth_cfg_t cfg_i,
-    input  logic     rss_valid_i,      // command
+    input  logic     rss_valid_i,      // command SET_RSS
     input  rtl_pkg::rss_t     rss_i,
     input  logic     db_valid_i,
     input  rtl_pkg::ethi_t    db_ring_i,
@@ -53,25 +54,25 @@ module dingo_eth_rx (
 );
   typedef enum logic [3:0] {
     IDLE    = 4'd0,
-    FETCH   = 4'd1,   // the descriptor
+    FETCH   = 4'd1,   // read the descriptor
     CHECK   = 4'd2,
-    ORDER   = 4'd3,   // the frame into its buffer
+    ORDER   = 4'd3,   // order the frame into the descriptor's buffer
     END     = 4'd4,
-    WRITE   = 4'd5,   // until it is in host memory
-    DROP    = 4'd6,   // counted as stat_q
-    COUNT   = 4'd7,   // packets, bytes, multicast
+    WRITE   = 4'd5,   // wait until the frame is in host memory
+    DROP    = 4'd6,   // drop the frame, counted as stat_q
+    COUNT   = 4'd7,   // count packets; BYTES, GROUP: bytes, multicast
     BYTES   = 4'd8,
     GROUP   = 4'd9,
-    REFUSED = 4'd10,  // no_buffer, and a completion in error
+    REFUSED = 4'd10,  // count no_buffer; a completion in error follows
     REPORT  = 4'd11,
-    FLOW    = 4'd12,  // its hash
-    PICK    = 4'd13,  // the ring, two cycles
+    FLOW    = 4'd12,  // parse headers, hash
+    PICK    = 4'd13,  // choose the ring: two cycles
     PICKED  = 4'd14,
-    LOOK    = 4'd15   // whether it has a descriptor
+    LOOK    = 4'd15   // does it have a descriptor?
   } state_t;
   state_t state_q;
 
-  // ---- frames that came
+  // ---- received frames that wait
   logic           f_valid, f_pop, f_send, f_cmd_ready, frames_idle, p_valid, p_ready, lost, lost_ready;
   logic [13:0]    f_len;
   logic [687:0]   f_head;
@@ -145,7 +146,7 @@ module dingo_eth_rx (
   rtl_pkg::rdl_req_t  unused_line, unused_word;
 
   assign scat_valid = state_q == ORDER || state_q == END;
-  always_comb begin                    // a bus address: no list, no offset
+  always_comb begin                    // addr is a bus address: no page list, no offset
     seg = '0;
     seg.last = 1'b1;
     seg.len = 32'(f_len);
@@ -158,7 +159,7 @@ module dingo_eth_rx (
     scat.seg = seg;
   end
 
-  // The addresses in descriptors are bus addresses: no list is ever read.
+  // Descriptors have bus addresses: no page list is ever read.
   dingo_scatter #(.Atomics(1'b0)) u_scatter (
       .clk_i, .rst_ni, .room_o(unused_room), .idle_o(scatter_idle), .packet_done_o(unused_done), .xl_flush_i,
       .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat),
@@ -170,7 +171,7 @@ module dingo_eth_rx (
       .line_rsp_valid_i(1'b0), .line_rsp_i
   );
 
-  // ---- checksums, while it goes there
+  // ---- checksum of the frame, while it goes to memory
   logic        sum_done, added_q, folded_q, csum_ok_q, csum_there_q;
   logic [15:0] sum;
   logic [17:0] sum_q;
@@ -198,12 +199,12 @@ module dingo_eth_rx (
   assign begin_flow = begin_frame && f_len >= 14'd14 && wanted && !too_long;
   assign consume = state_q == CHECK && (!good_q || room_q >= f_len);
   assign f_send = state_q == END;
-  // The frame leaves the buffer for memory, or is forgotten.
+  // The frame leaves the buffer for memory, or is discarded.
   assign f_pop = (state_q == END && scat_ready) || (state_q == DROP && stat_done) ||
                  (state_q == CHECK && !good_q);
   assign own_stat = state_q == DROP || state_q == COUNT || state_q == BYTES || state_q == GROUP ||
                     state_q == REFUSED;
-  // Counts lost frames in between; the first request stays until it is taken.
+  // Lost frames are counted in between; the first request stays until it is taken.
   assign ask_lost = asked_q ? asked_lost_q : lost && !own_stat;
   assign stat_valid_o = own_stat || ask_lost;
   assign stat_done = stat_ready_i && !ask_lost;
@@ -270,7 +271,7 @@ module dingo_eth_rx (
         state_q <= CHECK;
       end
       CHECK: begin
-        stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);   // the buffer stays for a frame that fits
+        stat_q <= 6'(dingo_pkg::CARD_ETH_RX_TOO_LONG);   // the descriptor stays for a frame that fits
         ok_q <= 1'b0;
         state_q <= !good_q ? REFUSED : room_q < f_len ? DROP : ORDER;
       end

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One's complement sum of a part of each frame that passes, six stages behind its last beat. Never waits.
+/// One's complement sum of a part of each frame that passes, a beat a cycle. The sum comes six cycles after the
+/// frame's last beat. Never stalls.
 module dingo_eth_sum (
     input  logic         clk_i,
     input  logic         rst_ni,
     input  logic         valid_i,
     input  logic         last_i,
     input  logic [511:0] data_i,
-    input  logic [13:0]  from_i,       // first byte of the part, an even one; both the same for all beats of a frame
-    input  logic [13:0]  to_i,         // byte behind it
-    output logic         done_o,       // in one cycle for each frame
-    output logic [15:0]  sum_o         // the first byte of a pair in bits 15:8; 0 only of zeros
+    input  logic [13:0]  from_i,       // first byte of the part, even; the same for all beats of a frame
+    input  logic [13:0]  to_i,         // byte after the part; the same for all beats
+    output logic         done_o,       // one cycle for each frame
+    output logic [15:0]  sum_o         // first byte of a pair in bits 15:8; 0 only if all bytes are 0
 );
-  // ---- 1: what counts
+  // ---- 1: bytes outside the part become 0
   logic [7:0]   at_q;
   logic [31:0]  high_in, low_in;
   logic [511:0] words_q;
@@ -37,7 +38,7 @@ module dingo_eth_sum (
     if (!rst_ni) at_q <= '0;
   end
 
-  // ---- 2, 3: four and four
+  // ---- 2, 3: add groups of four
   logic [17:0] eight_q [8];
   logic [19:0] two_q [2];
   logic        valid2_q, valid3_q, valid4_q, last2_q, last3_q, last4_q, valid5_q;
@@ -53,14 +54,14 @@ module dingo_eth_sum (
     last3_q <= last2_q;
     for (int i = 0; i < 2; i++)
       two_q[i] <= 20'(eight_q[i*4]) + 20'(eight_q[i*4+1]) + 20'(eight_q[i*4+2]) + 20'(eight_q[i*4+3]);
-    // ---- 4: beat by beat
+    // ---- 4: accumulate the beats
     valid4_q <= valid3_q && rst_ni;
     last4_q <= last3_q;
     if (valid3_q) begin
       acc_q <= (first_q ? '0 : acc_q) + 32'(two_q[0]) + 32'(two_q[1]);
       first_q <= last3_q;
     end
-    // ---- 5, 6: carries come round
+    // ---- 5, 6: end-around carry
     valid5_q <= valid4_q && last4_q && rst_ni;
     fold_q <= 17'(acc_q[15:0]) + 17'(acc_q[31:16]);
     done_o <= valid5_q && rst_ni;

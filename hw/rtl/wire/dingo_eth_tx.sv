@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Transmit rings of the Ethernet function, in turn: descriptors, frame, completion. A frame is looked at as a
-/// whole before any of it is consumed: descriptors up to EOP, 64 at most. One that is to be cut (TSO) is consumed with
-/// its last segment; each segment is a turn of its ring, for which the frame's headers are read once more.
+/// Transmit rings of the Ethernet function, in turn: descriptors, frame, completion, one frame or TSO segment at a
+/// time. All descriptors of a frame (up to EOP, 64 at most) are checked before any is consumed. A frame that is cut
+/// (TSO) is consumed with its last segment; each segment is a turn of its ring and reads the frame's headers again.
+/// Stalls: host memory, frame_ready_i, counters, CQ.
 module dingo_eth_tx (
     input  logic     clk_i,
     input  logic     rst_ni,
-    input  logic     halt_i,          // finish the frame in work, then stand still
-    output logic     idle_o,          // stands still, and so does its memory traffic
+    input  logic     halt_i,          // finish the frame or segment in work, then stop
+    output logic     idle_o,          // stopped, with no memory access outstanding
     input  logic     xl_flush_i,
     input  rtl_pkg::port_t    port_i,
     input  logic     link_i,
     input  logic     offloads_i,      // capability ETH_OFFLOAD
     input  logic     cfg_valid_i,     // command
     input  rtl_pkg::eth_cfg_t cfg_i,
-    input  logic     db_valid_i,      // producer index, page is good
+    input  logic     db_valid_i,      // producer index, from a page that may use the ring
     input  rtl_pkg::ethi_t    db_ring_i,
     input  logic [31:0] db_index_i,
-    output logic     db_bad_o,        // in the cycle of db_valid_i: no ring, or an index that it cannot have
+    output logic     db_bad_o,        // in the cycle of db_valid_i: no such ring, or a bad index
     output logic     frame_valid_o,
     input  logic     frame_ready_i,
     output rtl_pkg::beat_t    frame_o,
@@ -25,7 +26,7 @@ module dingo_eth_tx (
     output logic     cqe_valid_o,
     input  logic     cqe_ready_i,
     output rtl_pkg::cqe_req_t cqe_o,
-    input  logic     cq_failed_i,     // its CQ took no entry: the ring stops
+    input  logic     cq_failed_i,     // the ring's CQ took no entry: the ring stops
     input  rtl_pkg::ethi_t    cq_failed_ring_i,
     output logic     stat_valid_o,
     input  logic     stat_ready_i,
@@ -45,7 +46,7 @@ module dingo_eth_tx (
     input  logic     line_ready_i,
     output rtl_pkg::rdl_req_t line_o,
     input  logic     line_rsp_valid_i,
-    input  rtl_pkg::rdl_rsp_t line_rsp_i       // of both
+    input  rtl_pkg::rdl_rsp_t line_rsp_i       // for desc_o and line_o
 );
   localparam logic [6:0] MaxPieces = 7'd64;
   localparam logic [22:0] EthernetHeader = 23'd14;
@@ -53,16 +54,16 @@ module dingo_eth_tx (
 
   typedef enum logic [3:0] {
     IDLE  = 4'd0,
-    FETCH = 4'd1,   // descriptors of a frame
-    CHECK = 4'd2,   // of the whole frame
-    SEND  = 4'd3,   // pieces are asked for, the frame passes
-    COUNT = 4'd4,   // packets, or errors
-    BYTES = 4'd5,
-    REPORT = 4'd6,
-    HEAD  = 4'd7,   // of a frame to be cut is read
-    JUDGE = 4'd8,   // whether it can be
-    CUT   = 4'd9,   // the next segment is made out
-    SIZED = 4'd10   // and may be sent, or not
+    FETCH = 4'd1,   // read the descriptors of a frame
+    CHECK = 4'd2,   // check the whole frame
+    SEND  = 4'd3,   // read the pieces, the frame passes
+    COUNT = 4'd4,   // count packets or errors
+    BYTES = 4'd5,   // count bytes
+    REPORT = 4'd6,  // completion
+    HEAD  = 4'd7,   // read the head of a frame to be cut
+    JUDGE = 4'd8,   // can it be cut?
+    CUT   = 4'd9,   // compute the next segment
+    SIZED = 4'd10   // may the segment be sent?
   } state_t;
   state_t state_q;
 
@@ -92,7 +93,7 @@ module dingo_eth_tx (
   assign waiting = producer - consumer;
   assign limit = size > 13'(MaxPieces) ? MaxPieces : size[6:0];
   assign start = state_q == IDLE && work != '0 && !halt_i && !ring_err_q;
-  // The rest has not been rung yet.
+  // The doorbell for the rest of the frame has not come yet.
   assign incomplete = want && d_valid && !d_eop && count_q + 7'd1 != limit && 32'(count_q) + 32'd1 == waiting;
 
   dingo_arb #(.N(Rings)) u_turn (.clk_i, .rst_ni, .req_i(work), .take_i(start), .grant_o(grant));
@@ -156,14 +157,14 @@ module dingo_eth_tx (
   // ---- frame by frame
   logic        stat_done, fits, up, sent, csum_fits, frame_end;
   logic [31:0] last_q;
-  logic [15:0] bytes_q;                 // of the frame or segment on the wire
+  logic [15:0] bytes_q;                 // bytes of the frame or segment
   logic        more_q;                  // segments follow
 
   assign up = link_i && port_i.enabled;
   assign csum_fits = csum_start >= 9'd14 && 23'(csum_start) + 23'(arg) + 23'd2 <= length_q;
   assign fits = good_q && length_q >= EthernetHeader && length_q <= most && up && (!csum || csum_fits);
   assign sent = state_q == SEND && taken && g.last;
-  // The frame is over: refused, or the last of it has passed.
+  // The frame ends: refused, or its last byte has passed.
   assign frame_end = (state_q == CHECK && !fits) || (state_q == HEAD && taken && g.last && g.err) ||
                      (state_q == JUDGE && judged && !cut_good) || (state_q == SIZED && !cut_fits) ||
                      (sent && (bad || !cutting_q || cut_last));
@@ -180,7 +181,7 @@ module dingo_eth_tx (
     csum_o.at = cutting_q ? 14'(cut_l4) + 14'd16 : 14'(csum_start) + arg[13:0];
     csum_o.length = bytes_q[13:0];
   end
-  // A ring that cannot be read counts its error while nothing else is to be counted.
+  // The error of a ring that cannot be read is counted in IDLE; no frame begins until that is done.
   assign stat_valid_o = state_q == COUNT || state_q == BYTES || ring_err_q;
   assign stat_done = stat_ready_i && !ring_err_q;
   assign stat_o = ring_err_q || !good_q ? {6'(dingo_pkg::CARD_ETH_TX_ERRORS), 16'd1} :
@@ -224,7 +225,7 @@ module dingo_eth_tx (
         if (d_eop) begin
           state_q <= CHECK;
         end else if (count_q + 7'd1 == limit) begin
-          good_q <= 1'b0;              // more pieces than this, or than the ring holds
+          good_q <= 1'b0;              // more pieces than 64 or than the ring has
           state_q <= CHECK;
         end else if (incomplete) begin
           state_q <= IDLE;
@@ -246,7 +247,7 @@ module dingo_eth_tx (
         asking_q <= cut_good;
         state_q <= cut_good ? CUT : COUNT;
       end
-      CUT: begin                       // begun, or begun now
+      CUT: begin                       // under way before, or from now on
         count_q <= cut_count;
         length_q <= 23'(cut_length);
         if (next_valid) state_q <= SIZED;

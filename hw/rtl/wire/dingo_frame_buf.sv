@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames on their way, as whole beats in one memory. The writer puts the beats of frame after frame; a
-/// command per frame, in the same order, says which of its beats come out, none for a frame that is
-/// aborted. A command comes when all beats of its frame are there. Commands queue, so that frames
-/// follow each other without a gap.
+/// Stores frames as whole beats in one memory. The writer stores the beats of one frame after the other. A command
+/// per frame, in the same order and only when all beats of the frame are stored, says which of them come out; none if
+/// the frame is discarded. Commands queue, so that frames follow each other without a gap. 2 cycles from command to
+/// first beat.
 module dingo_frame_buf #(
     parameter int unsigned LogBeats = 9,
-    parameter int unsigned LogCommands = 2,   // log2 of the commands that wait
+    parameter int unsigned LogCommands = 2,   // log2 of how many commands may wait
     parameter int unsigned TagWidth = 1
 ) (
     input  logic                clk_i,
     input  logic                rst_ni,
-    input  logic                alloc_i,      // a beat will be written: takes it out of `room`
-    output logic [  LogBeats:0] room_o,       // beats
+    input  logic                alloc_i,      // reserves room for a beat that is written later
+    output logic [  LogBeats:0] room_o,       // free beats, less those reserved
     input  logic                we_i,
     input  logic [       511:0] data_i,
     input  logic                cmd_valid_i,
     output logic                cmd_ready_o,
-    input  logic [         7:0] cmd_beats_i,  // of the frame
-    input  logic [         7:0] cmd_first_i,  // first that comes out
-    input  logic [         7:0] cmd_count_i,  // how many come out; 0: none
-    input  logic [TagWidth-1:0] cmd_tag_i,
+    input  logic [         7:0] cmd_beats_i,  // beats that the frame has
+    input  logic [         7:0] cmd_first_i,  // first beat that comes out
+    input  logic [         7:0] cmd_count_i,  // how many come out; 0: the frame is discarded
+    input  logic [TagWidth-1:0] cmd_tag_i,    // comes out with each beat
     output logic                valid_o,
     input  logic                ready_i,
     output logic [       511:0] data_o,
@@ -34,7 +34,7 @@ module dingo_frame_buf #(
   logic [7:0]          h_beats, h_first, h_count, i_q;
   logic [TagWidth-1:0] h_tag, tag_q;
   logic                valid_q, last_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // nobody asks how many commands wait
+  /* verilator lint_off UNUSEDSIGNAL */  // the count of waiting commands is not used
   logic [LogCommands:0] h_held;
   /* verilator lint_on UNUSEDSIGNAL */
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A beat of a RoCE frame as the ICRC sees it (annex A17): the Ethernet header does not count, the
-/// fields that routers may change are ones, and the register that the eight bytes in place of the
-/// LRH leave behind joins the first four bytes of the IP header. All of that lies in the first two beats.
+/// A beat of a RoCE frame as the ICRC covers it (InfiniBand specification, annex A17): the Ethernet header is zero,
+/// fields that routers may change are ones, and the CRC of the eight bytes of ones that stand for the LRH is XORed
+/// into the first four bytes of the IP header (the register starts at 0). All of that lies in the first two beats.
+/// Combinational.
 module dingo_icrc_mask (
     input  logic         first_i,    // beat 0
     input  logic         second_i,   // beat 1
@@ -13,7 +14,7 @@ module dingo_icrc_mask (
 );
   typedef logic [511:0] beat_t;
 
-  // Bytes of beat 0 (or 1) of which all or some bits are replaced by ones.
+  // Mask of beat 0 (base 0) or 1 (base 64): the bits that are replaced by ones
   function automatic beat_t ones(input int unsigned l3, input logic ipv6, input int unsigned base);
     logic [1023:0] m;
     int unsigned   udp;

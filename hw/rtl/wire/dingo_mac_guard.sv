@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Between the card and the MAC: whole frames only, whatever becomes of the core. A frame that a function-level
-/// reset cuts short ends with tuser, on which the MAC spoils its FCS; of one that arrives meanwhile nothing
-/// comes in. Short frames are filled up to 60 bytes with zeros (IEEE 802.3, 4.2.3.3).
+/// Between the card and the MAC; keeps frames whole when the core is reset (function-level reset). A frame that the
+/// reset cuts ends with tuser, on which the MAC sends it with a wrong FCS; of a frame that arrives during the reset
+/// no further beat enters the core. Short frames are filled with zeros up to 60 bytes (IEEE 802.3, 4.2.3.3). Out: 1
+/// cycle, stalls with m_tready_i. In: 0 cycles, stalls with rready_i.
 module dingo_mac_guard (
     input  logic         clk_i,
-    input  logic         rst_ni,          // power on
+    input  logic         rst_ni,          // power-on reset
     input  logic         core_rst_ni,
     output logic         idle_o,
     // out
@@ -14,7 +15,7 @@ module dingo_mac_guard (
     input  logic [511:0] tdata_i,
     input  logic [ 63:0] tkeep_i,
     input  logic         tlast_i,
-    input  logic         tdest_i,         // whose frame it is
+    input  logic         tdest_i,         // a RoCE frame
     output logic         m_tvalid_o,
     input  logic         m_tready_i,
     output logic [511:0] m_tdata_o,
@@ -32,8 +33,8 @@ module dingo_mac_guard (
   localparam logic [63:0] SHORTEST = (64'd1 << 60) - 64'd1;  // bytes of a frame without FCS
 
   // ---------------------------------------------------------------- out
-  logic open_q;                           // a frame has begun and not ended
-  logic cut_q;                            // it lost its core
+  logic open_q;                           // the core has begun a frame and not ended it
+  logic cut_q;                            // that frame is cut by a reset and needs an end
   logic room, take, pad, valid_q, last_q, user_q, dest_q;
   logic [511:0] data_q, bytes;
   logic [63:0] keep_q;
@@ -53,7 +54,7 @@ module dingo_mac_guard (
       keep_q <= cut_q ? '1 : pad ? tkeep_i | SHORTEST : tkeep_i;
       last_q <= cut_q || tlast_i;
       user_q <= cut_q;
-      if (take) dest_q <= tdest_i;        // of the frame that is cut it stays
+      if (take) dest_q <= tdest_i;        // keeps the destination of a frame that is cut
     end
     if (!rst_ni) begin
       valid_q <= 1'b0;
@@ -75,7 +76,7 @@ module dingo_mac_guard (
 
   // ---------------------------------------------------------------- in
   logic within_q;                         // the beat before was not the last of its frame
-  logic lost_q;                           // that frame's core went away
+  logic lost_q;                           // that frame met a reset
   logic drop;
 
   assign drop = !core_rst_ni || (lost_q && within_q);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whether a MAC address is the card's: in the address table, or the source address of a valid GID
-/// entry.
+/// Whether a MAC address is one of the card's: in the address table, or the source address of a valid GID entry.
+/// Combinational.
 module dingo_mac_match (
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]                mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]             macs_i,     // first octet in bits 7:0 of each
-    input  logic                                            valid_i,    // somebody asks: a simulator has no work else
+    input  logic                                            valid_i,    // else a simulator skips the comparisons
     input  logic [47:0]                                     mac_i,      // first octet in bits 7:0
-    output logic                                            table_o,
-    output logic                                            ours_o      // the table's or a GID's
+    output logic                                            table_o,    // in the address table
+    output logic                                            ours_o      // in the address table or of a GID
 );
   localparam int unsigned Gids = 1 << rtl_pkg::GID_LOG;
   localparam int unsigned Macs = 1 << rtl_pkg::MAC_LOG;

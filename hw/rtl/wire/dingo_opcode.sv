@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// What a BTH opcode means on the wire: known or not, and which extension headers follow the BTH. The
-/// table holds all opcodes of RC, UC, UD and CNP: which ones a QP takes is decided behind the parser.
+/// Which extension headers follow a BTH of this opcode (InfiniBand specification, 9.2.1; CNP: annex A17), and whether
+/// the opcode is known: all of RC, UC, UD and CNP are. Which ones a QP accepts is decided behind the parser.
+/// Combinational.
 module dingo_opcode (
     input  logic [7:0] opcode_i,
     output logic       known_o,
@@ -9,9 +10,9 @@ module dingo_opcode (
     output logic       reth_o,
     output logic       aeth_o,
     output logic       atomic_o,         // AtomicETH
-    output logic       atomic_ack_o,     // the word as it was, behind the AETH
-    output logic       imm_o,            // immediate data, or the key to invalidate
-    output logic [6:0] header_bytes_o    // BTH and all extension headers
+    output logic       atomic_ack_o,     // AtomicAckETH: the original word, behind the AETH
+    output logic       imm_o,            // ImmDt or IETH (key to invalidate)
+    output logic [6:0] header_bytes_o    // bytes of BTH and all extension headers
 );
   logic       rc, uc, ud, cnp;
   logic [4:0] op;
@@ -27,7 +28,7 @@ module dingo_opcode (
     deth_o = ud;
     reth_o = (rc || uc) && (op == roce_pkg::OP_WRITE_FIRST || op == roce_pkg::OP_WRITE_ONLY ||
                             op == roce_pkg::OP_WRITE_ONLY_IMM || (rc && op == roce_pkg::OP_READ_REQUEST));
-    // not in the middle of a READ's response
+    // READ response middle packets have no AETH
     aeth_o = rc && (op == roce_pkg::OP_READ_FIRST || (op >= roce_pkg::OP_READ_LAST && op <= roce_pkg::OP_ATOMIC_ACK));
     atomic_ack_o = rc && op == roce_pkg::OP_ATOMIC_ACK;
     atomic_o = rc && (op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Rotates a beat towards higher byte numbers by 4 * steps_i + 2 bytes: RoCE headers are always two
-/// bytes more than a multiple of four, so sixteen places are enough. Two registers, one 4:1 level each.
+/// Rotates a beat towards higher byte numbers by 4 * steps_i + 2 bytes: RoCE headers always end two bytes behind a
+/// multiple of four, so sixteen positions are enough. Two registers, with one level of 4:1 multiplexers each.
 module dingo_rotate (
     input  logic         clk_i,
-    input  logic         en_i,      // the pipeline moves
-    input  logic         valid_i,   // there is something to turn: registers rest else
+    input  logic         en_i,      // both registers advance
+    input  logic         valid_i,   // data_i is used; else the registers keep their values
     input  logic [  3:0] steps_i,
     input  logic [511:0] data_i,
-    output logic [511:0] data_o     // two moves later
+    output logic [511:0] data_o     // two cycles with en_i later
 );
   logic [511:0] coarse_q, fine_q;
   logic [1:0]   fine_steps_q;

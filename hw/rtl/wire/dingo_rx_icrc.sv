@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Checks the ICRC of every frame while it passes. Where the packet ends is what the IP header says;
-/// Ethernet padding may follow. The ICRC itself is part of the sum, which then has one known value.
+/// Checks the ICRC of each frame as it passes (InfiniBand specification, annex A17). The IP header says where the
+/// packet ends; Ethernet padding may follow. The CRC runs over the ICRC, too, so a good packet leaves a constant. The
+/// result comes 9 cycles after the frame's last beat. Never stalls.
 module dingo_rx_icrc (
     input  logic         clk_i,
     input  logic         rst_ni,
@@ -11,7 +12,7 @@ module dingo_rx_icrc (
     input  logic         second_i,
     input  logic         last_i,
     input  logic [511:0] data_i,
-    output logic         valid_o,     // one result a frame; worthless unless the lengths of the frame are good
+    output logic         valid_o,     // one result a frame; meaningless if the frame's lengths are bad
     output logic         good_o
 );
   localparam logic [31:0] Residue = 32'hdebb20e3;
@@ -52,7 +53,7 @@ module dingo_rx_icrc (
     end
   end
 
-  // ---- 2: fields masked, and nothing behind the end
+  // ---- 2: fields masked, bytes after the end zeroed
   logic [511:0] masked, data2_q;
   logic         valid2_q, first2_q, last2_q;
   logic [6:0]   bytes2_q;

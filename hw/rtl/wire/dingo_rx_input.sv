@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// One stream of frames out of two, from the MAC and from the own sending side, frame by frame. A frame is
-/// begun only when there is room for the longest one. Lengths are counted in full; beats behind
-/// the longest frame are not kept.
+/// Merges two streams of frames, from the MAC and from loopback, frame by frame. A frame begins only when there is
+/// room for the longest one (start_i); else both streams stall. The length of a longer frame is counted, but beats
+/// after the first MaxBeats are not kept. 1 cycle.
 module dingo_rx_input #(
     parameter int unsigned MaxBeats = 145
 ) (
     input  logic           clk_i,
     input  logic           rst_ni,
-    output logic           idle_o,       // no frame in the middle
+    output logic           idle_o,       // no frame has begun and not ended
     input  logic           start_i,      // there is room for a frame
-    output logic           begin_o,      // one is begun
-    output logic           alloc_o,      // a beat to be kept is taken
+    output logic           begin_o,      // a frame begins
+    output logic           alloc_o,      // a beat is taken that will be kept
     input  logic           up_i,         // the port is enabled and has a link
     input  logic           mac_valid_i,
     output logic           mac_ready_o,
@@ -28,9 +28,9 @@ module dingo_rx_input #(
     output logic           first_o,
     output logic           second_o,
     output logic           last_o,
-    output logic [15:0]    len_o,        // of the frame so far; stays at 65535
-    output logic [7:0]     beats_o,      // kept so far
-    output logic           bad_o,        // with last
+    output logic [15:0]    len_o,        // bytes of the frame so far; stays at 65535
+    output logic [7:0]     beats_o,      // beats of the frame kept so far
+    output logic           bad_o,        // with last_o: the frame has an error
     output logic           down_o        // the port was down when the frame began
 );
   logic         inside_q, from_loop_q, turn_q, sel_loop, go, take, last, bad;

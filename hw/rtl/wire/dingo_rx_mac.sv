@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames from the MAC as beats. A MAC on a board does not wait: with DropWhenFull a frame that finds
-/// no room for the longest one is dropped as a whole and counted. Without it, tready is the receiver's.
+/// Frames from the MAC as beats. Without DropWhenFull it passes tready of the receiver on (0 cycles). With it, for a
+/// MAC that cannot wait, it has a queue of 512 beats (1 cycle) and drops a whole frame that finds no room for the
+/// longest one.
 module dingo_rx_mac #(
     parameter int unsigned DropWhenFull = 0,
     parameter int unsigned MaxBeats = 145
@@ -20,7 +21,7 @@ module dingo_rx_mac #(
     output logic [6:0]   bytes_o,
     output logic         last_o,
     output logic         bad_o,       // with last: the MAC found an error
-    output logic         dropped_o    // a frame was dropped
+    output logic         dropped_o    // one cycle for each frame dropped
 );
   logic [6:0] bytes;
   assign bytes = s_axis_tlast_i ? 7'($countones(s_axis_tkeep_i)) : 7'd64;
@@ -33,7 +34,7 @@ module dingo_rx_mac #(
 
     assign start = n_q == '0;
     assign drop = start ? (LogDepth+1)'(1 << LogDepth) - held <= (LogDepth+1)'(MaxBeats) : drop_q;
-    // of a frame longer than any that we take, what is too much is left out
+    // Of a longer frame than MaxBeats the last beat is kept, which carries tlast and tuser.
     assign push = s_axis_tvalid_i && !drop && (s_axis_tlast_i || n_q < 8'(MaxBeats));
     assign s_axis_tready_o = 1'b1;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Headers of a frame into fields and a verdict: whose frame it is, and whether its form is good. Takes the
-/// first 128 bytes and the length of each frame, gives one answer per frame, four stages later; never waits.
+/// Parses the headers of each frame into fields and a verdict: for whom the frame is, and whether its form is good.
+/// Takes the frame's first 128 bytes and its length; one verdict a frame, four stages behind its last beat. Never
+/// stalls.
 module dingo_rx_parse (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -22,18 +23,18 @@ module dingo_rx_parse (
     input  logic           down_i,
     // verdicts
     output logic           valid_o,
-    output logic           eth_o,         // for the Ethernet function
-    output logic           drop_o,        // counted as stat_o; neither: a RoCE packet with good form
+    output logic           eth_o,         // the frame is for the Ethernet function
+    output logic           drop_o,        // dropped, counted as stat_o; neither eth_o nor drop_o: a good RoCE packet
     output logic [5:0]     stat_o,
     output logic [7:0]     beats_o,
-    output logic [6:0]     last_bytes_o,  // of the frame's last beat that was kept
-    output logic [6:0]     offset_o,      // of the payload in the frame
+    output logic [6:0]     last_bytes_o,  // bytes of the frame's last kept beat
+    output logic [6:0]     offset_o,      // where the payload begins in the frame
     output rtl_pkg::rxh_t  rxh_o
 );
-  localparam logic [1:0] ECN_CE = 2'd3;           // congestion experienced
-  localparam logic [13:0] MaxLen = 14'd8191;     // longer payload than any path MTU is cut there
+  localparam logic [1:0] ECN_CE = 2'd3;           // congestion experienced (RFC 3168)
+  localparam logic [13:0] MaxLen = 14'd8191;     // longer payloads get this length, above any path MTU
 
-  // ---- 0: the first two beats; what a shorter frame lacks is older, and no length check lets it pass
+  // ---- 0: the first two beats. Bytes that a short frame lacks are an earlier frame's; the length checks reject them.
   logic [511:0] low_q, high_q;
   logic [847:0] head;
   logic         valid0_q, bad0_q, down0_q, take;
@@ -57,7 +58,7 @@ module dingo_rx_parse (
     end
   end
 
-  // ---- 1: the Ethernet header away
+  // ---- 1: Ethernet header removed
   logic         vlan, ours, in_table;
   logic [15:0]  ether_type;
   logic [4:0]   l3;
@@ -91,7 +92,7 @@ module dingo_rx_parse (
     end
   end
 
-  // ---- 2: the IP header away, the opcode looked up
+  // ---- 2: IP header removed, opcode looked up
   logic [15:0]  ip_length, datagram;
   logic         roce4, roce6, fragment, short_ip;
   logic         valid2_q, bad2_q, down2_q, vlan2_q, ours2_q, is4_2_q, roce2_q, fragment2_q, short2_q;
@@ -195,10 +196,10 @@ module dingo_rx_parse (
       fold = 17'(sum2_q[15:0]) + 17'(sum2_q[19:16]);
       checksum_ok = fold == 17'h0ffff || fold == 17'h1fffe;
       pad = bth2.pad;
-      // everything that is checked in front of the opcode
+      // all checks that come before that of the opcode
       before_opcode = !(is4_2_q && (fragment2_q || !checksum_ok)) && !short2_q &&
                       roce_pkg::be16(udp2.length) == datagram2_q && datagram2_q >= 16'd24 && bth2.tver == '0;
-      padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad
+      padded = datagram2_q - 16'd12 - 16'(bth_bytes2_q);     // payload and pad bytes
       form_ok = datagram2_q >= 16'd12 + 16'(bth_bytes2_q) && padded[1:0] == '0 && 16'(pad) <= padded;
       frame = datagram2_q + (is4_2_q ? 16'd34 : 16'd54) + (vlan2_q ? 16'd4 : 16'd0);
       too_long = frame > port_i.mtu + 16'd14 + (vlan2_q ? 16'd4 : 16'd0);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The payload out of the beats of a frame: turned so that it begins with byte 0 of its first beat,
-/// and ended by its length. A packet's last beat may leave together with the next one's arrival.
+/// Cuts the payload out of the beats of a RoCE frame: rotates it so that it begins at byte 0 of its first beat, and
+/// ends it after len_i bytes. 3 stages, a beat a cycle; stalls when the taker of beat_o does. The last beat of a
+/// packet may leave in the cycle in which the first one of the next packet arrives.
 module dingo_rx_trim (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -9,10 +10,10 @@ module dingo_rx_trim (
     input  logic           valid_i,
     output logic           ready_o,
     input  logic [511:0]   data_i,
-    input  logic           first_i,    // first beat with payload; it begins at byte offset_i
+    input  logic           first_i,    // first beat with payload, which begins at byte offset_i
     input  logic           last_i,     // last beat with payload
-    input  logic [5:0]     offset_i,   // two more than a multiple of four
-    input  logic [12:0]    len_i,      // not 0
+    input  logic [5:0]     offset_i,   // 4 * n + 2, as all RoCE headers end there
+    input  logic [12:0]    len_i,      // payload bytes, not 0
     output logic           valid_o,
     input  logic           ready_i,
     output rtl_pkg::beat_t beat_o
@@ -62,7 +63,7 @@ module dingo_rx_trim (
   logic [6:0]   bytes_q;
   logic [3:0]   steps_q;
 
-  // over_q: what is left of the packet is in rest_q alone
+  // over_q: the rest of the packet is in rest_q alone, no further input beat holds any of it
   assign en = !valid_q || ready_i;
   assign emit = over_q || (valid2_q && !first2_q);
   assign left = valid2_q && first2_q ? len2_q : emit ? left_q - 13'd64 : left_q;
@@ -88,7 +89,7 @@ module dingo_rx_trim (
         if (first2_q) steps_q <= steps2_q;
       end
       left_q <= left;
-      // the last beat went out joined already unless more is left than that
+      // After the last input beat: more is left than this output beat takes, so one more follows.
       over_q <= valid2_q && last2_q && (first2_q || left_q > 13'd64);
     end
     if (!rst_ni) begin

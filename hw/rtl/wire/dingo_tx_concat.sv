@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Headers and payload become the beats of a frame: the payload is turned to where the headers end,
-/// padded with zeros, and room for the ICRC stands behind it. A beat a cycle, also from frame to frame.
-/// Beats are only begun when the buffer behind has room, so that nothing here ever has to stop.
+/// Joins headers and payload into the beats of a frame: the payload is rotated to where the headers end and padded
+/// with zeros, and space for the ICRC follows it. 4 stages, a beat a cycle, also from frame to frame. A beat begins
+/// only when the buffer behind has room for it (room_i), so the stages never stop.
 module dingo_tx_concat (
     input  logic           clk_i,
     input  logic           rst_ni,
@@ -18,14 +18,14 @@ module dingo_tx_concat (
     input  logic           payload_valid_i,
     output logic           payload_ready_o,
     input  rtl_pkg::beat_t payload_i,
-    input  logic           room_i,           // for one more beat
-    output logic           alloc_o,          // a beat is begun
-    output logic           valid_o,          // and comes out
+    input  logic           room_i,           // the buffer has room for one more beat
+    output logic           alloc_o,          // a beat begins and takes its room
+    output logic           valid_o,          // a beat comes out, 4 cycles after its alloc_o
     output logic [511:0]   data_o,
     output logic           first_o,
     output logic           second_o,
     output logic           last_o,
-    output logic [6:0]     crc_bytes_o,      // bytes of the beat that the ICRC covers
+    output logic [6:0]     crc_bytes_o,      // bytes of this beat that the ICRC covers
     output logic           ipv6_o,
     output logic           vlan_o,
     output logic           err_o             // with last: some payload could not be read
@@ -35,7 +35,7 @@ module dingo_tx_concat (
   logic [12:0] crc_left_q, crc_left, payload_left_q, payload_left;
   logic        first, last, two, take, go, err_q;
 
-  assign two = header_bytes_i > 7'd64;        // a beat of headers alone comes first
+  assign two = header_bytes_i > 7'd64;        // the first beat has headers only
   assign beats = 7'((frame_bytes_i + 13'd63) >> 6);
   assign payload_beats = 7'((len_i + 13'd63) >> 6);
   assign first = j_q == '0;
@@ -50,8 +50,8 @@ module dingo_tx_concat (
   assign payload_left = first ? len_i : payload_left_q;
   assign rest = crc_left >= 13'd64 ? 7'd64 : crc_left[6:0];
 
-  // Bytes of a beat that are payload; what stands behind them is the pad. By words, as that is what a
-  // simulator is fast with.
+  // Keeps the first `bytes` bytes of a beat and zeroes the others, which are the pad. Works on words, as that is
+  // faster to simulate.
   function automatic logic [511:0] cut(input logic [511:0] data, input logic [5:0] bytes);
     logic [511:0] d;
     logic [31:0]  part;
@@ -64,7 +64,7 @@ module dingo_tx_concat (
     cut = d;
   endfunction
 
-  // ---- 1: the beat as it came, and the headers of its frame
+  // ---- 1: the payload's beat as it came, and the headers of its frame
   logic         valid1_q, first1_q, last1_q, take1_q, two1_q, err1_q, ipv6_1_q, vlan1_q;
   logic [6:0]   rest1_q;
   logic [5:0]   shift1_q;
@@ -102,7 +102,7 @@ module dingo_tx_concat (
     if (!rst_ni) j_q <= '0;
   end
 
-  // ---- 2, 3: turned
+  // ---- 2, 3: payload rotated
   logic         valid2_q, first2_q, last2_q, take2_q, two2_q, err2_q, ipv6_2_q, vlan2_q;
   logic [6:0]   rest2_q;
   logic [5:0]   shift2_q;
@@ -146,7 +146,7 @@ module dingo_tx_concat (
     end
   end
 
-  // ---- 4: joined. What a beat begins with is headers, or the end of the payload beat before.
+  // ---- 4: joined. A beat begins with headers or with the end of the payload beat before.
   logic [511:0] base, carry_q, data4_q;
   logic         valid4_q, first4_q, second4_q, last4_q, err4_q, ipv6_4_q, vlan4_q, second_q;
   logic [6:0]   rest4_q;

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames of the Ethernet function on their way out: stored whole, with length and destination noted, and the checksum
-/// that is filled in when they leave. Behind a frame with one, the next waits until it is known.
+/// Frames of the Ethernet function on their way out: each is stored whole, and its length, destination and checksum
+/// (if asked for) are noted; the checksum is written into the beats as they leave. A beat a cycle; 3 cycles after its
+/// last beat a frame may leave. After a frame with a checksum the next one waits until the sum is known (7 cycles
+/// more).
 module dingo_tx_eth #(
     parameter int unsigned LogBeats = 9
 ) (
     input  logic           clk_i,
     input  logic           rst_ni,
-    output logic           idle_o,         // no frame is being stored or waits
+    output logic           idle_o,         // no frame is being stored or waits to leave
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]                mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]             macs_i,
     input  logic           valid_i,
     output logic           ready_o,
     input  rtl_pkg::beat_t beat_i,
-    input  rtl_pkg::eth_csum_t csum_i,     // with every beat of its frame
-    // a whole frame waits; ready with send_i: its beats come out, else it is forgotten
+    input  rtl_pkg::eth_csum_t csum_i,     // the same with every beat of a frame
+    // the oldest whole frame; frame_ready_i with send_i: its beats come out, without: it is discarded
     output logic           frame_valid_o,
     input  logic           frame_ready_i,
     input  logic           send_i,
-    output logic           cmd_ready_o,    // only then frame_ready_i
-    output logic           err_o,          // it must not be sent
-    output logic           ours_o,
+    output logic           cmd_ready_o,    // frame_ready_i may be set
+    output logic           err_o,          // the frame must not be sent
+    output logic           ours_o,         // it goes to a MAC address of the card
     output logic [7:0]     beats_o,
     output logic [6:0]     bytes_o,        // of the last beat
     output logic           valid_o,
@@ -45,7 +47,7 @@ module dingo_tx_eth #(
   logic [7:0]        out_n_q;
   logic [511:0]      b_data;
 
-  // The first stage may hold a beat that is not in the count of notes yet: keep one place.
+  // The first stage may hold a last beat that `held` does not count yet, so keep one place free.
   assign ready_o = free != '0 && notes_ready && !(held[1:0] == 2'd3 && valid1_q) && !wait_q && !(whole && csum1_q.on);
   assign take = valid_i && ready_o;
   assign idle_o = !busy_q && !valid1_q && !wait_q && held == '0;
@@ -84,7 +86,7 @@ module dingo_tx_eth #(
       .gids_i, .mac_valid_i, .macs_i, .valid_i(valid1_q && first1_q), .mac_i(data1_q[47:0]), .table_o(in_table), .ours_o(ours)
   );
 
-  // ---- its checksum: from and length of csum1_q are those of the frame until its note is written
+  // ---- the frame's checksum: csum1_q stays until the frame's note is written
   dingo_eth_sum u_sum (
       .clk_i, .rst_ni, .valid_i(valid1_q && csum1_q.on), .last_i(last1_q), .data_i(data1_q), .from_i(csum1_q.from), .to_i(csum1_q.length),
       .done_o(sum_done), .sum_o(sum)
@@ -110,7 +112,7 @@ module dingo_tx_eth #(
     if (valid_o && ready_i) out_n_q <= out_last ? '0 : out_n_q + 8'd1;
     if (!rst_ni) out_n_q <= '0;
   end
-  logic [13:0] low_at;                     // place of its second byte
+  logic [13:0] low_at;                     // place of the checksum's second byte
   assign low_at = out_at + 14'd1;
   always_comb begin
     data_o = b_data;

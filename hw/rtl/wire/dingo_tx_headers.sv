@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The headers of a RoCE packet, from the Ethernet header to the last extension header, and what the
-/// stages behind must know of its frame. Four stages, a packet a cycle.
+/// Headers of a RoCE packet, from the Ethernet header to the last extension header, and what the stages behind need
+/// to know of its frame. Four stages, a packet a cycle; stalls when the taker does.
 module dingo_tx_headers (
     input  logic          clk_i,
     input  logic          rst_ni,
@@ -14,13 +14,13 @@ module dingo_tx_headers (
     input  rtl_pkg::txd_t txd_i,
     output logic          valid_o,
     input  logic          ready_i,
-    output logic [847:0]  headers_o,      // 106 bytes at most; behind the last one anything
+    output logic [847:0]  headers_o,      // at most 106 bytes; undefined after header_bytes_o
     output logic [6:0]    header_bytes_o,
-    output logic [12:0]   frame_bytes_o,  // with pad and ICRC
-    output logic [12:0]   len_o,          // payload
+    output logic [12:0]   frame_bytes_o,  // with pad and ICRC, without FCS
+    output logic [12:0]   len_o,          // payload bytes
     output logic          ipv6_o,
     output logic          vlan_o,
-    output logic          ours_o,         // the frame is for the card itself
+    output logic          ours_o,         // the frame is looped back
     output logic          from_rsp_o,
     output logic          tell_o,
     output rtl_pkg::gen_t gen_o,
@@ -54,10 +54,10 @@ module dingo_tx_headers (
   // ---- 1: descriptor and source address
   rtl_pkg::txd_t txd1_q;
   rtl_pkg::gid_t gid1_q;
-  logic [15:0]   id_q, id1_q;      // IPv4 identification: counts every packet that is begun
+  logic [15:0]   id_q, id1_q;      // IPv4 identification: counts all packets
   rtl_pkg::gid_t gid;
 
-  always_comb begin                // a multiplexer; an index into the vector would be a shifter
+  always_comb begin                // a multiplexer; a variable part-select would become a shifter
     gid = '0;
     if (txd_valid_i) begin
       for (int unsigned g = 0; g < 1 << rtl_pkg::GID_LOG; g++)
@@ -86,7 +86,7 @@ module dingo_tx_headers (
   roce_pkg::deth_t deth_out;
   roce_pkg::aeth_t aeth_out;
   roce_pkg::atomic_t atomic_out;
-  logic [18:0]   sum_here, sum_there;   // of the words of the IPv4 header but total length
+  logic [18:0]   sum_here, sum_there;   // of the IPv4 header's words without total length
 
   dingo_opcode u_opcode (
       .opcode_i(txd1_q.opcode), .known_o(known), .deth_o(deth), .reth_o(reth), .aeth_o(aeth),
@@ -176,7 +176,7 @@ module dingo_tx_headers (
     end
   end
 
-  // ---- 3: both IP headers, and what comes in front
+  // ---- 3: both IP headers, UDP, VLAN tag
   logic [12:0]  ip_bytes;
   logic [19:0]  sum;
   logic [7:0]   hops;
@@ -221,7 +221,7 @@ module dingo_tx_headers (
     end
   end
 
-  logic [703:0] packet3_q;         // from the IP header on
+  logic [703:0] packet3_q;         // IP header to last extension header
   logic [143:0] ethernet3_q;
   logic [19:0]  sum3_q;
   logic         ipv4_3_q, vlan3_q, ours3_q, from_rsp3_q, tell3_q;
@@ -252,7 +252,7 @@ module dingo_tx_headers (
     end
   end
 
-  // ---- 4: everything in its place
+  // ---- 4: IPv4 checksum, and the parts joined
   logic [15:0]  checksum;
   logic [16:0]  folded;
   logic [703:0] packet;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Whole frames of two buffers leave one after the other, to the wire or, as loopback, to the receiving side.
-/// The ICRC is put behind the RoCE frames on the way. `ord` says which frame is next.
+/// Sends whole frames of the RoCE and the Ethernet buffer one after the other, to the MAC or, as loopback, to the
+/// receiving side, and writes the ICRC into the end of RoCE frames. `ord` announces the next frame. 1 cycle, a beat a
+/// cycle; stalls when the MAC or the loopback's taker does.
 module dingo_tx_out (
     input  logic           clk_i,
     input  logic           rst_ni,
     output logic           idle_o,
     input  logic           ord_valid_i,
     output logic           ord_ready_o,
-    input  logic           ord_eth_i,       // from the Ethernet buffer
+    input  logic           ord_eth_i,       // from the Ethernet buffer, else the RoCE buffer
     input  logic           ord_loop_i,      // loopback
     input  logic [7:0]     ord_beats_i,
     input  logic [6:0]     ord_bytes_i,     // of the last beat
@@ -75,7 +76,7 @@ module dingo_tx_out (
     if (out_room) valid_q <= src_valid;
     if (take) begin
       data_q <= order.eth ? eth_data_i : roce_data_i;
-      // The ICRC ends the frame; its two halves may fall into two beats.
+      // The ICRC ends the frame; its two halves may lie in two beats.
       if (!order.eth && last) begin
         if (order.bytes == 7'd2) data_q[15:0] <= order.icrc[31:16];
         for (int w = 0; w < 15; w++)

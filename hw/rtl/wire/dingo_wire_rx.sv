@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Frames from the wire and from loopback: parses, checks lengths, IPv4 checksum and ICRC,
-/// and gives RoCE packets of ours as headers and payload, everything else as whole frames to the
-/// Ethernet function. Counts what it drops. With DropWhenFull the MAC is never held up: what finds no room
-/// is dropped (eth_rx_no_buffer); without it, tready is low between frames until there is room.
+/// Frames from the wire and from loopback: parses them, checks lengths, IPv4 checksum and ICRC. RoCE packets for this
+/// card leave as headers (rxh) and payload, all other frames whole to the Ethernet function; what is dropped is
+/// counted. Stalls between frames: 16 frames without a verdict taken, or no room for the longest frame. Then tready
+/// is low, or, with DropWhenFull, frames of the MAC are dropped (eth_rx_no_buffer).
 module dingo_wire_rx #(
     parameter int unsigned DropWhenFull = 0
 ) (
@@ -24,7 +24,7 @@ module dingo_wire_rx #(
     output logic   payload_valid_o,   // beats of packets with len != 0, in the order of the headers, without padding
     input  logic   payload_ready_i,
     output rtl_pkg::beat_t  payload_o,
-    output logic   eth_valid_o,       // whole frames that the Ethernet function may want
+    output logic   eth_valid_o,       // whole frames for the Ethernet function
     input  logic   eth_ready_i,
     output rtl_pkg::beat_t  eth_o,
     output logic   stat_valid_o,
@@ -37,13 +37,13 @@ module dingo_wire_rx #(
     input  logic [ 63:0] s_axis_tkeep_i,
     input  logic         s_axis_tlast_i,
     input  logic         s_axis_tuser_i,  // with tlast: the frame is bad (FCS)
-    input  logic [2:0]   dropped_i,       // so many frames more found no room on their way here
-    input  logic [2:0]   spoilt_i         // or were bad, and dropped there
+    input  logic [2:0]   dropped_i,       // so many more frames found no room before this module
+    input  logic [2:0]   spoilt_i         // so many more were bad and dropped there
 );
   localparam int unsigned LogBeats = 10;   // 64 KiB: seven of the longest frames
-  localparam int unsigned MaxBeats = 145;  // of MAX_FRAME bytes
+  localparam int unsigned MaxBeats = 145;  // beats of MAX_FRAME bytes
   localparam int unsigned LogFrames = 4;
-  // Packets whose headers have left and whose payload has not. Enough for small packets to keep coming while one
+  // Packets whose headers have left and whose payload has not: enough for small packets to keep coming while one
   // waits 600 ns for a line of a page list.
   localparam int unsigned LogCommands = 6;
 
@@ -65,7 +65,7 @@ module dingo_wire_rx #(
   logic [15:0]       in_len;
   logic [7:0]        in_beats;
   logic [LogBeats:0] room;
-  logic [LogFrames:0] frames_q;            // begun and not yet judged
+  logic [LogFrames:0] frames_q;            // frames begun whose verdict has not been taken
 
   assign in_start = room >= (LogBeats+1)'(MaxBeats) && !frames_q[LogFrames];
 
@@ -78,10 +78,10 @@ module dingo_wire_rx #(
       .last_o(in_last), .len_o(in_len), .beats_o(in_beats), .bad_o(in_bad), .down_o(in_down)
   );
 
-  // ---- judged while it is stored
+  // ---- checked while it is stored
   typedef struct packed {
     logic          eth;                    // for the Ethernet function
-    logic          drop;                   // counted as stat
+    logic          drop;                   // dropped, and counted as stat
     logic [5:0]    stat;
     logic [7:0]    beats;
     logic [6:0]    last_bytes;
@@ -89,7 +89,7 @@ module dingo_wire_rx #(
     rtl_pkg::rxh_t rxh;
   } verdict_t;
   logic               p_idle, p_valid, c_idle, c_valid, c_good;
-  verdict_t           p, v;                // of the parser; of the oldest frame
+  verdict_t           p, v;                // p: of the parser; v: of the oldest frame
 
   dingo_rx_parse u_parse (
       .clk_i, .rst_ni, .idle_o(p_idle), .port_i, .gids_i, .mac_valid_i, .macs_i,
@@ -117,7 +117,7 @@ module dingo_wire_rx #(
 
   // ---- the oldest frame: dropped, to the Ethernet function, or to the transport
   logic        cmd_ready, roce, drop, has_payload, drop_full, drop_bad;
-  logic [LogCommands:0] eth_out_q;         // Ethernet frames on their way out of the buffer
+  logic [LogCommands:0] eth_out_q;         // Ethernet frames that are leaving the buffer
   logic [5:0]  stat;
   logic [7:0]  cmd_first, cmd_count;
   logic [13:0] payload_end;
@@ -126,8 +126,8 @@ module dingo_wire_rx #(
   assign roce = judged && !v.eth && !v.drop && g_good;
   assign drop = judged && !v.eth && (v.drop || !g_good);
   assign stat = v.drop ? v.stat : 6'(dingo_pkg::CARD_RX_ICRC_ENCAPSULATED);
-  // A header promises its payload: nobody may wait for that with the way to memory in hand while an
-  // Ethernet frame in front of it waits for the same way.
+  // A header promises its payload: the transport holds the path to memory while it waits for it. An Ethernet frame in
+  // front of that payload needs the same path, so the header waits until that frame has left.
   assign rxh_valid_o = roce && (!has_payload || eth_out_q == '0);
   assign rxh_o = v.rxh;
   assign pop = judged && (v.eth || (drop ? !drop_full && !drop_bad && stat_ready_i : rxh_valid_o && rxh_ready_i));
@@ -136,7 +136,7 @@ module dingo_wire_rx #(
   assign cmd_first = v.eth ? 8'd0 : {7'd0, v.offset[6]};
   assign cmd_count = v.eth ? v.beats : roce && has_payload ? 8'(payload_end >> 6) : 8'd0;
 
-  // Frames that the MAC found no room for, or found bad, are counted in between; who asks first stays until it is taken.
+  // Frames dropped before this module are counted in between; a request stays the same until it is taken.
   logic [15:0] full_q, bad_q;
   logic        asked_q, asked_full_q, asked_bad_q;
   assign drop_full = asked_q ? asked_full_q : full_q != '0;

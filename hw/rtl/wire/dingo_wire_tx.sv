@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// From packet descriptors and payload to frames on the wire: headers, padding, ICRC; frames of the
-/// Ethernet function join here. A frame leaves when all of it is there, so that it has no gaps, and a
-/// packet whose payload could not be read is not sent (txerr); one with `tell` is reported when it could
-/// (datagrams and UC complete only then: nobody acknowledges them, and their buffers may change afterwards). Frames for a
-/// MAC address of the card itself are looped back (loop_*), RoCE with its ICRC. With the link down frames vanish.
+/// From packet descriptors (txd) and payload to frames on the wire: headers, padding, ICRC. Frames of the Ethernet
+/// function join here and take turns with RoCE frames. A frame leaves only when all of it is stored, so that the MAC
+/// gets it without gaps. A packet whose payload could not be read is not sent but reported (err_o, ok = 0). A packet
+/// with `tell` is reported also when it was read (ok = 1): UC and UD get no acknowledgement, so this completes them
+/// and frees their buffers. Frames for a MAC address of the card itself are looped back (loop_*), RoCE frames with
+/// their ICRC. With the link down frames are discarded. Stalls: a full frame buffer, missing payload, tready of the
+/// MAC, roce_stop_i.
 module dingo_wire_tx (
     input  logic   clk_i,
     input  logic   rst_ni,
     output logic   idle_o,
-    input  logic   link_i,                                  // wire plugged and port enabled
-    input  logic   roce_stop_i,                             // no RoCE frame begins, but for the card itself
-    input  logic   halt_i,                                  // a command waits until sending is at rest
+    input  logic   link_i,                                  // link is up and port enabled
+    input  logic   roce_stop_i,                             // begin no RoCE frame, except looped-back ones
+    input  logic   halt_i,                                  // a command waits until all sending has ended
     input  logic [(1<<rtl_pkg::GID_LOG)*rtl_pkg::GID_W-1:0] gids_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]              mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0]           macs_i,     // first octet in bits 7:0 of each
     input  logic   txd_valid_i,
     output logic   txd_ready_o,
     input  rtl_pkg::txd_t   txd_i,
-    input  logic   payload_valid_i,                         // of packets with len != 0
+    input  logic   payload_valid_i,                         // only of packets with len != 0
     output logic   payload_ready_o,
     input  rtl_pkg::beat_t  payload_i,
     input  logic   eth_valid_i,                             // whole frames
@@ -47,13 +49,13 @@ module dingo_wire_tx (
     output logic         m_axis_tlast_o,
     output logic         m_axis_tdest_o     // a RoCE frame
 );
-  localparam int unsigned LogBeats = 9;    // 32 KiB: seven RoCE frames, three of the Ethernet function
+  localparam int unsigned LogBeats = 9;    // 32 KiB: 7 of the longest RoCE frames, 3 of the Ethernet function's
   localparam int unsigned QpLog = rtl_pkg::QP_LOG;
 
-  // What is known of a RoCE frame when its last beat is begun
+  // What later stages need to know of a RoCE frame
   typedef struct packed {
     logic [12:0]   bytes;
-    logic          ours;                   // for the card itself
+    logic          ours;                   // looped back
     logic          from_rsp;
     logic          tell;
     rtl_pkg::gen_t gen;
@@ -122,7 +124,7 @@ module dingo_wire_tx (
       .data_i(masked), .tag_i(cat_err), .valid_o(crc_valid), .crc_o(crc), .tag_o(crc_err)
   );
 
-  // ---- RoCE frames that are begun, and their ICRCs when they are there
+  // ---- RoCE frames that have begun, and their ICRCs once known
   logic          info_valid, done_valid, done_ready, done_err, roce_pop;
   logic [31:0]   done_crc;
   info_t         f;                        // of the oldest frame
@@ -153,12 +155,13 @@ module dingo_wire_tx (
       .valid_o(eth_valid), .ready_i(eth_ready), .data_o(eth_data), .buf_idle_o(eth_buf_idle)
   );
 
-  // ---- which frame is next, or is none
+  // ---- which frame leaves next
   logic       ord_ready, ord_valid, stats_ready, turn_q, out_idle;
   logic       roce_whole, roce_want, eth_want, roce_grant, eth_grant, roce_vanish, roce_good, report, report_taken;
-  logic       told_q;                    // the report of the oldest frame has been taken
-  // A command does not wait for a peer that pauses the card for ever: after so long what has begun is lost, as on a wire.
-  localparam int unsigned Patience = 12; // 2**12 cycles
+  logic       told_q;                    // the report of the oldest RoCE frame has been taken
+  // A peer may pause the card for ever, but a command must end: after so long RoCE frames that are stored are
+  // discarded, as if lost on the wire.
+  localparam int unsigned Patience = 12; // 2**12 cycles, 16 us
   logic [Patience:0] stuck_q;
 
   assign roce_whole = info_valid && done_valid && roce_cmd_ready;
@@ -219,7 +222,7 @@ module dingo_wire_tx (
       .valid_o(s_valid), .ready_i(s_pop), .data_o({s_bytes, s_qp}), .count_o(s_held)
   );
 
-  // card_q, queue_q: the counter of this step was taken already
+  // card_q, queue_q: the card's, the QP's counter of this step has been taken
   assign stat_valid_o = s_valid && !card_q;
   assign stat_o.idx = bytes_q ? 6'(dingo_pkg::CARD_RDMA_TX_BYTES) : 6'(dingo_pkg::CARD_RDMA_TX_PACKETS);
   assign stat_o.by = bytes_q ? 16'(s_bytes) : 16'd1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What a RoCE v2 frame is made of, as the InfiniBand specification and IEEE 802 number it: byte order,
-// EtherTypes, BTH opcodes, AETH syndromes.
+// Constants and header layouts of RoCE v2 frames: byte order, EtherTypes, BTH opcodes, AETH syndromes (InfiniBand
+// specification, chapter 9 and annex A17; IEEE 802).
 
 /* verilator lint_off UNUSEDPARAM */  // no module needs all of it
 package roce_pkg;
@@ -22,7 +22,7 @@ package roce_pkg;
   endfunction
 
   // ------------------------------------------------------------------------------------ below the BTH
-  // EtherTypes as numbers, and as their two bytes lie in a beat
+  // EtherTypes as numbers (ETHERTYPE_*), and as their two bytes lie in a beat (WIRE_*)
   localparam logic [15:0] ETHERTYPE_IPV4 = 16'h0800;
   localparam logic [15:0] ETHERTYPE_VLAN = 16'h8100;
   localparam logic [15:0] ETHERTYPE_IPV6 = 16'h86dd;
@@ -30,11 +30,11 @@ package roce_pkg;
   localparam logic [15:0] WIRE_VLAN = 16'h0081;
   localparam logic [15:0] WIRE_IPV6 = 16'hdd86;
   localparam logic [7:0] IP_PROTOCOL_UDP = 8'd17;
-  // Applications leave the hop limit at 0 for "on this link"; IP hosts drop such packets.
+  // Applications may leave the hop limit at 0 for "on this link", but IP hosts drop such packets.
   localparam logic [7:0] DEFAULT_HOP_LIMIT = 8'd64;
 
   // ------------------------------------------------------------------------------------ headers
-  // As they lie in a beat: the last member comes first on the wire, and numbers are big endian.
+  // As they lie in a beat: the last member comes first on the wire; numbers are big endian.
   typedef struct packed {
     logic [31:0] daddr;
     logic [31:0] saddr;
@@ -74,7 +74,7 @@ package roce_pkg;
     logic [3:0]  tver;
     logic [7:0]  opcode;
   } bth_t;
-  // Extension headers. Immediate data, or the key to invalidate, is behind RETH and DETH, or alone.
+  // Extension headers. ImmDt or IETH (immediate data, key to invalidate) follows RETH or DETH, or stands alone.
   typedef struct packed {
     logic [31:0] dma_len;
     logic [31:0] rkey;
@@ -97,8 +97,8 @@ package roce_pkg;
   } aeth_t;
   // The 16 bits of `fragment`, in wire order
   localparam logic [15:0] IPV4_DONT_FRAGMENT = 16'h0040;
-  localparam int unsigned IPV4_MORE_FRAGMENTS = 5;      // bit
-  localparam logic [7:0] IPV4_VERSION_IHL = 8'h45;      // no options
+  localparam int unsigned IPV4_MORE_FRAGMENTS = 5;      // bit number in `fragment`
+  localparam logic [7:0] IPV4_VERSION_IHL = 8'h45;      // version 4, 20 bytes: no options
 
   // ------------------------------------------------------------------------------------ BTH opcodes
   // Bits 7:5: the transport
@@ -153,8 +153,8 @@ package roce_pkg;
   // Bits 7:5: the kind; bits 4:0: credits, RNR timer code, NAK code
   localparam logic [2:0] AETH_ACK = 3'd0;
   localparam logic [2:0] AETH_RNR = 3'd1;
-  localparam logic [7:0] SYN_ACK = 8'h1f;             // no credits told
-  localparam logic [7:0] SYN_RNR = 8'h20;             // plus the timer code
+  localparam logic [7:0] SYN_ACK = 8'h1f;             // ACK without credit count
+  localparam logic [7:0] SYN_RNR = 8'h20;             // RNR NAK; the timer code is added
   localparam logic [7:0] SYN_NAK_SEQ = 8'h60;
   localparam logic [7:0] SYN_NAK_INVALID = 8'h61;
   localparam logic [7:0] SYN_NAK_ACCESS = 8'h62;

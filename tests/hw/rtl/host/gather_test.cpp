@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_gather: the bytes of a packet's segments come as one stream without holes, errors of lists
-// and memory show in its last beat, and the stream keeps up with the bus.
+// dingo_gather: the bytes of a packet's segments come as one stream without holes; errors of lists
+// and memory show in the packet's last beat; the stream keeps up with the bus.
 #include <deque>
 
 #include "payload.h"
@@ -14,7 +14,7 @@ using dingo::rtl::Segment;
 
 struct Packet {
     std::vector<std::uint8_t> bytes;
-    std::vector<bool> known;  // not of a page that fails
+    std::vector<bool> known;  // false: of a page that fails, any value
     bool err = false;
 };
 
@@ -137,8 +137,8 @@ TEST_P(GatherAlone, LongSegmentsRunAtOneBeatPerCycle) {
             dut.seg_valid_i = 0;
         }
         EXPECT_EQ(beats, kBytes / 64);
-        // A page that is not aligned to beats touches one more of them, in the list's line reads of
-        // 8 pages.
+        // A page that is not aligned to beats takes one beat more; a line of the page list is read
+        // for every 8 pages.
         EXPECT_LE(now - first, kBytes / 64 * 103 / 100 + 60);
     }
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_host: every client's requests are answered in its order with the right bytes, whatever
-// memory does: latency, stalls, answers out of order, errors; and nothing waits for a client that
-// does not take its answers.
+// dingo_host: requests of each client are answered in order with the right bytes, with any latency,
+// stalls, reordering and errors of memory; a client that does not take its answers delays no other.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +28,7 @@ constexpr unsigned kLineW = 62, kReqW = 77, kBeatW = 521;
 constexpr std::uint64_t kBase = 0x0000'7f12'3450'0000;
 constexpr std::uint64_t kReadSize = 1 << 18, kWriteSize = 1 << 16;
 
-/// In every fourth page, memory refuses one line.
+/// Memory gives an error for one line in every fourth page.
 constexpr std::uint64_t kBadEvery = 4 * 4096, kBadLine = 0x840;
 
 bool is_bad(std::uint64_t address, unsigned bytes) {
@@ -41,7 +40,7 @@ struct Request {
     std::uint64_t address = 0;
     unsigned bytes = 0;
     bool bad = false;
-    std::vector<std::uint8_t> data;  // writes
+    std::vector<std::uint8_t> data;  // of writes
 };
 
 class Host : public testing::TestWithParam<AxiTiming> {
@@ -54,7 +53,7 @@ class Host : public testing::TestWithParam<AxiTiming> {
         dut.rst_ni = 1;
     }
 
-    /// One clock; `look` sees the settled outputs before the rising edge.
+    /// One clock; `look` reads the settled outputs before the rising edge.
     template <class Look>
     void cycle(Look look) {
         dut.clk_i = 0;
@@ -72,7 +71,7 @@ class Host : public testing::TestWithParam<AxiTiming> {
     unsigned pick(unsigned n) { return static_cast<unsigned>(random() % n); }
     bool chance(unsigned percent) { return pick(100) < percent; }
 
-    /// A request that stays in its page, often at the edges of beats and pages.
+    /// A random request within a page, often at the edges of beats and pages.
     Request request(std::uint64_t base, std::uint64_t size) {
         Request r;
         const std::uint64_t page = base + pick(static_cast<unsigned>(size / 4096)) * 4096;
@@ -248,7 +247,7 @@ TEST_P(Host, AnswersEveryClientInOrderWithTheRightBytes) {
                         writing[c].pop_front();
                     }
                 }
-                if ((write_taken >> c & 1) != 0) {  // memory sees writes in the order of acceptance
+                if ((write_taken >> c & 1) != 0) {  // memory gets writes in the order of acceptance
                     const Request& r = next_write[c];
                     writing[c].push_back(r);
                     awaited[c].push_back(r);

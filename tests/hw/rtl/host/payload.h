@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the benches of dingo_gather and dingo_scatter share: the Verilated pair at dingo_host, a
-// host memory with regions of all kinds, and the layout of what they exchange.
+// Shared by the benches of dingo_gather and dingo_scatter: the Verilated pair connected to
+// dingo_host, host memory with regions of all kinds, and segments.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Segment {
     bool last = false;
 };
 
-/// seg_t from bit 0 on.
+/// Writes seg_t from bit 0 on.
 inline void put_segment(std::uint32_t* words, const Segment& s) {
     put_xmem(words, 0, s.region->mem);
     put_bits(words, 103, 64, s.off);
@@ -43,7 +43,7 @@ class Payload : public testing::TestWithParam<AxiTiming> {
         dut.rst_ni = 1;
     }
 
-    /// One clock; `look` sees the settled outputs before the rising edge.
+    /// One clock; `look` reads the settled outputs before the rising edge.
     template <class Look>
     void cycle(Look look) {
         dut.clk_i = 0;
@@ -58,7 +58,8 @@ class Payload : public testing::TestWithParam<AxiTiming> {
         ++now;
     }
 
-    /// Regions of every level and several page sizes, three of them with pages that cannot be used.
+    /// Regions of every level and several page sizes, three of them with pages that cannot be
+    /// accessed.
     void make_regions() {
         regions.push_back(maker.make(0, 0, 100'000));
         regions.push_back(maker.make(1, 12, 200'000));
@@ -73,7 +74,7 @@ class Payload : public testing::TestWithParam<AxiTiming> {
     }
 
     Segment segment(std::uint32_t most) {
-        // Mostly regions without bad pages.
+        // Mostly from regions without bad pages, which are the last three.
         const unsigned n = static_cast<unsigned>(regions.size());
         Segment s{.region = &regions[chance(70) ? pick(n - 3) : pick(n)]};
         s.len = 1 + pick(most);
@@ -84,7 +85,7 @@ class Payload : public testing::TestWithParam<AxiTiming> {
         return s;
     }
 
-    /// The host refuses accesses to this address.
+    /// Accesses to this address get a bus error.
     [[nodiscard]] bool is_refused(std::uint64_t bus) const { return bus - refused < 4096; }
 
     unsigned pick(std::uint32_t n) { return static_cast<unsigned>(random() % n); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Bench: dingo_gather and dingo_scatter at dingo_host, as the card has them.
+/// Bench: dingo_gather and dingo_scatter connected to dingo_host as in the card.
 module payload_bench (
     input  logic     clk_i,
     input  logic     rst_ni,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Memory regions with page lists of 0 to 2 levels in a bench's host memory, and what the model's
-// PageList says of them: the reference for every translation.
+// Memory regions with page lists of 0 to 2 levels in a bench's host memory, and their translation
+// as a reference for RTL.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ struct Xmem {
 struct Region {
     Xmem mem;
     std::uint64_t bytes = 0;
-    std::vector<std::uint64_t> pages;  ///< as the list has them
-    std::vector<bool> bad;             ///< the entry, or a list on the way to it, is of no use
+    std::vector<std::uint64_t> pages;  ///< page addresses in the order of the list
+    std::vector<bool> bad;             ///< the page's entry is misaligned
 
-    /// Bus address of byte `off`, or false.
+    /// Bus address of byte `off`; false if its entry is bad.
     [[nodiscard]] bool translate(std::uint64_t off, std::uint64_t& bus) const {
         const std::uint64_t position = off + mem.offset;
         if (mem.levels == 0) {
@@ -40,14 +40,14 @@ struct Region {
     }
 };
 
-/// Lays out regions and their lists one behind the other, from the start of the memory.
+/// Allocates regions and their lists one after the other, from the start of the memory.
 class RegionMaker {
   public:
     RegionMaker(HostMemory& memory, std::uint32_t seed)
         : memory_(memory), random_(seed), next_(memory.base()) {}
 
-    /// `bytes` from `offset` of the first page on; pages are shuffled. Every n-th entry is
-    /// misaligned when `spoil` is n.
+    /// A region of `bytes` bytes that begins at a random offset of its first page; pages are
+    /// shuffled. With `spoil` every spoil-th entry is misaligned.
     Region make(unsigned levels, unsigned shift, std::uint64_t bytes, unsigned spoil = 0) {
         Region r;
         r.bytes = bytes;
@@ -85,7 +85,7 @@ class RegionMaker {
         return r;
     }
 
-    /// Space that is nobody's.
+    /// Allocates space.
     std::uint64_t take(std::uint64_t bytes, std::uint64_t align) {
         next_ = (next_ + align - 1) / align * align;
         const std::uint64_t at = next_;
@@ -100,7 +100,7 @@ class RegionMaker {
     std::uint64_t list(const std::vector<std::uint64_t>& entries, std::uint64_t from,
                        std::uint64_t count) {
         const std::uint64_t at =
-            take(count * 8 + 64, 8) + 8 * (random_() % 8);  // lists are 8-byte aligned
+            take(count * 8 + 64, 8) + 8 * (random_() % 8);  // lists are aligned to 8 bytes
         for (std::uint64_t i = 0; i < count; ++i) {
             memory_.put64(at + 8 * i, entries[from + i]);
         }
@@ -112,7 +112,7 @@ class RegionMaker {
     std::uint64_t next_;
 };
 
-/// xmem_t at bit `low`: 103 bits.
+/// Writes xmem_t, 103 bits, from bit `low` on.
 inline void put_xmem(std::uint32_t* words, unsigned low, const Xmem& m) {
     put_bits(words, low, 64, m.addr);
     put_bits(words, low + 64, 32, m.offset);

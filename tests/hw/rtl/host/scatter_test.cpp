@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_scatter: bytes of packets go where the orders say and nowhere else, what no segment wants
-// is dropped, and an item comes back in order, behind its bytes, with what became of them. An
-// atomic finds what was written before it, and what comes behind finds what it has written.
+// dingo_scatter: bytes of packets go where the orders say and nowhere else; bytes without a segment
+// are dropped; items come back in order, after their bytes are in memory, with the packet's error.
+// Atomics and writes take effect in order.
 #include <deque>
 #include <optional>
 
@@ -29,9 +29,9 @@ struct Order {
 
 struct Commit {
     bool to_rsp = false, err = false;
-    std::optional<std::uint64_t> word{};  // of an atomic: as it was
+    std::optional<std::uint64_t> word{};  // of an atomic: the value before
     Item item{};
-    Segment seg{};  // of tests that look at memory when the item comes
+    Segment seg{};  // for tests that check memory when the item comes
     std::vector<std::uint8_t> bytes;
 };
 
@@ -81,7 +81,7 @@ class Scatter : public dingo::rtl::Payload {
         }
     }
 
-    /// Writes segments to `expected` as the card has to; false when some bytes could not be
+    /// Writes segments to `expected` as the card must; returns false if some bytes could not be
     /// written.
     bool write(HostMemory& expected, const std::vector<Segment>& segments,
                std::span<const std::uint8_t> bytes) {
@@ -91,7 +91,7 @@ class Scatter : public dingo::rtl::Payload {
             for (std::uint32_t i = 0; i < s.len; ++i) {
                 std::uint64_t bus = 0;
                 if (!s.region->translate(s.off + i, bus)) {
-                    return false;  // nothing behind a piece without address
+                    return false;  // nothing after a piece without address is written
                 }
                 ok &= !is_refused(bus);
                 if (!is_refused(bus)) {
@@ -103,7 +103,7 @@ class Scatter : public dingo::rtl::Payload {
         return ok;
     }
 
-    /// Eight bytes of the first page of a region with page lists; few of them, so that they meet.
+    /// Eight bytes of the first page of a region; there are few choices, so that atomics meet.
     Segment hot_word(const Region& region, unsigned misaligned_percent) {
         Segment s{.region = &region, .off = 8 * pick(6), .len = 8, .last = true};
         std::uint64_t bus = 0;
@@ -119,7 +119,7 @@ class Scatter : public dingo::rtl::Payload {
         Order& o = orders.emplace_back();
         o.op = kAtomic;
         o.seg = hot_word(regions[chance(80) ? 1 : pick(n)], 3);
-        if (o.seg.region == &regions.back() && chance(50))  // where the host refuses
+        if (o.seg.region == &regions.back() && chance(50))  // where the bus gives an error
             o.seg.off = refused - regions.back().mem.addr - regions.back().mem.offset + 8;
         std::uint64_t bus = 0, value = 0;
         bool ok = o.seg.region->translate(o.seg.off, bus) && bus % 8 == 0 && !is_refused(bus);
@@ -177,7 +177,7 @@ class Scatter : public dingo::rtl::Payload {
                 s.len = static_cast<std::uint32_t>(left);
                 s.off = random() % (s.region->bytes - s.len);
             }
-            if (atomics && chance(50)) {  // over words that atomics change
+            if (atomics && chance(50)) {  // overlaps words that atomics change
                 s = {.region = &regions[1], .off = pick(64), .len = std::min(s.len, 1 + pick(64))};
             }
             left -= s.len;
@@ -199,7 +199,7 @@ class Scatter : public dingo::rtl::Payload {
         }
     }
 
-    /// One cycle: orders, beats and takers stall as said.
+    /// One cycle; orders and beats are offered, items taken, with the given percentages.
     void step(unsigned order_percent, unsigned beat_percent, unsigned take_percent) {
         if (!dut.scat_valid_i && !orders.empty() && chance(order_percent)) {
             offer(orders.front());
@@ -252,7 +252,7 @@ class Scatter : public dingo::rtl::Payload {
     unsigned errors = 0;
     bool atomics = false;
 
-    /// Random packets until all are done; memory and items are as they should be.
+    /// Runs random packets until all are done, and checks memory and items.
     void run_random(unsigned packets, std::uint64_t cycles);
 };
 
@@ -356,8 +356,8 @@ TEST_P(ScatterAlone, PacketsOfAPageRunAtOneBeatPerCycle) {
     EXPECT_LE(now, kPackets * 64 + 250 + 128) << "cycles, 128 of them for tags that are cleared";
 }
 
-/// Words of their own do not wait for each other; one word is changed as often as memory answers
-/// twice.
+/// Atomics on different words do not wait for each other; on one word, each goes on with the result
+/// of the one before.
 TEST_P(ScatterAlone, AtomicsOnDifferentWordsOverlap) {
     constexpr unsigned kAtomics = 64;
     const Region r = maker.make(0, 0, 10'000);
@@ -388,8 +388,8 @@ TEST_P(ScatterAlone, AtomicsOnDifferentWordsOverlap) {
     EXPECT_LE(cycles[1], kAtomics * 30);
 }
 
-/// Two regions show one page at two bus addresses, another has a word at the same place of its
-/// page: no addition is lost, none is made elsewhere.
+/// Two regions map one page at two bus addresses; a third has a word at the same offset of another
+/// page. No addition is lost or made in the wrong place.
 TEST_P(ScatterAlone, AtomicsOnOneWordThroughTwoRegions) {
     const Region first = maker.make(0, 0, 16384);
     Region mirror = first, apart = first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_xlat: bus addresses as page lists say, errors of lists, what a flush forgets, latency, and
-// how many requests, misses among them, it takes.
+// dingo_xlat: translation by page lists, errors of lists, effect of a flush, latency, and how many
+// requests and misses overlap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using dingo::rtl::Region;
 using dingo::rtl::RegionMaker;
 using dingo::rtl::Xmem;
 
-constexpr unsigned kFlight = 8;  // misses that overlap: LogFlight is 3
+constexpr unsigned kFlight = 8;  // misses that overlap (LogFlight = 3)
 constexpr unsigned kFresh = 3;   // rtl_pkg::LEVELS_FRESH
 constexpr std::uint64_t kBase = 0x12'0000'0000;
 
@@ -44,7 +44,7 @@ class Xlat : public testing::Test {
         dut.eval();
         dut.line_rsp_valid_i = 0;
         ++now;
-        if (asked) {  // memory is read now, the answer comes later, in order
+        if (asked) {  // memory is read now and answers later, in order
             ++reads;
             Line answer{now + latency + random() % (latency + 1), false, {}};
             answer.ok = !refuse && memory.holds(line * 64, 64);
@@ -119,7 +119,7 @@ TEST_F(Xlat, FollowsTheListsOfEveryLevelAndPageSize) {
     for (const unsigned shift : {12u, 13u, 16u, 20u}) {
         regions.push_back(maker.make(1, shift, 3'000'000));
     }
-    regions.push_back(maker.make(2, 12, 5'000'000));  // more than two leaves
+    regions.push_back(maker.make(2, 12, 5'000'000));  // more than two leaf lists
     regions.push_back(maker.make(1, 12, 300'000, 3));
     regions.push_back(maker.make(2, 12, 300'000, 3));
     regions.push_back(maker.make(0, 0, 10'000));
@@ -164,7 +164,7 @@ TEST_F(Xlat, AHitIsQuickAndAsksNobody) {
 }
 
 TEST_F(Xlat, RootAndLeavesDoNotPushEachOtherOut) {
-    // A region of more than 2 MiB whose root list and first leaf lie at the same place of their
+    // A region with two levels whose root list and first leaf list have the same offset in their
     // pages.
     const std::uint64_t root = maker.take(4096, 4096);
     const std::uint64_t leaf = maker.take(4096, 4096);
@@ -231,7 +231,7 @@ TEST_F(Xlat, MissesOverlapAndHitsComeEveryCycle) {
     always_ready = true;
     latency = 100;
     dut.rsp_ready_i = 1;
-    // Cycles for `count` requests, each `step` bytes further.
+    // Cycles for `count` requests, each `step` bytes after the one before.
     const auto cycles = [&](unsigned count, std::uint64_t step) {
         unsigned asked = 0, answered = 0, n = 0;
         for (; answered < count && n < 1'000'000; ++n) {
@@ -246,10 +246,10 @@ TEST_F(Xlat, MissesOverlapAndHitsComeEveryCycle) {
         }
         return n;
     };
-    const unsigned misses = cycles(300, 32'768);  // a line of the leaves each
+    const unsigned misses = cycles(300, 32'768);  // each in another line of the leaf lists
     EXPECT_LT(misses, 300u * 150 / (kFlight / 2));
     EXPECT_GE(most_lines, kFlight);
-    EXPECT_LE(most_lines, 2 * kFlight);  // of leaves and of roots
+    EXPECT_LE(most_lines, 2 * kFlight);  // leaf lists and root lists
     cycles(1, 0);
     const unsigned hits = cycles(1'000, 16);
     EXPECT_LE(hits, 1'000u + 20);
@@ -260,12 +260,13 @@ TEST_F(Xlat, AFlushForgetsEvenALineThatIsOnItsWay) {
     std::uint64_t bus = 0;
     ASSERT_TRUE(r.translate(0, bus));
     EXPECT_EQ(ask(r.mem, 0).addr, bus);
-    memory.put64(r.mem.addr, bus - bus % 4096 + 0x10'0000'0000);  // the list changes
+    memory.put64(r.mem.addr, bus - bus % 4096 + 0x10'0000'0000);  // changes the list
     EXPECT_EQ(ask(r.mem, 0).addr, bus) << "cached";
     flush();
     EXPECT_EQ(ask(r.mem, 0).addr, bus + 0x10'0000'0000);
 
-    // The list changes and the flush comes at any moment of a miss: the next answer is the new one.
+    // The list changes and the flush comes at any moment of a miss: the next request gets the new
+    // address.
     for (unsigned moment = 0; moment < 30; ++moment) {
         const std::uint64_t page = 4096ull * (1000 + moment);
         flush();
@@ -306,7 +307,7 @@ TEST_F(Xlat, OfAListThatMayChangeNothingIsKeptAndNothingElseIsForgotten) {
     EXPECT_FALSE(ask(kept.mem, 0).err) << "it is still there";
     EXPECT_EQ(reads, 4u);
     refuse = false;
-    r.mem.levels = 1;  // the same list as one that stays
+    r.mem.levels = 1;  // the same list, which may now be cached
     EXPECT_EQ(ask(r.mem, 0).addr, bus + 0x10'0000'0000);
     EXPECT_EQ(reads, 5u);
     ask(r.mem, 0);
@@ -323,7 +324,7 @@ TEST_F(Xlat, AListThatCannotBeReadIsAnErrorAndIsNotKept) {
     const Answer a = ask(r.mem, 50'000);
     EXPECT_FALSE(a.err);
     EXPECT_EQ(a.addr, bus);
-    const std::uint64_t root = r.mem.addr;  // a leaf that is not aligned to 4 KiB
+    const std::uint64_t root = r.mem.addr;  // the root gets a leaf list that is not aligned
     std::uint64_t leaf = 0;
     std::memcpy(&leaf, memory.at(root), 8);
     memory.put64(root, leaf + 8);

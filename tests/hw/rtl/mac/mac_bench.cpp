@@ -7,7 +7,7 @@ namespace dingo::rtl {
 
 namespace {
 
-/// Beat `at` of a frame on one of the ports; what stands behind the end is anything.
+/// Drives beat `at` of a frame on a port; bytes after the end are undefined.
 template <typename Data, typename Keep, typename Bit>
 void show(const Frame& frame, std::size_t at, Random& random, Data& data, Keep& keep, Bit& last) {
     std::array<std::uint32_t, 17> beat;
@@ -123,7 +123,7 @@ Mac::Status Mac::status() {
 }
 
 void Mac::core_cycle() {
-    // out
+    // from the card
     bool stopped = false;
     if (card_obeys && out_at == 0 && !shown_ && dut.roce_stop_o && !out_.empty() &&
         out_.front().roce) {
@@ -141,7 +141,7 @@ void Mac::core_cycle() {
         dut.s_tuser_i = sent.spoilt && dut.s_tlast_i;
         dut.s_tdest_i = sent.roce;
     }
-    // in
+    // to the card
     dut.m_tready_i = random() % 100 < card_takes;
     dut.eval();
     no_room += dut.rx_no_room_o;
@@ -175,7 +175,7 @@ void Mac::core_cycle() {
 }
 
 void Mac::tx_cycle() {
-    owed_ = std::max(owed_ - periods_.tx * kRate, 0.0);  // bytes that the MAC holds
+    owed_ = std::max(owed_ - periods_.tx * kRate, 0.0);  // bytes in the MAC
     dut.mac_tready_i = random() % 100 < mac_takes && (!mac_at_cable_rate || owed_ < 256);
     dut.eval();
     gaps += !mac_part.empty() && !dut.mac_tvalid_o;

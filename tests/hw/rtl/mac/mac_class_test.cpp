@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac: classes of frames under priority flow control, and whose turn it is.
+// dingo_mac: classes of frames under priority flow control, and turns of the two FIFOs.
 #include "mac_pfc.h"
 
 namespace dingo::rtl {
@@ -10,7 +10,7 @@ TEST_F(MacPfc, AFramesClassIsItsPcpAndEachHasATimeOfItsOwn) {
     configure(0b1010'1000);  // 3, 5, 7
     peer_sends(pfc(0b0011'1001, {9'000, 0, 0, 9'000, 9'000, 1'200}));
     run(500);
-    for (const unsigned pcp : {0u, 4u, 7u}) {  // without PFC, or not asked for
+    for (const unsigned pcp : {0u, 4u, 7u}) {  // classes without PFC or without a pause
         const unsigned before = roce();
         send_roce(2, static_cast<int>(pcp));
         run(1'000);
@@ -19,11 +19,11 @@ TEST_F(MacPfc, AFramesClassIsItsPcpAndEachHasATimeOfItsOwn) {
     const unsigned before = roce();
     send_roce(1, 5);
     run(200);
-    EXPECT_EQ(roce(), before);  // 6,144 ns
+    EXPECT_EQ(roce(), before);  // class 5 is paused for 6,144 ns
     run(3'000);
     EXPECT_EQ(roce(), before + 1);
     send_roce(1, 3);
-    send_roce(1, 0);  // behind it
+    send_roce(1, 0);  // waits behind it in the FIFO
     run(5'000);
     EXPECT_EQ(roce(), before + 1);
     peer_sends(pfc(0b0000'1000, {}));

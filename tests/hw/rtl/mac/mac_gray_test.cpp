@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac_gray: a number takes two registers of the other clock, none less: the first one may be
-// undecided for a while.
+// dingo_mac_gray: a number passes two registers of the other clock, not fewer, as the first one may
+// be metastable.
 #include <gtest/gtest.h>
 
 #include "Vdingo_mac_gray.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac: a clock that limps before it is reset may leave any number in the registers of its
-// side. After the reset all frames cross again, whole.
+// dingo_mac: a clock with runt pulses before its reset may leave any number in the registers of its
+// side. After the reset all frames cross whole again.
 #include "Vdingo_mac___024root.h"
 #include "mac_bench.h"
 
@@ -39,7 +39,7 @@ class MacLimp : public Mac {
         out_at = 0;
         settle();
         mac_part = card_part = {};
-        mac_got.clear();  // nonsense, some of it
+        mac_got.clear();  // some of these are not frames that were given
         card_got.clear();
         anything(false);
         for (unsigned i = 0; i < 40; ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac with traffic of both kinds, and a peer that sends PFC frames.
+// Bench of dingo_mac with RoCE and other frames, and a peer that sends PFC frames.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ class MacPfc : public Mac {
   protected:
     MacPfc() { mac_at_cable_rate = true; }
 
-    /// RoCE and other frames in turn, as long as it goes on.
+    /// Keeps RoCE and other frames waiting for `ns` nanoseconds.
     void keep_sending(double ns) {
         for (const double end = now + ns; now < end;) {
             for (const bool roce : {true, false}) {
@@ -29,7 +29,7 @@ class MacPfc : public Mac {
     [[nodiscard]] static bool is_pfc(const Received& r) {
         return r.frame.size() >= 18 && be16_at(r.frame, 12) == 0x8808;
     }
-    /// The longest time without a RoCE frame before the MAC from `from` on.
+    /// The longest time between RoCE frames at the MAC after `from`.
     double roce_gap(double from) {
         double gap = 0, last = from;
         for (const Received& r : mac_got) {
@@ -53,7 +53,7 @@ class MacPfc : public Mac {
                 found.push_back(r);
         return found;
     }
-    /// So many RoCE frames that wait at the MAC.
+    /// Gives `n` RoCE frames to the card's side.
     void send_roce(unsigned n, int pcp = -1) {
         for (unsigned i = 0; i < n; ++i) {
             Frame frame = numbered(1'000);
@@ -63,7 +63,7 @@ class MacPfc : public Mac {
     unsigned roce() {
         return static_cast<unsigned>(std::count_if(mac_got.begin(), mac_got.end(), is_roce));
     }
-    /// Nothing pauses for what the peer sends with `frame`.
+    /// Expects that `frame` of the peer pauses nothing.
     void expect_no_pause(const Frame& frame, bool bad_fcs = false) {
         card_obeys = true;
         keep_sending(3'000);
@@ -76,7 +76,7 @@ class MacPfc : public Mac {
     struct Heard {
         double at, pause;
     };
-    std::deque<Heard> heard_;  // by a peer that obeys
+    std::deque<Heard> heard_;  // pauses, for a peer that obeys
 };
 
 }  // namespace dingo::rtl

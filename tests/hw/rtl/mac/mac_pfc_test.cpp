@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac: priority flow control (IEEE 802.1Q clause 36), both ways.
+// dingo_mac: priority flow control (IEEE 802.1Q clause 36), in both directions.
 #include "mac_pfc.h"
 
 namespace dingo::rtl {
@@ -16,14 +16,14 @@ TEST_F(MacPfc, APauseStopsRoceForItsQuantaAndNothingElse) {
         EXPECT_TRUE(status().tx_paused);
         keep_sending(quanta * kQuantum + 3'000);
         EXPECT_FALSE(status().tx_paused);
-        // a frame that was on its way ends, and one that waits begins
+        // A frame that has begun ends first, and after the pause one begins at once.
         EXPECT_GT(roce_gap(from), quanta * kQuantum - 100) << quanta;
         EXPECT_LT(roce_gap(from), quanta * kQuantum + 400) << quanta;
         EXPECT_GT(others(from + 300, from + quanta * kQuantum), quanta * kQuantum / 30) << quanta;
     }
     EXPECT_EQ(status().rx_pauses, 3u);
     EXPECT_EQ(status().rx_control, 3u);
-    EXPECT_TRUE(card_got.empty());  // none of them reached it
+    EXPECT_TRUE(card_got.empty());  // no MAC control frame reaches the card
 }
 
 TEST_F(MacPfc, APauseIsProlongedAndEnded) {
@@ -43,7 +43,7 @@ TEST_F(MacPfc, APauseIsProlongedAndEnded) {
     keep_sending(2'000);
     EXPECT_GT(roce_gap(from), 14'400);
     EXPECT_LT(roce_gap(from), 14'900);
-    EXPECT_EQ(status().rx_pauses, 6u);  // the one that ends it is none
+    EXPECT_EQ(status().rx_pauses, 6u);  // a frame with time 0 is not counted
     EXPECT_EQ(status().rx_control, 7u);
 }
 
@@ -141,7 +141,7 @@ TEST_F(MacPfc, ALongControlFrameEndsHereAndCountsAtItsEnd) {
     frame.resize(1'000);
     peer_sends(frame);
     peer_sends(numbered(200));
-    run(30);  // half of it
+    run(30);  // half of the frame has arrived
     EXPECT_FALSE(status().tx_paused);
     run(200);
     EXPECT_TRUE(status().tx_paused);
@@ -166,10 +166,10 @@ TEST_F(MacPfc, ThePauseOfAMacThatWasResetIsOver) {
 
 TEST_F(MacPfc, AFullFifoAsksForAPauseAgainAndAgainAndEndsIt) {
     card_takes = 0;
-    peer(200, [this] { return Sent{numbered(320)}; });  // 5 beats each
-    run(2'200);                                         // 79 frames
+    peer(200, [this] { return Sent{numbered(320)}; });  // of 5 beats each
+    run(2'200);                                         // 79 frames have arrived
     EXPECT_FALSE(status().rx_high);
-    run(1'200);  // 122
+    run(1'200);  // 122 frames
     EXPECT_TRUE(status().rx_high);
     run(10'000);
     card_takes = 100;
@@ -242,8 +242,8 @@ TEST_F(MacPfc, SwitchedOffItNeitherAsksNorObeys) {
     EXPECT_EQ(card_got.size(), 200u);
 }
 
-/// A peer that stops 3.5 us after it was asked (100 m of cable, its answer, frames that both are in
-/// the middle of) loses nothing, however long the card takes nothing.
+/// A peer that stops 3.5 us after the request (100 m of cable, its response time, frames that have
+/// begun on both sides) loses no frame, however long the card takes none.
 TEST_F(MacPfc, APeerThatObeysLosesNothing) {
     const double distance = 3'500;
     double stopped_until = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac, from the MAC to the card: whole good frames, or none, and every one that is missing is
-// counted.
+// dingo_mac, from the MAC to the card: whole good frames or none; every missing frame is counted.
 #include "mac_bench.h"
 
 namespace dingo::rtl {
@@ -111,7 +110,7 @@ TEST_F(MacRx, ABadFrameThatFoundNoRoomIsCountedOnce) {
 
 TEST_F(MacRx, NoCountIsCutShortForTheCard) {
     card_takes = 0;
-    clocks({100, kMacPeriod, kMacPeriod});  // up to sixteen events a cycle
+    clocks({100, kMacPeriod, kMacPeriod});  // up to sixteen events per cycle of the card
     peer(600, [this] { return Sent{numbered(60), false, true}; });
     settle();
     run(10'000);
@@ -120,13 +119,13 @@ TEST_F(MacRx, NoCountIsCutShortForTheCard) {
 }
 
 TEST_F(MacRx, AResetOfTheMacLeavesNoHalfFrame) {
-    expect_whole = false;  // what the card has begun to take ends with tuser
+    expect_whole = false;  // a frame that the card has begun to take ends with tuser
     unsigned cut = 0;
     for (unsigned i = 0; i < 300; ++i) {
         peer(3, [this] { return any_size(); });
         run(random() % 700);
         dut.mac_rx_up_i = 0;
-        if (in_at != 0) {  // the MAC forgets it
+        if (in_at != 0) {  // a MAC in reset drops the frame
             ++cut;
             line.pop_front();
             in_at = 0;
@@ -144,7 +143,7 @@ TEST_F(MacRx, AResetOfTheMacLeavesNoHalfFrame) {
     EXPECT_GT(card_got.size(), 200u);
     EXPECT_TRUE(card_part.empty());
     EXPECT_GE(missing(peer_gave, card_got),
-              status().rx_lost);  // what was in the FIFO is not counted
+              status().rx_lost);  // frames that were in the FIFO are not counted
     EXPECT_GT(status().rx_lost, 10u);
 }
 

@@ -19,7 +19,7 @@ class MacTx : public Mac {
                        random() % 2 == 0, random() % 100 < void_percent);
         }
     }
-    /// RoCE frames keep their order, and so do the others.
+    /// Missing frames; RoCE frames keep their order, and so do the others.
     std::size_t missing_frames() {
         std::size_t lost = 0;
         for (const bool roce : {false, true}) {
@@ -36,7 +36,7 @@ class MacTx : public Mac {
             lost += missing(given, came);
             found_ += came.size();
         }
-        EXPECT_EQ(found_, mac_got.size());  // nothing that nobody gave
+        EXPECT_EQ(found_, mac_got.size());  // every frame that came was given
         return lost;
     }
     std::size_t found_ = 0;
@@ -67,7 +67,7 @@ TEST_F(MacTx, SixtyFiveBytesBackToBackLeaveAtTheCablesRate) {
     for (unsigned i = 0; i < 4'000; ++i)
         card_sends(numbered(65), i % 2 == 0);
     mac_at_cable_rate = true;
-    clocks({3.5, kMacPeriod, kMacPeriod});  // 4 ns are 125 M frames/s, the cable takes 140
+    clocks({3.5, kMacPeriod, kMacPeriod});  // 4 ns give 125 M frames/s, the cable takes 140 M
     settle();
     ASSERT_EQ(mac_got.size(), 4'000u);
     const double ns = (mac_got.back().at - mac_got.front().at) / 3'999;
@@ -83,7 +83,7 @@ TEST_F(MacTx, VoidFramesAreDroppedAndCounted) {
     EXPECT_EQ(missing_frames(), 0u);
 }
 
-/// A frame that the MAC has begun to take ends, with tuser. What it has taken is not taken again.
+/// A frame that the MAC has begun to take ends with tuser; its beats are not repeated.
 TEST_F(MacTx, ALinkThatIsLostLeavesNoOpenFrameAndEveryFrameIsCounted) {
     expect_whole = false;
     for (unsigned i = 0; i < 300; ++i) {
@@ -92,7 +92,7 @@ TEST_F(MacTx, ALinkThatIsLostLeavesNoOpenFrameAndEveryFrameIsCounted) {
         run(random() % 1000);
         dut.mac_tx_link_i = 0;
         if (i % 3 == 0)
-            mac_takes = 0;  // nor does it take that end
+            mac_takes = 0;  // nor does the MAC take the end of the frame
         run(20 + random() % 200);
         dut.mac_tx_link_i = 1;
     }
@@ -128,7 +128,7 @@ TEST_F(MacTx, NobodyWaitsForALinkEvenIfTheMacTakesNothing) {
 }
 
 TEST_F(MacTx, AResetOfTheCardLeavesNoHalfFrame) {
-    expect_whole = false;  // what the MAC has begun to take ends with tuser
+    expect_whole = false;  // a frame that the MAC has begun to take ends with tuser
     unsigned cut = 0;
     for (unsigned i = 0; i < 300; ++i) {
         some_frames(3);
@@ -137,7 +137,7 @@ TEST_F(MacTx, AResetOfTheCardLeavesNoHalfFrame) {
         run(random() % 1000);
         dut.rst_ni = 0;
         cut += out_at != 0;
-        out_.clear();  // the card forgets what it was to send
+        out_.clear();  // a card in reset drops its frames
         out_at = 0;
         run(8 + random() % 80);
         dut.rst_ni = 1;
@@ -145,7 +145,7 @@ TEST_F(MacTx, AResetOfTheCardLeavesNoHalfFrame) {
     settle();
     EXPECT_GT(cut, 30u);
     EXPECT_EQ(status().tx_void, cut);
-    EXPECT_GE(missing_frames(), status().tx_lost);  // what was in the FIFOs is not counted
+    EXPECT_GE(missing_frames(), status().tx_lost);  // frames in the FIFOs are not counted
     EXPECT_TRUE(mac_part.empty());
     EXPECT_GT(mac_cut, 10u);
     EXPECT_GT(mac_got.size(), 200u);
@@ -169,13 +169,13 @@ TEST_F(MacTx, AResetOfTheMacLeavesNoHalfFrameAndHoldsNobodyUp) {
     settle();
     EXPECT_GT(cut, 30u);
     EXPECT_GT(mac_got.size(), 200u);
-    EXPECT_GE(missing_frames(), status().tx_lost);  // what was in the FIFOs is not counted
+    EXPECT_GE(missing_frames(), status().tx_lost);  // frames in the FIFOs are not counted
 
     dut.mac_tx_up_i = 0;
     run(200);
     const std::uint32_t before = status().tx_lost;
     some_frames(300);
-    settle();  // a MAC that is down: they go, and nothing waits
+    settle();  // with the MAC in reset frames are dropped and nothing waits
     EXPECT_TRUE(out_.empty());
     EXPECT_EQ(status().tx_lost, before + 300);
 }
@@ -187,7 +187,7 @@ TEST_F(MacTx, ACardThatStopsWhenToldFindsRoomForWhatItHasBegun) {
         card_sends(numbered(4'170), true);
     run(10'000);
     EXPECT_TRUE(dut.roce_stop_o);
-    card_obeys = false;  // eight frames more
+    card_obeys = false;  // eight more frames
     const std::size_t gave = card_gave.size();
     while (out_.size() > 8)
         out_.pop_back();
@@ -195,7 +195,7 @@ TEST_F(MacTx, ACardThatStopsWhenToldFindsRoomForWhatItHasBegun) {
     EXPECT_EQ(card_gave.size(), gave + 8);
     card_sends(numbered(1'000), false);
     run(1'000);
-    EXPECT_EQ(card_gave.size(), gave + 9);  // another frame is not held up
+    EXPECT_EQ(card_gave.size(), gave + 9);  // a frame that is not RoCE is not held up
     mac_takes = 100;
     settle();
     EXPECT_FALSE(dut.roce_stop_o);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The card behind the PCIe adapter, with the ports of dingo_card: what simulates the card simulates both. Configured
-/// with DINGO_RTL_PCIE.
+/// dingo_card behind dingo_pcie and pcie_host, with the ports of dingo_card: the simulation uses it in place of the
+/// card when configured with DINGO_RTL_PCIE.
 module card_on_pcie #(
     parameter int unsigned DropWhenFull = 0       // a MAC that does not wait for tready: see dingo_rx_mac
 ) (
@@ -9,7 +9,7 @@ module card_on_pcie #(
     input  logic            rst_ni,
     input  rtl_pkg::strap_t strap_i,
     input  logic [63:0]     now_ns_i,
-    input  logic            wire_up_i,          // the wire is plugged
+    input  logic            wire_up_i,          // the link is up
     output logic            idle_o,           // nothing to do until an input or a timer
     output logic [25:0]     busy_o,           // which parts are not idle, to find a hang; see the end
     output logic            ready_o,          // STATUS.READY: reset is over
@@ -88,8 +88,8 @@ module card_on_pcie #(
     input  logic [63:0]     s_axis_tkeep_i,
     input  logic            s_axis_tlast_i,
     input  logic            s_axis_tuser_i,
-    input  logic [2:0]      rx_dropped_i,     // so many frames more that found no room on their way here
-    input  logic [2:0]      rx_bad_i          // or that the MAC found bad, dropped there
+    input  logic [2:0]      rx_dropped_i,     // so many more frames found no room before this module
+    input  logic [2:0]      rx_bad_i          // so many more were bad and dropped there
 );
   // Between card and adapter.
   logic idle, quiet;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// For benches of what the host asks of the card: its requests, and a card and core that stall.
+// Bench for requests of the host to the card, with stalls of card and core.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_pcie, what the host asks of the card: registers, doorbells, requests that the card does not
-// serve.
+// dingo_pcie, requests of the host to the card: registers, doorbells, and requests that the card
+// does not serve.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -18,7 +18,7 @@ using dingo::rtl::write;
 
 using Host = dingo::rtl::HostBench;
 
-/// Bytes that the host writes, port by port in its order, in steps of at most 8 bytes.
+/// Bytes arrive at their port in the host's order, in steps of at most 8 bytes.
 TEST_P(Host, WritesReachTheirPort) {
     std::array<std::vector<std::pair<unsigned, std::uint8_t>>, 2> wanted, got;
     for (unsigned i = 0; i < 800; ++i) {
@@ -38,7 +38,7 @@ TEST_P(Host, WritesReachTheirPort) {
                 }
             }
         }
-        // The address is the bus's: the BAR lies somewhere.
+        // A bus address: the BAR may be anywhere.
         bench.core->ask(write(2 * port, 0x38'4000'0000ull + (port ? 0x400000 : 0) + address, data,
                               first_be, last_be));
     }
@@ -56,7 +56,8 @@ TEST_P(Host, WritesReachTheirPort) {
     EXPECT_EQ(bench.dut.dropped_o, 0);
 }
 
-/// A doorbell of 8 bytes is one step; a burst of a write-combining buffer is a step a doorbell.
+/// A doorbell of 8 bytes is one step; a burst of a write-combining buffer has a step for each
+/// doorbell.
 TEST_P(Host, ADoorbellIsOneStep) {
     bench.core->ask(write(2, 0x1010 * 8, {1, 2}));
     bench.core->ask(write(2, 0x2000, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}));
@@ -69,7 +70,7 @@ TEST_P(Host, ADoorbellIsOneStep) {
     EXPECT_EQ(bench.writes[8].data, 0x0000'0010'0000'000full);
 }
 
-/// A read is answered with what the writes before it left.
+/// A read returns what earlier writes have left.
 TEST_P(Host, ReadsAreAnswered) {
     std::vector<std::uint32_t> data(64);
     for (auto& d : data) {
@@ -109,7 +110,7 @@ TEST_P(Host, ReadsAreAnswered) {
     }
 }
 
-/// Each is refused with UR or dropped, and the next request is served.
+/// Each request is refused with UR or dropped, and the next one is served.
 TEST_P(Host, WhatTheCardDoesNotServe) {
     unsigned tag = 0, dropped = 0;
     for (const unsigned kind : {2u, 3u, 4u, 5u, 6u, 7u, 9u}) {
@@ -139,7 +140,7 @@ TEST_P(Host, WhatTheCardDoesNotServe) {
     bench.core->ask(damaged);
     ++dropped;
     HostRequest longer = write(2, 0x100, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14});
-    longer.discontinue = true;  // told with the last beat, the 13th dword and the 14th
+    longer.discontinue = true;  // with the last beat, which has dwords 13 and 14
     bench.core->ask(longer);
     bench.core->ask(read(0x77, 0x40, 2));
     bench.settle();
@@ -158,8 +159,7 @@ TEST_P(Host, WhatTheCardDoesNotServe) {
     EXPECT_EQ(bench.writes.size(), 6u) << "of the longer one what came before its last beat";
 }
 
-/// PCIe: a posted request must not wait for anything that the card sends, so not for the answers to
-/// reads either.
+/// PCIe: a posted request must not wait for anything that the card sends, so not for completions.
 TEST_P(Host, DoorbellsPassReadsThatCannotBeAnswered) {
     bench.core->hold_cc = bench.core->hold_completions = true;
     for (unsigned i = 0; i < 20; ++i) {
@@ -181,8 +181,7 @@ TEST_P(Host, DoorbellsPassReadsThatCannotBeAnswered) {
     EXPECT_EQ(bench.answered, 20u);
 }
 
-/// A port that answers late: eight writes are not answered at most, and a read waits for all of
-/// them.
+/// A port that answers late: at most eight writes are unanswered, and a read waits for all of them.
 TEST_P(Host, APortThatAnswersLate) {
     bench.hold_lite_b = true;
     for (unsigned i = 0; i < 40; ++i) {
@@ -202,7 +201,7 @@ TEST_P(Host, APortThatAnswersLate) {
 
 INSTANTIATE_TEST_SUITE_P(Stalls, Host, testing::Values(0u, 30u, 70u));
 
-/// Cycles from one doorbell to the next.
+/// Cycles per doorbell.
 TEST(HostRate, Doorbells) {
     PcieBench bench({});
     for (unsigned i = 0; i < 500; ++i) {

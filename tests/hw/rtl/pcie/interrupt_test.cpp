@@ -17,7 +17,7 @@ constexpr std::uint64_t kMessage = 0x12'fee0'1000;
 
 using Interrupts = dingo::rtl::HostBench;
 
-/// Masked vectors stay pending; what goes is the table's address and data.
+/// Masked vectors stay pending; a message has the table's address and data.
 TEST_P(Interrupts, Masks) {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> messages;
     bench.core->on_write = [&](std::uint64_t address, unsigned) {
@@ -64,7 +64,7 @@ TEST_P(Interrupts, Masks) {
     EXPECT_EQ(bench.wrong, "");
 }
 
-/// One that is asked for without end does not keep the others waiting.
+/// A vector that is requested all the time does not starve the others.
 TEST_P(Interrupts, HaveTheirTurns) {
     unsigned often = 0, before = 0;
     bool seen = false;
@@ -95,8 +95,8 @@ TEST_P(Interrupts, HaveTheirTurns) {
     EXPECT_EQ(bench.wrong, "");
 }
 
-/// A message that waits for the stream is taken back when its vector is masked, and the host may
-/// read the table while a message is made.
+/// A message that waits for the stream is withdrawn when its vector is masked; the host may read
+/// the table at any time.
 TEST_P(Interrupts, AndTheHostMeet) {
     std::map<std::uint64_t, unsigned> messages;
     bench.core->on_write = [&](std::uint64_t address, unsigned) {
@@ -142,7 +142,7 @@ TEST_P(Interrupts, AndTheHostMeet) {
     EXPECT_EQ(messages.size(), 66u) << "64 vectors, and the write in two packets";
 }
 
-/// CTRL.RESET is written; the core is told when nothing is on its way and the card is ready again.
+/// CTRL.RESET is written; the core is told when nothing is outstanding and the card is ready again.
 TEST_P(Interrupts, FunctionLevelReset) {
     for (unsigned round = 0; round < 3; ++round) {
         bench.core->ask(write(0, 0x800c, {0}));
@@ -191,7 +191,7 @@ TEST_P(Interrupts, FunctionLevelReset) {
     EXPECT_EQ(bench.wrong, "");
 }
 
-/// A write that the core has not taken is on its way, too.
+/// A write that the core has not taken counts as outstanding.
 TEST_P(Interrupts, FunctionLevelResetWaitsForWrites) {
     bench.core->hold_rq = true;
     bench.write(0x20000, 64);

@@ -21,7 +21,7 @@ PcieBench::PcieBench(const CoreTiming& timing)
         dut.eval();
     }
     dut.rst_ni = 1;
-    for (int i = 0; i < 600; ++i) {  // the tags are there, and the host's word on them
+    for (int i = 0; i < 600; ++i) {  // until the tags are filled and Device Control is read
         cycle();
     }
 }
@@ -32,7 +32,7 @@ void PcieBench::fill(std::uint64_t address, unsigned bytes) {
     }
 }
 
-/// A read request has arrived at the core: the next of the oldest burst that is not all asked for.
+/// A read request has arrived at the core: it must be the next one of the oldest burst.
 void PcieBench::asked(std::uint64_t address, unsigned bytes, bool failed_read) {
     if (order_.empty()) {
         fault("a read that nobody wanted");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The card's side of dingo_pcie: an AXI4 master that remembers what each answer must be, and
-// AXI4-Lite slaves. One cycle of everything is cycle().
+// The card's side of dingo_pcie: an AXI4 master that checks each answer, and AXI4-Lite slaves.
+// cycle() advances card, module and core by one clock.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,21 +31,21 @@ class PcieBench {
     explicit PcieBench(const CoreTiming& timing);
 
     void cycle();
-    /// Until nothing is on its way, or so many cycles.
+    /// Runs until nothing is outstanding; a fault after `most` cycles.
     void settle(unsigned most = 50'000);
 
     void read(unsigned id, std::uint64_t address, unsigned lines) {
         ars_.push_back({id, address, lines});
     }
-    /// Bytes [address, address + bytes) of one burst, of which the bus gets only the first `given`.
+    /// One burst for bytes [address, address + bytes); only the first `given` are enabled.
     void write(std::uint64_t address, unsigned bytes, unsigned given);
     void write(std::uint64_t address, unsigned bytes) { write(address, bytes, bytes); }
     void interrupt(unsigned vector) { vectors_.push_back(vector); }
 
-    /// An interrupt has not been taken.
+    /// An interrupt waits to be taken.
     [[nodiscard]] bool rings() const { return !vectors_.empty(); }
     [[nodiscard]] bool waits() const { return !ars_.empty() || !aws_.empty(); }
-    /// Bytes of memory that nobody wrote.
+    /// Initial value of a byte of memory.
     static std::uint8_t pattern(std::uint64_t address) {
         return static_cast<std::uint8_t>((address * 0x9e3779b97f4a7c15ull) >> 56);
     }
@@ -57,11 +57,11 @@ class PcieBench {
     std::uint64_t now = 0, first_r = 0, last_r = 0;
     std::string wrong;
     unsigned answered = 0, failed = 0, beats = 0, b_seen = 0, card_stall = 0, overtaken = 0;
-    std::vector<Lite> writes;  // of the host
+    std::vector<Lite> writes;  // writes of the host
     std::map<unsigned, std::uint64_t> registers;
-    bool hold_lite_b = false;  // the doorbell port takes nothing
+    bool hold_lite_b = false;  // the AXI4-Lite ports give no write response
     std::function<void()> on_b;
-    std::map<std::uint64_t, std::uint8_t> expected;  // what the card's writes leave in memory
+    std::map<std::uint64_t, std::uint8_t> expected;  // memory as the card's writes must leave it
 
   private:
     struct Ar {
@@ -96,12 +96,12 @@ class PcieBench {
     std::deque<W> ws_;
     std::array<std::deque<Burst>, 128> bursts_;
     std::deque<std::pair<unsigned, std::uint64_t>>
-        order_;  // bursts whose reads have not all been seen
+        order_;  // bursts whose read requests are not all seen yet
     std::uint64_t serial_ = 0, oldest_ = 0;
     unsigned owed_b_ = 0;
     struct {
         bool ar, aw, w, irq;
-    } taken_{};  // of what is offered, in this cycle
+    } taken_{};  // what was taken in this cycle
     std::deque<unsigned> vectors_;
     std::array<bool, 2> have_aw_{}, have_w_{};
     std::array<Lite, 2> lite_{};

@@ -7,7 +7,7 @@
 namespace dingo::rtl {
 
 namespace {
-// Bits `low`.. of words.
+// `width` bits from bit `low` on.
 std::uint64_t bits(const std::vector<std::uint32_t>& words, unsigned low, unsigned width) {
     std::uint64_t value = 0;
     for (unsigned i = 0; i < width; ++i) {
@@ -99,7 +99,7 @@ void PcieCore::send(std::deque<Beat>& to, const std::vector<std::uint32_t>& word
     }
 }
 
-/// One packet for a read: a piece of its data up to a read completion boundary, or how it fails.
+/// Sends a completion of a read: data up to a read completion boundary, or a failure.
 void PcieCore::complete() {
     std::vector<std::size_t> due;
     for (std::size_t i = 0; i < reads_.size() && (timing.reorder || i == 0); ++i) {
@@ -129,7 +129,7 @@ void PcieCore::complete() {
     unsigned error = 0, status = 0, poisoned = 0;
     const unsigned failure = read.failure;
     if (failure == 7) {
-        piece = std::min(piece, 32u);  // a completer that ends where it likes
+        piece = std::min(piece, 32u);  // ends at no read completion boundary
     } else if (failure && (read.done || piece == left || random_() % 2)) {
         const bool none = failure != 2 && failure != 4;
         error = std::array{0u, 2u, 1u, 9u, 0u, 3u, 8u}[failure];
@@ -145,7 +145,7 @@ void PcieCore::complete() {
                                           static_cast<unsigned>(ends) << 30);
     words[1] = piece / 4 | status << 11 | poisoned << 14 | 0x100u << 16;
     words[2] = read.tag | 0x2340u << 8;
-    if (error == 9) {  // nothing else is valid
+    if (error == 9) {  // no other field is valid
         words[0] = (static_cast<std::uint32_t>(random_()) & ~0xf000u) | 0x9000 | 1u << 30;
         words[1] = static_cast<std::uint32_t>(random_());
         words[2] = (static_cast<std::uint32_t>(random_()) & ~0xffu) | read.tag;
@@ -162,7 +162,7 @@ void PcieCore::complete() {
     }
 }
 
-/// A completion that is nobody's, or another requester's.
+/// Sends a completion of an unused tag or of another requester.
 void PcieCore::stray() {
     std::vector<std::uint32_t> words(3 + 16 * (random_() % 3));
     for (auto& word : words) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// AMD's UltraScale+ PCIe block (PG213) as user logic sees it, and a host behind it: memory that the
-// card reads and writes, completions split, mixed, late and failed, requests of the host to the
-// card. What the user logic does against the interface is kept in violation().
+// Model of AMD's UltraScale+ PCIe block (PG213) at its user interface, with a host: memory that the
+// card reads and writes; completions that are split, mixed, late or failed; requests to the card.
+// violation() has the first breach of the interface.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ using Line = std::array<std::uint32_t, 16>;
 struct CoreTiming {
     unsigned mps = 256, mrrs = 512, rcb = 64;
     unsigned latency = 20, jitter = 0;  ///< cycles from a read to its first completion
-    unsigned stall = 0;                 ///< percent of the cycles in which a stream stands still
+    unsigned stall = 0;                 ///< percent of cycles in which a stream stalls
     bool reorder = false;               ///< completions of different reads overtake and mix
-    unsigned fail = 0;                  ///< percent of the reads that fail, each way in turn
-    unsigned stray = 0;                 ///< percent: completions of nobody, among the others
-    unsigned credits = 15;  ///< reads that the host has room for at once; 15: any number
+    unsigned fail = 0;                  ///< percent of reads that fail; ways to fail take turns
+    unsigned stray = 0;                 ///< percent: completions of no outstanding read
+    unsigned credits = 15;              ///< reads that the host has room for; 15: unlimited
     bool all_tags = true;
     std::uint32_t seed = 1;
 };
@@ -37,7 +37,7 @@ struct CoreTiming {
 struct HostRequest {
     unsigned kind = 1;  ///< 0 read, 1 write, 2 I/O read, ...
     unsigned bar = 0;
-    std::uint64_t address = 0;        ///< of a dword
+    std::uint64_t address = 0;        ///< multiple of 4
     std::vector<std::uint32_t> data;  ///< of a write
     unsigned dwords = 1;
     unsigned first_be = 0xf, last_be = 0;
@@ -55,30 +55,30 @@ class PcieCore {
   public:
     PcieCore(Vdingo_pcie& dut, const CoreTiming& timing);
 
-    void sample();  ///< outputs settled, before the rising edge
+    void sample();  ///< outputs are settled, before the rising edge
     void drive();   ///< the inputs of the next cycle, after it
 
     std::uint8_t& byte(std::uint64_t address) { return memory_[address]; }
-    [[nodiscard]] std::size_t bytes() const { return memory_.size(); }  ///< that were touched
+    [[nodiscard]] std::size_t bytes() const { return memory_.size(); }  ///< bytes touched so far
     void ask(HostRequest request) { requests_.push_back(std::move(request)); }
 
     CoreTiming timing;
     std::vector<Answer> answers;
-    /// A read and what became of it; called in the order of the stream.
+    /// Called for each read request in the order of the stream; `failed`: it will fail.
     std::function<void(std::uint64_t address, unsigned bytes, bool failed)> on_read;
     std::function<void(std::uint64_t address, unsigned bytes)> on_write;
     [[nodiscard]] const std::string& violation() const { return violation_; }
     [[nodiscard]] bool idle() const { return reads_.empty() && requests_.empty() && cq_.empty(); }
     std::size_t most_reads = 0, splits = 0, mixed = 0;
     bool hold_completions = false;
-    bool hold_rq = false;  ///< the core takes no request
-    bool hold_cc = false;  ///< the core takes no answer
+    bool hold_rq = false;  ///< rq_tready is low
+    bool hold_cc = false;  ///< cc_tready is low
 
   private:
     struct Read {
         unsigned tag, bytes, done = 0;
         std::uint64_t address, due;
-        unsigned failure = 0;  ///< 0 none, else how
+        unsigned failure = 0;  ///< 0: none, else the way in which it fails
         std::vector<std::uint8_t> data;
     };
     struct Beat {
@@ -116,9 +116,9 @@ class PcieCore {
     unsigned last_tag_ = 999, free_tag_age_ = 0;
     std::deque<Beat> beats_;
     bool rc_sent_ = false;
-    std::deque<std::uint64_t> returns_;  // when a credit comes back
+    std::deque<std::uint64_t> returns_;  // times at which credits come back
     unsigned used_ = 0;
-    std::array<unsigned, 3> late_{};  // what the credit port does not know yet
+    std::array<unsigned, 3> late_{};  // delay of the credit port
     unsigned failures_ = 0;
     // completer
     std::deque<HostRequest> requests_;

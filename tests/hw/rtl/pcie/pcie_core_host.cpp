@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// The completer's half: requests of the host and the card's answers.
+// PcieCore, the completer's streams: requests of the host and the card's answers.
 #include "pcie_core.h"
 
 namespace dingo::rtl {
@@ -9,7 +9,7 @@ void PcieCore::next_host_request() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
         const HostRequest& r = requests_[i];
         if (!r.posted() && np_credit_ == 0) {
-            continue;  // posted ones pass
+            continue;  // posted requests may pass it
         }
         std::vector<std::uint32_t> words(4);
         words[0] = static_cast<std::uint32_t>(r.address);

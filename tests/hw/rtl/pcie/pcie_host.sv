@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A PCIe block with a host behind it, for the simulation of card and adapter together: packets of the requester stream
-/// become AXI4 of the simulation's host memory, its AXI4-Lite accesses become requests of the completer stream. Each
-/// line that the host answers is a completion of its own. At the start it fills the MSI-X table.
+/// Model of a PCIe block with a host, for the simulation of card and adapter together. Packets of the requester
+/// stream become AXI4 accesses to the simulation's host memory; its AXI4-Lite accesses become requests of the
+/// completer stream. Each line read is a completion of its own. After reset it fills the MSI-X table; a message then
+/// becomes msix_valid_o. One packet at a time, so it says nothing about rates.
 module pcie_host (
     input  logic         clk_i,
     input  logic         rst_ni,
-    output logic         quiet_o,          // nothing has moved for a while
+    output logic         quiet_o,          // nothing has moved for 127 cycles
     // the adapter
     input  logic         rq_tvalid_i,
     output logic         rq_tready_o,
@@ -46,7 +47,7 @@ module pcie_host (
     output logic         msix_valid_o,
     input  logic         msix_ready_i,
     output logic [5:0]   msix_vector_o,
-    // the simulation: accesses of the host, 0 registers, 1 doorbells
+    // the simulation: accesses of the host, bit 0 registers, 1 doorbells
     input  logic [1:0]   awvalid_i,
     output logic [1:0]   awready_o,
     input  logic [43:0]  awaddr_i,
@@ -56,7 +57,7 @@ module pcie_host (
     input  logic [15:0]  wstrb_i,
     output logic [1:0]   bvalid_o,
     input  logic [1:0]   bready_i,
-    input  logic         arvalid_i,        // of registers
+    input  logic         arvalid_i,        // registers only
     output logic         arready_o,
     input  logic [15:0]  araddr_i,
     output logic         rvalid_o,
@@ -69,9 +70,9 @@ module pcie_host (
   logic whole_q, aw_done_q;
   logic [3:0] beat_q, line_q;
   logic [511:0] beats_q[0:15];
-  logic [7:0] be_q;                        // last, first
+  logic [7:0] be_q;                        // last_be, first_be
   pcie_pkg::rq_t rq;
-  logic [9:0] first_byte, end_byte;        // of its lines
+  logic [9:0] first_byte, end_byte;        // place in the lines that it touches
   logic [3:0] lines;
   logic writes, message, done;
 
@@ -136,7 +137,7 @@ module pcie_host (
   end
 
   // ---------------------------------------------------------------- completions: a line each, two beats
-  logic [3:0] owed_q[0:127];               // lines
+  logic [3:0] owed_q[0:127];               // lines of a read not completed yet, by tag
   logic second_q;
   logic [95:0] rest_q;
   pcie_pkg::rc_t rc;
@@ -168,7 +169,7 @@ module pcie_host (
   logic ask_q, wait_q, half_q, answer_q, port, write, read;
   logic [15:0] ask_addr_q;
   logic [63:0] answer_data_q;
-  logic [6:0] fill_q;                      // MSI-X vectors that have their message
+  logic [6:0] fill_q;                      // MSI-X vectors whose table entry is written
   logic [5:0] np_q;
   pcie_pkg::cq_t cq;
   logic [511:0] cq_data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_pcie, reads of the card: whatever the host makes of the completions, each burst gets its
-// bytes, those of one ID in order; what fails is told; and how many cycles it takes.
+// dingo_pcie, reads of the card: however the host splits and orders completions, each burst gets
+// its bytes, bursts of one ID in order; failures are reported; bytes per cycle.
 #include <gtest/gtest.h>
 
 #include "pcie_card.h"
@@ -49,7 +49,7 @@ TEST_P(Reads, EveryBurstGetsItsBytes) {
     EXPECT_EQ(bench.dut.failed_o != 0, GetParam().fail != 0);
 }
 
-/// Every place and length within a page, with and without failures.
+/// Every start line in a page with many lengths, with and without failures.
 TEST_P(Reads, EveryPlaceAndLength) {
     PcieBench bench(GetParam());
     bench.fill(kBase, 4096);
@@ -123,7 +123,7 @@ constexpr CoreTiming kTimings[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Hosts, Reads, testing::ValuesIn(kTimings));
 
-/// Without the extended tag field 32 reads at most are on their way, with it 256.
+/// At most 32 reads are outstanding without extended tags, 256 with them.
 TEST(ReadTags, AreAsManyAsTheHostAllows) {
     for (const bool all : {false, true}) {
         PcieBench bench({.latency = 2000, .all_tags = all});
@@ -137,12 +137,12 @@ TEST(ReadTags, AreAsManyAsTheHostAllows) {
     }
 }
 
-/// The host changes its mind while reads are on their way.
+/// The host switches extended tags on and off while reads are outstanding.
 TEST(ReadTags, FollowTheHost) {
     PcieBench bench({.latency = 50, .jitter = 300, .reorder = true, .all_tags = false});
     bench.fill(kBase, kBytes);
     for (unsigned round = 0; round < 10; ++round) {
-        bench.core->timing.all_tags = true;  // tags of before the word comes are small ones
+        bench.core->timing.all_tags = true;  // until Device Control is read tags are below 32
         for (unsigned i = 0; i < 600; ++i) {
             bench.read(i % 128, kBase + i % 16 * 4096 + i % 61 * 64, 1 + i % 3);
         }
@@ -170,8 +170,8 @@ struct Rate {
 };
 class ReadRate : public testing::TestWithParam<Rate> {};
 
-/// 600 ns to the host and back. A packet has 12 bytes of descriptor, and without straddling the
-/// next one begins in a new beat: 64 bytes take 2 beats, 256 take 5, 512 take 9.
+/// The latency is 600 ns. A packet has 12 bytes of descriptor, and without straddling the next one
+/// begins in a new beat: 64 bytes take 2 beats, 256 take 5, 512 take 9.
 TEST_P(ReadRate, BytesACycle) {
     const Rate rate = GetParam();
     PcieBench bench({.mps = rate.mps, .mrrs = 512, .latency = 150});

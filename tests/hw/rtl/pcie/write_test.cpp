@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_pcie, writes of the card: every byte arrives and no other, in packets that the host allows;
-// what follows an answer is behind the write; what a reset cut off makes no packet.
+// dingo_pcie, writes of the card: every enabled byte arrives and no other, in packets that the host
+// allows; requests made after an answer are behind the write; lines without bytes make no packet.
 #include <gtest/gtest.h>
 
 #include "pcie_card.h"
@@ -46,7 +46,7 @@ TEST_P(Writes, EveryByteAndNoOther) {
     expect_memory(bench);
 }
 
-/// Each first byte of a line with each length up to three lines.
+/// Each first byte of a line with most lengths up to three lines.
 TEST_P(Writes, EveryPlaceAndLength) {
     PcieBench bench(GetParam());
     unsigned sent = 0;
@@ -61,7 +61,7 @@ TEST_P(Writes, EveryPlaceAndLength) {
     expect_memory(bench);
 }
 
-/// The rest of a burst has no enabled byte: the card was reset.
+/// The rest of a burst has no enabled byte, as after a reset of the card.
 TEST_P(Writes, WhatAResetCutOffMakesNoPacket) {
     PcieBench bench(GetParam());
     bench.card_stall = GetParam().stall;
@@ -82,8 +82,8 @@ TEST_P(Writes, WhatAResetCutOffMakesNoPacket) {
     expect_memory(bench);
 }
 
-/// What the card asks for when a write is answered is behind that write: a read sees it, and a
-/// message comes after it.
+/// What the card requests when a write is answered is behind that write: a read returns its bytes,
+/// a message arrives after it.
 TEST_P(Writes, WhatFollowsTheAnswerIsBehindTheWrite) {
     PcieBench bench(GetParam());
     bench.card_stall = GetParam().stall;
@@ -131,7 +131,7 @@ TEST_P(Writes, WhatFollowsTheAnswerIsBehindTheWrite) {
         const unsigned bytes = 64 * (1 + i % 8);
         at.emplace_back(kBase + 4096ull * i, bytes);
         bench.write(kBase + 4096ull * i, bytes);
-        if (i % 3 == 0) {  // one without bytes is answered behind it, too
+        if (i % 3 == 0) {  // a write without bytes is answered in order, too
             at.emplace_back(kBase, 0);
             bench.write(kBase, 64, 0);
         }
@@ -144,7 +144,7 @@ TEST_P(Writes, WhatFollowsTheAnswerIsBehindTheWrite) {
     EXPECT_EQ(early, 0u);
 }
 
-/// Messages go between the packets of writes and reads, and none is lost.
+/// Messages leave between packets of writes and reads; none is lost.
 TEST_P(Writes, MessagesGoBetweenPackets) {
     PcieBench bench(GetParam());
     bench.card_stall = GetParam().stall;
@@ -192,7 +192,7 @@ constexpr CoreTiming kTimings[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Hosts, Writes, testing::ValuesIn(kTimings));
 
-/// A host without room for a read: writes go on.
+/// Writes continue while the host has no room for a read.
 TEST(WriteOrder, AReadWithoutRoomHoldsUpNoWrite) {
     PcieBench bench({.credits = 0});
     bench.fill(kBase + 0x10000, 4096);
@@ -220,7 +220,7 @@ struct Rate {
 class WriteRate : public testing::TestWithParam<Rate> {};
 
 /// A packet has 16 bytes of descriptor: 64 bytes of a line take 2 beats, 256 take 5, 512 take 9; 32
-/// bytes one.
+/// bytes take 1.
 TEST_P(WriteRate, CyclesABurst) {
     const Rate rate = GetParam();
     PcieBench bench({.mps = rate.mps});

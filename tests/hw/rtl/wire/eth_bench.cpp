@@ -3,15 +3,15 @@
 
 namespace dingo::rtl {
 
-/// Descriptors of one random frame, and what the model makes of them.
+/// Writes the descriptors of a random frame and expects what must become of it.
 void EthernetBench::put_tx_frame() {
     const unsigned kind = random() % 12;
     unsigned pieces = 1 + (chance(40) ? random() % 6 : 0);
     std::size_t total = 14 + random() % 1500;
     if (kind == 0) {
-        total = mtu + 10 + random() % 12;  // around the limits
+        total = mtu + 10 + random() % 12;  // near the maximum frame length
     } else if (kind == 1) {
-        total = 1 + random() % 20;  // around the header
+        total = 1 + random() % 20;  // near the minimum frame length
         pieces = std::min<unsigned>(pieces, static_cast<unsigned>(total));
     } else if (kind == 2) {
         pieces = 64 - random() % 3;
@@ -84,7 +84,7 @@ void EthernetBench::put_tx_frame() {
     }
 }
 
-/// A frame comes in; what the model does with it.
+/// Appends a frame to the input and expects what must become of it.
 void EthernetBench::receive(const Frame& frame, unsigned to, const Flow& flow) {
     input.push_back(frame);
     if (frame.size() < 14) {

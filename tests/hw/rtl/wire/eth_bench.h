@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Bench: the rings of the Ethernet function at host memory, frames both ways, and what is expected.
+// Bench: dingo_eth_tx and dingo_eth_rx with host memory, frames in both directions, and what is
+// expected of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ namespace dingo::rtl {
 
 enum Ring { kTx, kRx };
 
-constexpr unsigned kRings = 4;  // of each kind
+constexpr unsigned kRings = 4;  // rings of each kind
 
 struct Completion {
     std::uint32_t index = 0, bytes = 0;
@@ -68,7 +69,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
         return next_ - bytes;
     }
 
-    /// One clock; frames, completions and counters that leave are collected.
+    /// One clock; collects the frames, completions and counts that come out.
     void cycle() {
         dut.clk_i = 0;
         dut.out_ready_i = chance(80);
@@ -128,7 +129,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
                           0u);
                 c.ports = (flags & DINGO_CQE_FLAGS_HASH_L4_MASK) != 0;
                 c.csum_ok = (flags & DINGO_CQE_FLAGS_CSUM_OK_MASK) != 0;
-                EXPECT_EQ(f.get(16 + 8), 0u);  // VLAN, verr
+                EXPECT_EQ(f.get(16 + 8), 0u);  // VLAN and vendor error
                 c.status = static_cast<unsigned>(f.get(8));
                 c.hash = static_cast<std::uint32_t>(f.get(32));
                 c.ring = static_cast<unsigned>(f.get(24));
@@ -157,7 +158,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
 
     static unsigned cq_of(Ring r, unsigned ring) { return (r == kTx ? 5 : 9) + 16 * ring; }
 
-    /// A ring in one piece, or with a page list when it has more than a page.
+    /// Creates a ring; one of more than a page has a page list.
     void create(Ring r, unsigned log_size, bool readable = true) {
         log[r][number] = log_size;
         producer[r][number] = consumer[r][number] = 0;
@@ -192,7 +193,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
         dut.cfg_valid_i = 1 << r;
         cycle();
     }
-    /// SET_RSS; without a key: as before the first.
+    /// SET_RSS; without a key it switches RSS off.
     void set_rss(const RssKey* key, std::span<const std::uint8_t, 64> table) {
         std::memset(&dut.rss_i[0], 0, sizeof dut.rss_i);
         for (unsigned i = 0; i < 64; ++i) {
@@ -210,9 +211,9 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
         dut.cq_failed_ring_i = number;
         cycle();
     }
-    /// The next descriptor; not yet rung.
+    /// Writes the next descriptor without a doorbell.
     void put(Ring r, std::uint64_t addr, std::uint32_t length, unsigned flags = 0,
-             unsigned reserved = 0) {  // half the start, the argument
+             unsigned reserved = 0) {  // start / 2, arg << 8
         const std::uint64_t at =
             base[r][number] + 16 * (producer[r][number]++ & ((1u << log[r][number]) - 1));
         memory.put64(at, addr);
@@ -236,7 +237,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
             {addr, length,
              flags == 0 && reserved == 0 && length >= 1 && length <= DINGO_MAX_FRAME});
     }
-    /// A frame that goes to ring `to`.
+    /// Appends a frame to the input; with a free descriptor it must go to ring `to`.
     void receive(const Frame& frame, unsigned to = 0, const Flow& flow = {});
 
     struct Buffer {
@@ -260,7 +261,7 @@ class EthernetBench : public testing::TestWithParam<AxiTiming> {
     bool promiscuous = false, all_multicast = false, up = true;
     template <typename T>
     using OfRings = std::array<std::array<T, kRings>, 2>;
-    unsigned number = 0;  ///< the ring of each kind that all this is about
+    unsigned number = 0;  ///< the ring that the functions above use
     OfRings<unsigned> log{};
     OfRings<std::uint64_t> base{};
     OfRings<std::uint32_t> producer{}, consumer{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Bench: the rings of the Ethernet function at dingo_host, as the card has them.
+/// Bench: dingo_eth_tx and dingo_eth_rx connected to dingo_host as in the card. Ports of both are vectors of two
+/// bits: bit 0 is transmit, bit 1 receive.
 module eth_bench (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -10,7 +11,7 @@ module eth_bench (
     input  rtl_pkg::port_t port_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)-1:0]    mac_valid_i,
     input  logic [(1<<rtl_pkg::MAC_LOG)*48-1:0] macs_i,
-    input  logic [1:0] cfg_valid_i,      // 0 transmit, 1 receive, here and below
+    input  logic [1:0] cfg_valid_i,      // bit 0 transmit, bit 1 receive, here and below
     input  rtl_pkg::eth_cfg_t cfg_i,
     input  logic     rss_valid_i,
     input  rtl_pkg::rss_t rss_i,

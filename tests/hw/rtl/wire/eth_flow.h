@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Which flow a frame belongs to, bit by bit, and frames of random flows.
+// Reference for dingo_eth_flow, computed bit by bit, and frames of random flows.
 #pragma once
 
 #include "wire_bench.h"
@@ -13,15 +13,15 @@ struct Flow {
     bool ip = false;
     bool ports = false;
     std::uint32_t hash = 0;
-    // of what has ports
+    // The fields below are set if the frame has ports.
     bool v4 = false, tcp = false, tagged = false;
     std::size_t l3 = 0, l4 = 0, end = 0;
-    bool summed = false;       ///< whole, with checksums, of which IPv4's is right
-    std::uint32_t base = 0;    ///< sum of the IPv4 header without length, identification, checksum
-    std::uint32_t pseudo = 0;  ///< of the pseudo-header without length
+    bool summed = false;       ///< packet complete, with checksums; IPv4's is right
+    std::uint32_t base = 0;    ///< sum of the IPv4 header without length, ID and checksum
+    std::uint32_t pseudo = 0;  ///< sum of the pseudo-header without length
 };
 
-/// Bit i of the text, if it is one, adds bits i to i + 31 of the key.
+/// Toeplitz hash: each bit i of the text that is 1 XORs bits i to i + 31 of the key into the hash.
 inline std::uint32_t toeplitz(std::span<const std::byte> text, const RssKey& key) {
     const auto key_bit = [&](std::size_t i) { return key[i / 8] >> (7 - i % 8) & 1u; };
     std::uint32_t hash = 0;
@@ -82,7 +82,7 @@ inline Flow flow_of(const Frame& frame, const RssKey& key) {
     return flow;
 }
 
-/// Mostly IP, with and without tag, options, ports; now and then cut short.
+/// Mostly IP, with and without VLAN tag, options, ports; some frames are truncated.
 inline Frame random_flow(Random& random) {
     const auto chance = [&](unsigned percent) { return random() % 100 < percent; };
     Frame frame = random_bytes(random, 14 + random() % 120);
@@ -104,7 +104,7 @@ inline Frame random_flow(Random& random) {
     }
     if (v4) {
         put(l3, 0x40 | (chance(50) ? 5 : random() % 16));
-        if (chance(80)) {  // no fragment; "don't" and the reserved flag make none
+        if (chance(80)) {  // no fragment; DF and the reserved flag make none
             put(l3 + 6, random() % 4 << 6 & 0xc0);
             put(l3 + 7, 0);
         }
@@ -115,10 +115,10 @@ inline Frame random_flow(Random& random) {
     return frame;
 }
 
-/// An IP packet of TCP or UDP, of which all checksums are right.
+/// A TCP or UDP packet with correct checksums.
 struct IpFrame {
     bool v4 = true, tagged = false, tcp = true;
-    std::size_t ip_options = 0, tcp_options = 0;  ///< bytes, of IPv4 and TCP
+    std::size_t ip_options = 0, tcp_options = 0;  ///< bytes of options
     std::size_t payload = 100;
 
     [[nodiscard]] std::size_t l3() const { return tagged ? 18 : 14; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Checksums and segmentation: random frames in random pieces on several rings, each segment right
-// to the byte; and which received frames are called right.
+// Offloads of the Ethernet function: TSO of random frames in random pieces on several rings,
+// compared byte by byte; checksums to send; verdicts on checksums of received frames.
 #include <algorithm>
 
 #include "eth_bench.h"
@@ -19,7 +19,7 @@ class EthernetOffloads : public EthernetBench {
         EthernetBench::SetUp();
         dut.offloads_i = 1;
     }
-    /// Descriptors of the frame in random pieces.
+    /// Writes the descriptors of a frame in random pieces.
     void put_pieces(const Frame& frame, unsigned flags, std::size_t start, std::size_t arg,
                     std::size_t most) {
         unsigned reserved = static_cast<unsigned>(start / 2 | arg << 8);
@@ -45,7 +45,7 @@ class EthernetOffloads : public EthernetBench {
              good ? unsigned{DINGO_WCS_SUCCESS} : unsigned{DINGO_WCS_LOC_QP_OP_ERR}, number});
         expected_card[DINGO_CARD_ETH_TX_ERRORS] += !good;
     }
-    /// The frame, cut.
+    /// Expects the segments of a frame.
     void expect_segments(const IpFrame& kind, const Frame& whole, std::size_t mss) {
         const std::size_t payload = whole.size() - kind.headers();
         std::uint32_t n = 0;
@@ -120,7 +120,7 @@ TEST_P(EthernetOffloads, CutsRandomFramesOfSeveralRings) {
                     continue;
                 }
                 Frame asked = whole;
-                put_be16(asked, kind.checksum(), random());  // what stands there is of no matter
+                put_be16(asked, kind.checksum(), random());  // the value there must not matter
                 put_pieces(asked, kTso, kind.l4(), mss, 1 + whole.size() / (1 + random() % 20));
                 expect_segments(kind, whole, mss);
                 expect_done(whole.size());

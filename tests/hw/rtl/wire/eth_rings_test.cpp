@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Several rings of each kind: their turns, which ring gets which frame, and that none disturbs
-// another.
+// Several rings of each kind: turns, choice of the ring of a received frame, and independence of
+// the rings.
 #include <algorithm>
 
 #include "eth_bench.h"
@@ -11,7 +11,7 @@ namespace {
 
 class SeveralEthernetRings : public EthernetBench {
   protected:
-    /// Those of one ring, in their order.
+    /// Completions of one ring, in order.
     static std::vector<Completion> of(const std::deque<Completion>& all, unsigned ring) {
         std::vector<Completion> some;
         std::ranges::copy_if(all, std::back_inserter(some),
@@ -29,7 +29,7 @@ class SeveralEthernetRings : public EthernetBench {
         }
         number = 0;
     }
-    /// A frame of a flow, to everybody.
+    /// A broadcast frame of a random flow.
     Frame broadcast() {
         Frame frame = random_flow(random);
         std::fill_n(frame.begin(), 6, std::byte{0xff});
@@ -52,11 +52,11 @@ TEST_P(SeveralEthernetRings, EachSendsItsFramesInOrder) {
     std::array<std::uint32_t, kRings> rung{};
     for (int round = 0; round < 150; ++round) {
         number = random() % kRings;
-        if (producer[kTx][number] - consumer[kTx][number] <= 64) {  // a ring has 128
+        if (producer[kTx][number] - consumer[kTx][number] <= 64) {  // a ring has 128 slots
             put_tx_frame();
         }
         const std::uint32_t left = producer[kTx][number] - rung[number];
-        rung[number] += chance(60) ? left : random() % (left + 1);  // frames may be rung in parts
+        rung[number] += chance(60) ? left : random() % (left + 1);  // parts of frames, too
         ASSERT_TRUE(ring(kTx, rung[number]));
         if (chance(20)) {
             settle();
@@ -76,7 +76,7 @@ TEST_P(SeveralEthernetRings, EachSendsItsFramesInOrder) {
         return a.second != b.second || (!a.second && a.first != b.first);
     };
     ASSERT_EQ(out.size(), expected_out.size());
-    std::erase_if(out, [](const auto& f) { return f.second; });  // their bytes are anything
+    std::erase_if(out, [](const auto& f) { return f.second; });  // bytes undefined
     std::erase_if(expected_out, [](const auto& f) { return f.second; });
     ASSERT_EQ(out.size(), expected_out.size());
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -218,7 +218,7 @@ TEST_P(SeveralEthernetRings, SpreadByTheCardsOwnHashOverThoseThatRun) {
     set_port(1500, true);
     const RssKey key = random_key();
     set_rss(&key, random_table());
-    set_rss(nullptr, std::array<std::uint8_t, 64>{});  // and off again
+    set_rss(nullptr, std::array<std::uint8_t, 64>{});  // RSS off again
     std::vector<Frame> flows(60);
     std::ranges::generate(flows, [&] { return broadcast(); });
     for (unsigned there = 1; there < 1u << kRings; ++there) {
@@ -279,7 +279,7 @@ TEST_P(SeveralEthernetRings, OneThatStopsLeavesTheOthersAlone) {
     ASSERT_TRUE(ring(kTx, 1));
     settle();
     EXPECT_EQ(of(done[kTx], 2).size(), 1u);
-    // Receiving: the ring whose CQ failed gets nothing, the first that runs gets its frames.
+    // Receive: the ring whose CQ failed gets nothing; the first running ring gets its frames.
     create_all(kRx, 5);
     for (number = 0; number < kRings; ++number) {
         for (int i = 0; i < 8; ++i) {

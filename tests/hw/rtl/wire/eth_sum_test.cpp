@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_eth_sum: parts of random frames, back to back and with gaps.
+// dingo_eth_sum: sums of random parts of random frames, back to back and with gaps.
 #include <gtest/gtest.h>
 
 #include <deque>

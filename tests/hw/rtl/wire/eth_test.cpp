@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// A ring of each kind: frames of many pieces, every refusal with its counter and completion, rings
-// that cannot be read, CQs that fail, and standing still for commands.
+// dingo_eth_tx and dingo_eth_rx with one ring each: frames of many descriptors; each refusal with
+// its counter and completion; rings that cannot be read; CQs that fail; halts for commands.
 #include "eth_bench.h"
 
 namespace dingo::rtl {
@@ -18,7 +18,7 @@ TEST_P(EthernetRings, TransmitsWhatTheDescriptorsSay) {
             do {
                 put_tx_frame();
             } while (producer[kTx][number] - rung < (1u << log_size) - 64 && chance(80));
-            while (rung != producer[kTx][number]) {  // frames may be rung in parts
+            while (rung != producer[kTx][number]) {  // a doorbell may cover a part of a frame
                 const std::uint32_t left = producer[kTx][number] - rung;
                 rung += chance(70) ? left : 1 + random() % left;
                 ASSERT_TRUE(ring(kTx, rung));
@@ -57,7 +57,7 @@ TEST_P(EthernetRings, ReceivesWhatTheFilterLetsThrough) {
                         put_rx(take(100), 100);
                         break;
                     case 1:
-                        put_rx(memory.base() - 5000, 2000);  // the bus refuses
+                        put_rx(memory.base() - 5000, 2000);  // a bus error
                         break;
                     case 2:
                         put_rx(take(10), chance(50) ? 0 : DINGO_MAX_FRAME + 1);
@@ -159,7 +159,7 @@ TEST_P(EthernetRings, ARingWhoseCqFailedStops) {
     EXPECT_EQ(done[kRx].size(), 1u);
     EXPECT_EQ(out.size(), 1u);
     EXPECT_EQ(card[DINGO_CARD_ETH_RX_NO_BUFFER], 1u);
-    create(kTx, 4);  // anew
+    create(kTx, 4);
     put(kTx, take(100), 100, 1);
     ASSERT_TRUE(ring(kTx, 1));
     settle();

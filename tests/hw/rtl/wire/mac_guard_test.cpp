@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_mac_guard: padding, and whole frames whenever the core is reset.
+// dingo_mac_guard: padding of short frames; whole frames whenever the core is reset.
 #include <gtest/gtest.h>
 
 #include "Vdingo_mac_guard.h"
@@ -23,7 +23,7 @@ class MacGuard : public testing::Test {
         dut.clk_i = 0;
         dut.eval();
     }
-    /// Shows beat `at` of a frame to the core's side of the sender.
+    /// Drives beat `at` of a frame on the core's transmit stream.
     void show(const Frame& frame, std::size_t at) {
         std::array<std::uint32_t, 17> beat;
         put_beat(beat.data(), frame, at, false, random);
@@ -33,8 +33,8 @@ class MacGuard : public testing::Test {
         dut.tlast_i = view.last;
         dut.tdest_i = std::to_integer<unsigned>(frame[0]) & 1;
     }
-    /// What the MAC takes; `sent` gets each frame when it ends, `void_frames` counts those with
-    /// tuser.
+    /// Collects what the MAC takes: each whole frame in `sent`; frames with tuser are counted in
+    /// `void_frames`.
     void take() {
         if (!dut.m_tvalid_o || !dut.m_tready_i)
             return;
@@ -88,7 +88,7 @@ TEST_F(MacGuard, ShortFramesAreFilledWithZeros) {
 }
 
 TEST_F(MacGuard, FramesAreWholeOrVoidWheneverTheCoreIsReset) {
-    std::vector<Frame> begun;  // frames whose last beat the core gave
+    std::vector<Frame> begun;  // frames whose last beat was taken from the core
     Frame frame;
     std::size_t at = 0;
     unsigned reset = 0, cut = 0;
@@ -99,7 +99,7 @@ TEST_F(MacGuard, FramesAreWholeOrVoidWheneverTheCoreIsReset) {
             cut += at != 0;
             frame.clear();
             at = 0;
-            stuck = random() % 2 == 0;  // a MAC that takes nothing for longer than the reset
+            stuck = random() % 2 == 0;  // the MAC's tready is low for longer than the reset
         }
         dut.core_rst_ni = reset == 0;
         if (reset != 0)
@@ -122,7 +122,7 @@ TEST_F(MacGuard, FramesAreWholeOrVoidWheneverTheCoreIsReset) {
     }
     EXPECT_GT(cut, 200u);
     EXPECT_LE(void_frames, cut);
-    EXPECT_GE(void_frames + 1, cut);  // the last may still be on its way
+    EXPECT_GE(void_frames + 1, cut);  // the last one may not have reached the MAC yet
     ASSERT_LE(sent.size(), begun.size());
     ASSERT_GE(sent.size() + 1, begun.size());
     for (std::size_t i = 0; i < sent.size(); ++i)
@@ -132,7 +132,7 @@ TEST_F(MacGuard, FramesAreWholeOrVoidWheneverTheCoreIsReset) {
 TEST_F(MacGuard, OfAFrameThatArrivesDuringAResetNothingComesIn) {
     std::size_t at = 0, beats = 3;
     unsigned reset = 0, whole = 0, begun = 0;
-    bool touched = false;  // by a reset
+    bool touched = false;  // a reset fell into this frame
     std::size_t got = 0;
     for (int i = 0; i < 20'000; ++i) {
         if (reset == 0 && random() % 60 == 0)

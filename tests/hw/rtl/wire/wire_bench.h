@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// What the benches of hw/rtl/wire share: packed structures, addresses of a card, random paths.
+// Shared by the benches of hw/rtl/wire: packed structures, the address tables of a card, stalls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ inline constexpr unsigned kMacs = 16;
 inline constexpr unsigned kGidBits = 194;
 inline constexpr unsigned kBeatBytes = 64;
 
-/// Fields of a packed structure, last member first.
+/// Reads or writes the fields of a packed structure, last member first.
 class Fields {
   public:
     explicit Fields(std::uint32_t* words) : words_(words) {}
@@ -57,19 +57,19 @@ class Fields {
     unsigned at_ = 0;
 };
 
-/// Beat number `i` of a frame or payload, as beat_t.
+/// Writes beat `i` of a frame or payload as beat_t.
 inline void put_beat(std::uint32_t* beat, std::span<const std::byte> bytes, std::size_t i, bool err,
                      Random& random) {
     const std::size_t n = std::min<std::size_t>(bytes.size() - i * kBeatBytes, kBeatBytes);
     for (unsigned w = 0; w < 16; ++w) {
-        beat[w] = static_cast<std::uint32_t>(random());  // what stands behind the end is anything
+        beat[w] = static_cast<std::uint32_t>(random());  // bytes after the end are undefined
     }
     std::memcpy(beat, bytes.data() + i * kBeatBytes, n);
     const bool last = (i + 1) * kBeatBytes >= bytes.size();
     beat[16] = static_cast<std::uint32_t>(n) | (last ? 1u << 7 : 0) | (last && err ? 1u << 8 : 0);
 }
 
-/// One's complement sum of [from, to), which begins at an even place, folded.
+/// Folded one's complement sum of bytes [from, to); `from` is even.
 inline std::uint32_t internet_sum(std::span<const std::byte> frame, std::size_t from,
                                   std::size_t to, std::uint32_t sum = 0) {
     for (std::size_t i = from; i < to; ++i) {
@@ -89,7 +89,7 @@ inline void put_be16(std::span<std::byte> frame, std::size_t at, std::uint32_t v
     frame[at + 1] = static_cast<std::byte>(value);
 }
 
-/// eth_csum_t: a checksum that a frame gets on its way out.
+/// eth_csum_t: the checksum that dingo_wire_tx fills into a frame.
 struct EthCsum {
     bool on = false, nonzero = false;
     std::size_t from = 0, at = 0, length = 0;
@@ -130,8 +130,8 @@ inline std::vector<std::byte> random_bytes(Random& random, std::size_t n) {
     return bytes;
 }
 
-/// GID and address tables as dingo_port shows them. Even GID entries are IPv4, every third has a
-/// VLAN, the last one is not valid; so is every fourth address.
+/// GID and address tables as dingo_port gives them. Even GID entries are IPv4; every third has a
+/// VLAN. The last GID entry and every fourth address are not valid.
 class Addresses {
   public:
     struct Gid {
@@ -162,7 +162,7 @@ class Addresses {
         macs[2] = packet::Mac::from_u64(0x0100'5e00'0001);  // a group address
     }
 
-    /// Ports gids_i, mac_valid_i and macs_i.
+    /// Drives the ports gids_i, mac_valid_i and macs_i.
     template <typename Dut>
     void drive(Dut& dut) const {
         unsigned valid = 0;
@@ -209,7 +209,7 @@ class Addresses {
     std::array<bool, kMacs> mac_valid{};
 };
 
-/// How often both sides of a block are ready.
+/// How often each side of a module is ready.
 struct Stalls {
     unsigned in;   ///< percent of cycles in which input is there
     unsigned out;  ///< percent of cycles in which output is taken

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_wire_rx as on a board (DropWhenFull): the MAC is never held up, what finds no room is
-// dropped as a whole and counted, and what is taken comes out whole and in order.
+// dingo_wire_rx as on a board (DropWhenFull): tready is always high; a frame that finds no room is
+// dropped whole and counted; all others come out whole and in order.
 #include <gtest/gtest.h>
 
 #include "Vdingo_wire_rx.h"
@@ -53,7 +53,7 @@ TEST(WireRxOnABoard, DropsWholeFramesWhenNobodyTakesThem) {
                 ++frame;
             }
         }
-        dut.eth_ready_i = cycle / 4000 % 2 == 1;  // long times in which nobody takes anything
+        dut.eth_ready_i = cycle / 4000 % 2 == 1;  // eth_ready_i is low for 4,000 cycles at a time
         dut.stat_ready_i = random() % 4 == 0;
         dut.eval();
         ASSERT_TRUE(dut.s_axis_tready_o);

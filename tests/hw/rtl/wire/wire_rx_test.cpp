@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_wire_rx against hw/packet: good frames of every kind, flipped bits, cut and random frames;
-// the verdict, the counter and every header field must be those of the reference.
+// dingo_wire_rx against the packet library (hw/packet): good frames of every opcode, flipped bits,
+// truncated and random frames. Verdict, counter and every header field must be the same.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -18,18 +18,18 @@ namespace {
 using packet::Opcode;
 using packet::ParseResult;
 
-constexpr std::size_t kKeptBytes = 145 * kBeatBytes;  // of a frame longer than any port takes
+constexpr std::size_t kKeptBytes = 145 * kBeatBytes;  // bytes kept of a frame that is too long
 constexpr std::size_t kMaxLen = 8191;
 
 class WireRx : public testing::TestWithParam<Stalls> {
   protected:
-    /// Header as rxh_t, and payload.
+    /// Expected header (rxh_t) and payload.
     struct Packet {
         std::array<std::uint32_t, 36> rxh{};
         Frame payload;
     };
     struct Input {
-        std::deque<std::pair<Frame, bool>> frames;  ///< and whether the MAC marks it as bad
+        std::deque<std::pair<Frame, bool>> frames;  ///< frame, and whether the MAC marks it as bad
         std::deque<Packet> packets;
         std::deque<Frame> ethernet;
         std::size_t at = 0;
@@ -110,14 +110,14 @@ class WireRx : public testing::TestWithParam<Stalls> {
         return frame;
     }
 
-    /// A good frame of random kind.
+    /// A good frame with a random opcode.
     Frame make_any(std::size_t most = 600) {
         const Opcode op = opcodes[random() % opcodes.size()];
         return make(op, packet::traits(op).carries_payload ? random() % (most + 1) : 0,
                     random() & 1, random() % 3 == 0);
     }
 
-    /// What Card::take() does with a frame, added to the expectations.
+    /// Appends a frame to an input, and what must become of it to the expectations.
     void add(const Frame& frame, unsigned input = kMac, bool bad = false) {
         Input& from = inputs[input];
         from.frames.push_back({frame, bad});
@@ -189,7 +189,7 @@ class WireRx : public testing::TestWithParam<Stalls> {
     }
 
     void run(Stalls stalls) {
-        std::deque<Frame> payloads;  // of the headers that came
+        std::deque<Frame> payloads;  // of the headers received so far
         Frame payload, ethernet;
         const std::uint64_t limit = cycles + 600'000;
         const std::uint64_t began = cycles;
@@ -324,7 +324,7 @@ class WireRx : public testing::TestWithParam<Stalls> {
     unsigned mtu = 0;
     bool up = false;
     std::uint64_t cycles = 0, busy_cycles = 0, packets_seen = 0;
-    std::uint64_t hold_payload = 0;  ///< headers that come before any payload is taken
+    std::uint64_t hold_payload = 0;  ///< number of headers before any payload is taken
 };
 
 TEST_P(WireRx, GivesEveryFieldOfGoodPackets) {
@@ -387,7 +387,7 @@ TEST_P(WireRx, RandomFramesGoWhereTheReferenceSendsThem) {
     for (int i = 0; i < 1500; ++i) {
         Frame frame = make_any(80);
         const std::size_t head = frame.size() < 90 ? frame.size() : 90;
-        for (unsigned k = random() % 4; k > 0; --k) {  // random values where the parser looks
+        for (unsigned k = random() % 4; k > 0; --k) {  // random values in the headers
             frame[random() % head] = static_cast<std::byte>(random() % 3 == 0 ? 0 : random());
         }
         if (i % 4 == 0) {
@@ -419,7 +419,7 @@ TEST_P(WireRx, LengthLimitsAreThePorts) {
     for (const std::size_t size : {9233, 9234, 9235, 9279, 9280, 9281, 12'000, 30'000}) {
         add(random_bytes(random, size));
         Frame roce = make(Opcode::kRcSendOnly, 500, size & 1, false);
-        roce.resize(size);  // a small packet with very much padding
+        roce.resize(size);  // a small packet with much Ethernet padding
         add(roce);
     }
     run(GetParam());
@@ -469,8 +469,8 @@ TEST_P(WireRx, ADisabledPortDropsAndCounts) {
 
 INSTANTIATE_TEST_SUITE_P(Stalls, WireRx, every_stall(), name_of_stalls);
 
-/// The receiver of a header may claim the way to memory for its payload; so the payload must not
-/// wait behind a frame that needs the same way.
+/// The transport may hold the path to memory while it waits for a header's payload, so the payload
+/// must not be behind an Ethernet frame, which needs the same path.
 TEST_F(WireRx, AHeaderDoesNotOvertakeAnEthernetFrameInFrontOfItsPayload) {
     std::vector<Frame> frames;
     for (unsigned i = 0; i < 8; ++i)
@@ -513,7 +513,7 @@ TEST_F(WireRx, SmallPacketsPassEveryThreeCycles) {
     EXPECT_LE(busy_cycles, 3 * 300 + 60u);
 }
 
-/// Translation of payload works ahead of it: what is not in its caches takes 150 cycles.
+/// Address translation runs ahead of payload, as a miss of its caches takes 150 cycles.
 TEST_F(WireRx, HeadersOfSmallPacketsComeWhilePayloadWaits) {
     for (unsigned i = 0; i < 100; ++i) {
         add(make(Opcode::kRcWriteOnly, 64, false, false));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// dingo_wire_tx against hw/packet: every opcode, IP version, VLAN and payload size, with stalls on
-// all sides; payload that could not be read; frames of the Ethernet function in between.
+// dingo_wire_tx against the packet library (hw/packet): opcodes, IP versions, VLAN and payload
+// sizes, with stalls on all sides; payload that could not be read; frames of the Ethernet function
+// between.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -58,7 +59,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
 
     bool chance(unsigned percent) { return random() % 100 < percent; }
 
-    /// A packet with random fields; what must come out of it is added to the expectations.
+    /// Appends a packet with random fields, and the frame and report expected of it.
     void add(Opcode opcode, unsigned sgid, std::size_t len, bool err = false, bool tell = false) {
         const Addresses::Gid& source = addresses.gids[sgid];
         Packet p;
@@ -116,7 +117,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
         p.payload = random_bytes(random, len);
         Fields(p.txd.data())
             .put(13, len)
-            .put(1, random() & 1)  // where the payload came from does not matter here
+            .put(1, random() & 1)  // `inl`: must not matter here
             .put(24, h.deth.src_qp)
             .put(32, h.deth.qkey)
             .put(64, h.atomic_eth.compare)
@@ -159,7 +160,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
         packets.push_back(std::move(p));
     }
 
-    /// A frame of the Ethernet function.
+    /// Appends a frame of the Ethernet function and expects it.
     void add_ethernet(std::size_t len, bool err) {
         Frame frame = random_bytes(random, len);
         packet::Mac dmac = packet::Mac::from_u64(0x0299'0000'0000);
@@ -174,7 +175,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
             csum = {true, random() % 2 == 0, 0, 0, len};
             csum.from = 14 + random() % (len - 15) / 2 * 2;
             csum.at = csum.from + random() % (len - 1 - csum.from);
-            if (csum.at % 2 == 0 && random() % 3 == 0) {  // a sum of all ones
+            if (csum.at % 2 == 0 && random() % 3 == 0) {  // the sum becomes all ones
                 put_be16(frame, csum.at, 0);
                 put_be16(frame, csum.at, ~internet_sum(frame, csum.from, len));
             }
@@ -187,7 +188,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
         }
     }
 
-    /// Runs until everything that was added is through.
+    /// Runs until everything that was added has left.
     void run(Stalls stalls) {
         std::deque<std::pair<Frame, bool>> payload;
         std::size_t payload_at = 0, eth_at = 0;
@@ -352,7 +353,7 @@ class WireTx : public testing::TestWithParam<Stalls> {
     bool mac_open_ = false, roce_ = false;
 };
 
-/// What the card sends; headers that it never makes (atomics, CNP) are not there.
+/// All known opcodes but atomics and CNP.
 std::vector<Opcode> sendable() {
     std::vector<Opcode> list;
     for (const auto& op : packet::kOpcodeTable) {
@@ -435,8 +436,8 @@ TEST_P(WireTx, WhenToldToStopItBeginsNoRoceFrameForTheWire) {
     EXPECT_GT(seen_while_stopped, 100u);
 }
 
-/// 4,096 cycles: what has begun is as lost on the wire, but frames for the card itself and those of
-/// the Ethernet function.
+/// After 4,096 cycles stored RoCE frames are discarded, as if lost on the wire; not those for the
+/// card itself, nor frames of the Ethernet function.
 TEST_P(WireTx, WhileACommandWaitsWhatIsStoppedVanishesAfterAWhile) {
     stop_cycles = 400'000;
     dut.halt_i = 1;
@@ -450,7 +451,7 @@ TEST_P(WireTx, WhileACommandWaitsWhatIsStoppedVanishesAfterAWhile) {
 }
 
 TEST_P(WireTx, WhenToldToStopItGoesOnWithFramesForTheCardItself) {
-    stop_cycles = 400'000;  // all the time
+    stop_cycles = 400'000;  // longer than the test runs
     loop_percent = 100;
     while (expected.size() < 60) {
         add(Opcode::kRcWriteOnly, random() % 15, random() % 1500);
@@ -466,7 +467,7 @@ TEST_P(WireTx, WhenToldToStopItGoesOnWithFramesForTheCardItself) {
 
 INSTANTIATE_TEST_SUITE_P(Stalls, WireTx, every_stall(), name_of_stalls);
 
-/// 64 bytes of payload make a frame of 138: three beats, and nothing is lost between packets.
+/// 64 bytes of payload make a frame of 138: three beats, without a gap between packets.
 TEST_F(WireTx, SmallPacketsLeaveEveryThreeCycles) {
     constexpr unsigned kPackets = 300;
     for (unsigned i = 0; i < kPackets; ++i) {
