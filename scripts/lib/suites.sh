@@ -133,14 +133,28 @@ run_suites() {
     lane_pids=()
 }
 
+# groups_of PID...: prints the process groups of these processes and of all their descendants; a
+# "timeout" on the way has a group of its own.
+groups_of() {
+    ps -eo pid=,ppid=,pgid= | awk -v roots=" $* " '
+        { parent[$1] = $2; group[$1] = $3 }
+        END {
+            for (p in parent) {
+                for (q = p; q in parent && index(roots, " " q " ") == 0; q = parent[q]) {}
+                if (q in parent) print group[p]
+            }
+        }' | sort -u
+}
+
 # end_lanes: terminates the lanes that still run when this script exits.
 end_lanes() {
-    local pid
-    for pid in "${lane_pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
+    local group groups=()
+    [ ${#lane_pids[@]} = 0 ] || mapfile -t groups < <(groups_of "${lane_pids[@]}")
+    for group in "${groups[@]}"; do kill -TERM -- "-$group" 2>/dev/null || true; done
     # Wait up to 30 s for each: suites clean up their guests, cards and network namespaces.
-    for pid in "${lane_pids[@]}"; do
+    for group in "${groups[@]}"; do
         for _ in $(seq 300); do
-            kill -0 -- "-$pid" 2>/dev/null || break
+            kill -0 -- "-$group" 2>/dev/null || break
             sleep 0.1
         done
     done

@@ -50,16 +50,22 @@ check 'lanes: every failed case is known by its suite at the end' 'all: two: why
     "$(cases 0 "all|x|$work/suites/all|A" "dies|x|$work/suites/dies|D")"
 program endless 'trap "touch ${0%/*}/cleaned" EXIT; trap "exit 143" TERM; echo PASS begun; touch "${0%/*}/begun"; for _ in $(seq 200); do sleep 0.1; done'
 check 'lanes: with the deadline near, no suite begins' '0 0 2: ' "$(counts $((SECONDS + 50)) "a|x|$work/suites/slow|A" "b|y|$work/suites/slow|B")"
-rm -f "$work/suites/begun" "$work/suites/cleaned"
-rc=0
-(
-    . scripts/lib/suites.sh
-    run_suites "$work/suites" 0 "a|x|$work/suites/endless|A" "b|y|$work/suites/slow|B" >/dev/null
-) &
-pid=$!
-for _ in $(seq 100); do [ ! -e "$work/suites/begun" ] || break; sleep 0.05; done
-kill -TERM $pid
-wait $pid || rc=$?
-check 'lanes: terminated, it ends its suites, which clean up' '143 yes' "$rc $([ -e "$work/suites/cleaned" ] && echo yes)"
+# terminated DEADLINE: terminates run_suites in the middle; prints its status, and "yes" if its suite
+# has cleaned up.
+terminated() (
+    rm -f "$work/suites/begun" "$work/suites/cleaned"
+    rc=0
+    (
+        . scripts/lib/suites.sh
+        run_suites "$work/suites" "$1" "a|x|$work/suites/endless|A" "b|y|$work/suites/slow|B" >/dev/null
+    ) &
+    pid=$!
+    for _ in $(seq 100); do [ ! -e "$work/suites/begun" ] || break; sleep 0.05; done
+    kill -TERM $pid
+    wait $pid || rc=$?
+    echo "$rc $([ -e "$work/suites/cleaned" ] && echo yes)"
+)
+check 'lanes: terminated, it ends its suites, which clean up' '143 yes' "$(terminated 0)"
+check 'lanes: the same with a deadline' '143 yes' "$(terminated $((SECONDS + 600)))"
 program signals 'trap "echo PASS interrupted; exit 0" INT; kill -INT $$; echo FAIL ignored'
 check 'lanes: a suite can be interrupted' '2 0 0: ' "$(counts 0 "a|x|$work/suites/signals|A" "b|y|$work/suites/signals|B")"
