@@ -30,9 +30,9 @@ set_false_path -to [get_pins -hierarchical -filter {NAME =~ up_q_reg[0]/D || NAM
 # Crossings in dingo_mac have their own constraints (dingo_mac_gray.xdc, dingo_mac_sync.xdc). Frames cross in memories that one
 # clock writes and the other reads: block RAM, whose output register has the reader's clock only.
 
-# The checks of an admin command and MODIFY_QP's new context: their inputs are stable for 8 cycles before the results are used (settle_q).
-set_multicycle_path 8 -setup -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
-set_multicycle_path 7 -hold -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
+# The checks of an admin command, against its fields and the tables, and MODIFY_QP's new context: their inputs are stable for 8 cycles before the results are used (settle_q).
+set_multicycle_path 8 -setup -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_verdict/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
+set_multicycle_path 7 -hold -through [get_pins -hierarchical -filter {NAME =~ */i_admin/i_check/*_o* || NAME =~ */i_admin/i_verdict/*_o* || NAME =~ */i_admin/i_modify/*_o*}]
 
 set_property CFGBVS GND [current_design]
 set_property CONFIG_VOLTAGE 1.8 [current_design]
