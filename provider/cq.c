@@ -201,17 +201,22 @@ void dingo_cq_ring(struct dingo_cq *cq)
 int dingo_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct dingo_cq *cq = to_dingo_cq(ibcq);
+	/* between start_poll and end_poll this thread has the lock */
+	bool locked = atomic_load_explicit(&cq->poller, memory_order_relaxed) ==
+		      pthread_self();
 
 	if (unlikely(dingo_device_polls(ibcq)))
 		return EINVAL;
-	dingo_lock(&cq->lock);
+	if (!locked)
+		dingo_lock(&cq->lock);
 	/* ibv_req_notify_cq(3): a request for solicited completions does not cancel one for any */
 	if (!solicited_only)
 		cq->armed_any = true;
 	if (cq->direct)
 		dingo_direct_arm(cq);
 	ring(cq, true);
-	dingo_unlock(&cq->lock);
+	if (!locked)
+		dingo_unlock(&cq->lock);
 	return 0;
 }
 

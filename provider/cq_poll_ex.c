@@ -57,8 +57,10 @@ static int start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
 		dingo_cq_polled(cq);
 		dingo_unlock(&cq->lock);
 		dingo_cq_give_way(cq);
+		return err;
 	}
-	return err;
+	atomic_store_explicit(&cq->poller, pthread_self(), memory_order_relaxed);
+	return 0;
 }
 
 /* Reports consumed entries here, too, as the caller may post between two polls. */
@@ -74,6 +76,7 @@ static void end_poll(struct ibv_cq_ex *ibcq)
 
 	cq->cur = NULL;
 	dingo_cq_polled(cq);
+	atomic_store_explicit(&cq->poller, 0, memory_order_relaxed);
 	dingo_unlock(&cq->lock);
 }
 

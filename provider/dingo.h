@@ -141,6 +141,7 @@ struct dingo_cq {
 	uint32_t report_at;		/* consumer index at which the next report is due */
 	struct dingo_qp *last_qp;	/* QP of the last polled entry; never NULL */
 	const struct dingo_cqe *cur;	/* extended polling: current entry */
+	_Atomic(pthread_t) poller;	/* thread between start_poll and end_poll; 0: none */
 	uint32_t wc_flags;		/* IBV_WC_* of that entry */
 	enum ibv_wc_opcode opcode;
 	struct dingo_pd *parent_domain;

@@ -169,6 +169,15 @@ void add_polling(Promises& all) {
         ibv_poll_cq_attr none{};
         CHECK_RETURNS(ENOENT, ibv_start_poll(e.ex, &none));
     });
+    page("ibv_req_notify_cq() may be called before ibv_end_poll()", [] {
+        Extended e(0);
+        e.receive(1);
+        e.send(2, 0);
+        e.start();
+        CHECK_RETURNS(ENOENT, ibv_next_poll(e.ex));
+        CHECK_RETURNS(0, ibv_req_notify_cq(e.cq.get(), 0));
+        e.end();
+    });
     page("the fields that were asked for are those of the completion", [] {
         Extended e(IBV_WC_STANDARD_FLAGS);
         e.receive(1);

@@ -353,13 +353,12 @@ class WireTx : public testing::TestWithParam<Stalls> {
     bool mac_open_ = false, roce_ = false;
 };
 
-/// All known opcodes but atomics and CNP.
+/// All known opcodes but CNP.
 std::vector<Opcode> sendable() {
     std::vector<Opcode> list;
     for (const auto& op : packet::kOpcodeTable) {
         const auto code = static_cast<Opcode>(&op - packet::kOpcodeTable.data());
-        if (op.known() && !op.has_atomic_eth() && !op.has_atomic_ack_eth() &&
-            !op.has(packet::ext::kCnpReserved)) {
+        if (op.known() && !op.has(packet::ext::kCnpReserved)) {
             list.push_back(code);
         }
     }
