@@ -34,7 +34,7 @@ module dingo_rx_mac #(
 
     assign start = n_q == '0;
     assign drop = start ? (LogDepth+1)'(1 << LogDepth) - held <= (LogDepth+1)'(MaxBeats) : drop_q;
-    // Of a longer frame than MaxBeats the last beat is kept, which carries tlast and tuser.
+    // If a frame is longer than MaxBeats, its last beat is kept, which carries tlast and tuser.
     assign push = s_axis_tvalid_i && !drop && (s_axis_tlast_i || n_q < 8'(MaxBeats));
     assign s_axis_tready_o = 1'b1;
 
