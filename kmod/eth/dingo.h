@@ -54,6 +54,7 @@ int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
 
 void dingo_reset_init(struct dingo_dev *dev);
 void dingo_reset_end(struct dingo_dev *dev);
+void dingo_health_end(struct dingo_dev *dev);
 void dingo_quiesce(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
 bool dingo_check_alive(struct dingo_dev *dev);

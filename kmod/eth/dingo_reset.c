@@ -246,8 +246,9 @@ void dingo_down(struct dingo_dev *dev)
 	lockdep_assert_held(&dev->reset_lock);
 	if (!dev->running)
 		return;
-	cancel_delayed_work_sync(&dev->health_work);
+	/* Users of RDMA wait for completions: check the card until they go. */
 	dingo_aux_remove(dev);
+	cancel_delayed_work_sync(&dev->health_work);
 	dingo_netdev_detach(dev);
 	dingo_stop(dev);
 	spin_lock_irqsave(&dev->state_lock, flags);
@@ -406,8 +407,17 @@ void dingo_reset_init(struct dingo_dev *dev)
 void dingo_reset_end(struct dingo_dev *dev)
 {
 	WRITE_ONCE(dev->gone, true);
-	disable_delayed_work_sync(&dev->health_work);
 	disable_work_sync(&dev->recover_work);
+}
+
+/**
+ * dingo_health_end() - disable the health check
+ * @dev: the card, after dingo_reset_end(); its RDMA users are gone, see
+ *	dingo_down()
+ */
+void dingo_health_end(struct dingo_dev *dev)
+{
+	disable_delayed_work_sync(&dev->health_work);
 }
 
 /* Like dingo_fail(), without notifications. */
@@ -431,6 +441,7 @@ void dingo_quiesce(struct dingo_dev *dev)
 	WRITE_ONCE(dev->gone, true);
 	dingo_silence(dev); /* ends waits for commands */
 	dingo_reset_end(dev);
+	dingo_health_end(dev);
 	mutex_lock(&dev->reset_lock);
 	dingo_silence(dev); /* again, after a recovery that was running */
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
