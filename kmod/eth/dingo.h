@@ -62,6 +62,7 @@ int dingo_reset_card(struct dingo_dev *dev);
 void dingo_reset_leave(struct dingo_dev *dev);
 void dingo_down(struct dingo_dev *dev);
 void dingo_take_down(struct dingo_dev *dev);
+void dingo_stays_down(struct dingo_dev *dev);
 int dingo_up(struct dingo_dev *dev);
 int dingo_recover(struct dingo_dev *dev, bool ordered);
 void dingo_recover_later(struct dingo_dev *dev);
@@ -105,6 +106,8 @@ void dingo_devlink_register(struct dingo_dev *dev);
 void dingo_devlink_unregister(struct dingo_dev *dev);
 void dingo_devlink_report(struct dingo_dev *dev);
 void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why);
+void dingo_devlink_tx_works(struct dingo_dev *dev);
+void dingo_devlink_state(struct dingo_dev *dev, bool works);
 void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
 
 /* ------------------------------------------------------------ dingo_aux.c */

@@ -226,10 +226,12 @@ void dingo_set_up(struct dingo_dev *dev)
 	trace_dingo_state(dev, failed ? "failed" : "up", "started");
 	/* Apply changes that the stack requested while the device was down. */
 	dingo_netdev_rx_mode(dev);
-	if (!failed)
+	if (!failed) {
+		dingo_devlink_state(dev, true);
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
-	else if (!dev->gone)
+	} else if (!dev->gone) {
 		dingo_recover_later(dev);
+	}
 }
 
 /**
@@ -320,6 +322,18 @@ static void dingo_lock_down(struct dingo_dev *dev)
 void dingo_take_down(struct dingo_dev *dev)
 {
 	dingo_lock_down(dev);
+	mutex_unlock(&dev->reset_lock);
+}
+
+/**
+ * dingo_stays_down() - report that no automatic recovery follows
+ * @dev: the card, after dingo_take_down() or a failed dingo_recover()
+ */
+void dingo_stays_down(struct dingo_dev *dev)
+{
+	mutex_lock(&dev->reset_lock);
+	if (!dev->running) /* else another reset was faster */
+		dingo_devlink_state(dev, false);
 	mutex_unlock(&dev->reset_lock);
 }
 
@@ -475,6 +489,8 @@ static void dingo_reset_done(struct pci_dev *pdev)
 	err = dingo_reset_card(dev);
 	if (!err)
 		err = dingo_up(dev);
+	if (err)
+		dingo_devlink_state(dev, false);
 	mutex_unlock(&dev->reset_lock);
 	if (err)
 		dev_err(&pdev->dev, "not usable after a reset: %d\n", err);
@@ -490,6 +506,7 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 	/* dingo_slot_reset() recovers the card when the link is up again. */
 	cancel_work_sync(&dev->recover_work);
 	dingo_take_down(dev);
+	dingo_stays_down(dev); /* if no slot reset follows */
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_NEED_RESET;
@@ -497,9 +514,13 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 
 static pci_ers_result_t dingo_slot_reset(struct pci_dev *pdev)
 {
-	dingo_p2p_restore_config(pci_get_drvdata(pdev));
-	return dingo_recover(pci_get_drvdata(pdev), true) ?
-		       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	dingo_p2p_restore_config(dev);
+	if (!dingo_recover(dev, true))
+		return PCI_ERS_RESULT_RECOVERED;
+	dingo_stays_down(dev);
+	return PCI_ERS_RESULT_DISCONNECT;
 }
 
 const struct pci_error_handlers dingo_err_handlers = {

@@ -80,11 +80,15 @@ up() { udevadm settle -t 60; for n in $(seq 100); do ! ibv_devinfo >/dev/null 2>
     single 'and the interface still works' A 'for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
     single 'a card that has nothing is refused' A \
         "$lie"'lie small; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no queue pairs'
+    single 'devlink knows that it is down' A 'devlink health show pci/0000:01:00.0 reporter fatal' 'state error'
+    single 'and recovers it' A \
+        "$lie"'lie none; devlink health recover pci/0000:01:00.0 reporter fatal && devlink health show pci/0000:01:00.0 reporter fatal' 'state healthy'
     single 'a card whose Ethernet rings hold no frame is refused' A \
         "$lie"'lie short; ! devlink dev reload pci/0000:01:00.0 && dmesg' 'the card has no Ethernet rings'
     single 'a card that has something again is taken' A \
         "$lie"'lie none; devlink dev reload pci/0000:01:00.0 >/dev/null && rmmod lying_card
         for n in $(seq 30); do ping -c 1 -W 1 B && exit 0; done; exit 1'
+    single 'devlink knows that it works' A 'devlink health show pci/0000:01:00.0 reporter fatal' 'state healthy'
 }
 
 # The driver's messages in the cases of lying_card and foreign.
