@@ -380,7 +380,7 @@ struct dingo_qp {
 	enum ib_qp_state state; /* as last set or seen; written under mutex */
 	struct mutex mutex; /* serializes modify and query; protects groups */
 	struct list_head groups; /* multicast */
-	bool on_card;
+	bool dead; /* destroyed; under mutex */
 	u8 log_sq;
 	u8 log_rq;
 	u8 log_rq_stride;

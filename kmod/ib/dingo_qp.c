@@ -406,9 +406,12 @@ int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	err = dingo_cmd_destroy_qp(ib->dev, qp->qpn);
 	if (err)
 		return err;
+	/* `rdma resource` may query the QP until ib_core frees it. */
+	mutex_lock(&qp->mutex);
+	qp->dead = true;
+	mutex_unlock(&qp->mutex);
 	dingo_qpn_free(ib, qp);
 	dingo_qp_free_rings(ib->dev, qp);
 	dingo_kqp_free(qp);
-	mutex_destroy(&qp->mutex);
 	return 0;
 }

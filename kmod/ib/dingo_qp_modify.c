@@ -274,7 +274,8 @@ int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
 	mutex_lock(&qp->mutex);
-	err = dingo_cmd_query_qp(to_ddev(ibqp->device), qp->qpn, &info);
+	err = qp->dead ? -EINVAL : dingo_cmd_query_qp(to_ddev(ibqp->device),
+						      qp->qpn, &info);
 	if (!err && info.state > IB_QPS_ERR) /* ib_core's tables end there */
 		err = -EIO;
 	if (!err)
