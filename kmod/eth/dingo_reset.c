@@ -407,6 +407,9 @@ void dingo_reset_init(struct dingo_dev *dev)
 {
 	spin_lock_init(&dev->state_lock);
 	mutex_init(&dev->reset_lock);
+	/* A reset of a bridge holds those of all cards behind it. */
+	lockdep_register_key(&dev->reset_key);
+	lockdep_set_class(&dev->reset_lock, &dev->reset_key);
 	INIT_WORK(&dev->recover_work, dingo_recover_work);
 	INIT_DELAYED_WORK(&dev->health_work, dingo_health_work);
 }
@@ -469,6 +472,7 @@ void dingo_quiesce(struct dingo_dev *dev)
 void dingo_reset_cleanup(struct dingo_dev *dev)
 {
 	mutex_destroy(&dev->reset_lock);
+	lockdep_unregister_key(&dev->reset_key);
 }
 
 /* A reset requested by others, e.g. through sysfs. Holds reset_lock from here
