@@ -54,6 +54,7 @@ int dingo_cq_add_eth(struct dingo_dev *dev, struct dingo_cq_core *cq,
 
 void dingo_reset_init(struct dingo_dev *dev);
 void dingo_reset_end(struct dingo_dev *dev);
+void dingo_health_end(struct dingo_dev *dev);
 void dingo_quiesce(struct dingo_dev *dev);
 void dingo_reset_cleanup(struct dingo_dev *dev);
 bool dingo_check_alive(struct dingo_dev *dev);
@@ -61,6 +62,7 @@ int dingo_reset_card(struct dingo_dev *dev);
 void dingo_reset_leave(struct dingo_dev *dev);
 void dingo_down(struct dingo_dev *dev);
 void dingo_take_down(struct dingo_dev *dev);
+void dingo_stays_down(struct dingo_dev *dev);
 int dingo_up(struct dingo_dev *dev);
 int dingo_recover(struct dingo_dev *dev, bool ordered);
 void dingo_recover_later(struct dingo_dev *dev);
@@ -104,6 +106,8 @@ void dingo_devlink_register(struct dingo_dev *dev);
 void dingo_devlink_unregister(struct dingo_dev *dev);
 void dingo_devlink_report(struct dingo_dev *dev);
 void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why);
+void dingo_devlink_tx_works(struct dingo_dev *dev);
+void dingo_devlink_state(struct dingo_dev *dev, bool works);
 void dingo_build_string(struct dingo_dev *dev, char *text, size_t size);
 
 /* ------------------------------------------------------------ dingo_aux.c */

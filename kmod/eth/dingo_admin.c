@@ -232,10 +232,12 @@ void dingo_admin_irq(struct dingo_dev *dev)
 	struct dingo_admin *admin = dev->admin;
 	const struct dingo_admin_cpl *cpl;
 	unsigned long flags;
+	unsigned int n;
 	u8 phase;
 
 	spin_lock_irqsave(&admin->lock, flags);
-	while (admin->running) {
+	/* A faulty card may write entries without end. */
+	for (n = 0; admin->running && n < DINGO_ADMIN_DEPTH; n++) {
 		cpl = &admin->cq[admin->consumer & (DINGO_ADMIN_DEPTH - 1)];
 		phase = !(admin->consumer & DINGO_ADMIN_DEPTH);
 		if ((READ_ONCE(cpl->owner) & 1) != phase)

@@ -158,6 +158,7 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 	/* Page 0 is for EQs and Ethernet rings, which can use no other page. */
 	u32 min = space == &dev->kernel_db ? 0 : DINGO_DB_PAGE_KERNEL + 1;
 	struct dingo_db_page *page;
+	phys_addr_t push_phys;
 	int index, err;
 
 	lockdep_assert_held(&space->lock);
@@ -177,9 +178,11 @@ static struct dingo_db_page *dingo_db_page_alloc(struct dingo_db_space *space)
 	page->index = index * DINGO_DB_STEP;
 	page->phys = pci_resource_start(dev->pdev, DINGO_BAR_DB) +
 		     (phys_addr_t)page->index * DINGO_DB_PAGE_SIZE;
-	if (page->index + DINGO_DB_STEP <= dev->push_pages)
-		page->push_phys = page->phys + (phys_addr_t)dev->db_pages *
-						       DINGO_DB_PAGE_SIZE;
+	push_phys = page->phys + (phys_addr_t)dev->db_pages * DINGO_DB_PAGE_SIZE;
+	/* A large page of this kernel may contain others' push pages. */
+	if (page->index + DINGO_DB_STEP <= dev->push_pages &&
+	    IS_ALIGNED(push_phys, PAGE_SIZE))
+		page->push_phys = push_phys;
 	if (dev->db_mem) {
 		page->mem = dev->db_mem +
 			    (size_t)page->index * DINGO_DB_PAGE_SIZE;

@@ -3,6 +3,7 @@
  * devlink: device information, reload, the parameter enable_rdma, and the
  * health reporters that recover from fatal errors and stalled queues.
  */
+#include <linux/rtnetlink.h>
 #include <net/devlink.h>
 
 #include "dingo.h"
@@ -112,7 +113,10 @@ static int dingo_devlink_reload_up(struct devlink *devlink,
 					      &rdma);
 	if (!err)
 		WRITE_ONCE(dev->without_rdma, !rdma.vbool);
-	return dingo_recover(dev, true);
+	err = dingo_recover(dev, true);
+	if (err)
+		dingo_stays_down(dev);
+	return err;
 }
 
 const struct devlink_ops dingo_devlink_ops = {
@@ -203,10 +207,26 @@ void dingo_devlink_report_tx(struct dingo_dev *dev, const char *why)
 {
 	struct devlink_health_reporter *reporter = READ_ONCE(dev->tx_reporter);
 
-	if (reporter)
-		devlink_health_report(reporter, why, dev);
-	else
+	if (!reporter)
 		dingo_netdev_restart(dev);
+	else if (devlink_health_report(reporter, why, dev) == -ECANCELED)
+		netdev_err(dev->netdev, "no restart of the rings: the last one failed, or was just before\n");
+}
+
+/**
+ * dingo_devlink_tx_works() - report that the rings work, whoever recreated them
+ * @dev: the card
+ *
+ * While a reporter has an unresolved error, devlink recovers from no other.
+ */
+void dingo_devlink_tx_works(struct dingo_dev *dev)
+{
+	struct devlink_health_reporter *reporter = READ_ONCE(dev->tx_reporter);
+
+	ASSERT_RTNL(); /* see dingo_devlink_unregister() */
+	if (reporter)
+		devlink_health_reporter_state_update(reporter,
+						     DEVLINK_HEALTH_REPORTER_STATE_HEALTHY);
 }
 
 static const struct devlink_param dingo_params[] = {
@@ -254,11 +274,28 @@ void dingo_devlink_report(struct dingo_dev *dev)
 {
 	struct devlink_health_reporter *reporter = READ_ONCE(dev->fatal_reporter);
 
-	if (reporter)
-		devlink_health_report(reporter,
-				      dev->fail_reason ?: "unknown", dev);
-	else
+	if (!reporter)
 		dingo_recover(dev, false);
+	else if (devlink_health_report(reporter, dev->fail_reason ?: "unknown",
+				       dev) == -ECANCELED)
+		dev_err(&dev->pdev->dev, "no automatic recovery: the last one failed, or was just before\n");
+}
+
+/**
+ * dingo_devlink_state() - report whether the card works, if devlink did not
+ * recover it itself
+ * @dev: the card
+ * @works: false: it stays down until the administrator recovers it
+ */
+void dingo_devlink_state(struct dingo_dev *dev, bool works)
+{
+	struct devlink_health_reporter *reporter = READ_ONCE(dev->fatal_reporter);
+
+	lockdep_assert_held(&dev->reset_lock);
+	if (reporter)
+		devlink_health_reporter_state_update(reporter,
+						     works ? DEVLINK_HEALTH_REPORTER_STATE_HEALTHY :
+							     DEVLINK_HEALTH_REPORTER_STATE_ERROR);
 }
 
 /**
@@ -288,14 +325,18 @@ void dingo_devlink_register(struct dingo_dev *dev)
  */
 void dingo_devlink_unregister(struct dingo_dev *dev)
 {
+	struct devlink_health_reporter *tx = dev->tx_reporter;
+
+	rtnl_lock(); /* the interface may still be opened */
+	dev->tx_reporter = NULL;
+	rtnl_unlock();
 	devlink_unregister(dev->devlink);
 	if (dev->has_params)
 		devlink_params_unregister(dev->devlink, dingo_params,
 					  ARRAY_SIZE(dingo_params));
-	if (dev->tx_reporter)
-		devlink_health_reporter_destroy(dev->tx_reporter);
+	if (tx)
+		devlink_health_reporter_destroy(tx);
 	if (dev->fatal_reporter)
 		devlink_health_reporter_destroy(dev->fatal_reporter);
-	dev->tx_reporter = NULL;
 	dev->fatal_reporter = NULL;
 }

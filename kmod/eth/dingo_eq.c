@@ -410,11 +410,13 @@ static int dingo_cq_add_range(struct dingo_dev *dev, struct dingo_cq_core *cq,
 	if (vector >= dev->num_comp_vectors)
 		return -EINVAL;
 	if (first >= end)
-		return -EBUSY;
+		return -ENOSPC;
 	cq->vector = vector;
 	cq->eqn = dev->comp_eqs[vector].eqn;
 	err = xa_alloc_cyclic(&dev->cqs, &cq->cqn, cq, XA_LIMIT(first, end - 1),
 			      next, GFP_KERNEL);
+	if (err == -EBUSY)
+		return -ENOSPC;
 	return err < 0 ? err : 0;
 }
 
@@ -424,7 +426,7 @@ static int dingo_cq_add_range(struct dingo_dev *dev, struct dingo_cq_core *cq,
  * @cq: the CQ; comp (and error, if any) are set. cqn and eqn are set here
  * @vector: completion vector, less than num_comp_vectors
  *
- * Return: 0, -EINVAL, -EBUSY when all numbers are in use, -ENOMEM.
+ * Return: 0, -EINVAL, -ENOSPC when all numbers are in use, -ENOMEM.
  */
 int dingo_cq_add(struct dingo_dev *dev, struct dingo_cq_core *cq,
 		 unsigned int vector)

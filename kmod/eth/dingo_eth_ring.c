@@ -305,6 +305,7 @@ int dingo_channels_start(struct dingo_netdev *nd)
 	}
 	WRITE_ONCE(nd->started, true);
 	netif_tx_wake_all_queues(nd->ndev); /* resume queued frames */
+	dingo_devlink_tx_works(nd->dev);
 	return 0;
 
 err_stop:

@@ -209,6 +209,7 @@ static void dingo_unpublish(struct dingo_dev *dev)
 	mutex_lock(&dev->reset_lock);
 	dingo_aux_remove(dev);
 	mutex_unlock(&dev->reset_lock);
+	dingo_health_end(dev);
 	dingo_netdev_unregister(dev);
 }
 

@@ -373,13 +373,17 @@ static const struct net_device_ops dingo_netdev_ops = {
  * @dev: the card
  * @up: the link is up
  *
- * Any context.
+ * Atomic context, see dingo_async_sync().
  */
 void dingo_netdev_link(struct dingo_dev *dev, bool up)
 {
 	struct net_device *ndev = READ_ONCE(dev->netdev);
 
-	if (!ndev)
+	/* The kernel frees an unregistered netdev without waiting for its
+	 * carrier events. Unregistration waits for callers that see it
+	 * registered.
+	 */
+	if (!ndev || READ_ONCE(ndev->reg_state) != NETREG_REGISTERED)
 		return;
 	if (up)
 		netif_carrier_on(ndev);

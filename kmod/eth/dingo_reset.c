@@ -226,10 +226,12 @@ void dingo_set_up(struct dingo_dev *dev)
 	trace_dingo_state(dev, failed ? "failed" : "up", "started");
 	/* Apply changes that the stack requested while the device was down. */
 	dingo_netdev_rx_mode(dev);
-	if (!failed)
+	if (!failed) {
+		dingo_devlink_state(dev, true);
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
-	else if (!dev->gone)
+	} else if (!dev->gone) {
 		dingo_recover_later(dev);
+	}
 }
 
 /**
@@ -246,8 +248,9 @@ void dingo_down(struct dingo_dev *dev)
 	lockdep_assert_held(&dev->reset_lock);
 	if (!dev->running)
 		return;
-	cancel_delayed_work_sync(&dev->health_work);
+	/* Users of RDMA wait for completions: check the card until they go. */
 	dingo_aux_remove(dev);
+	cancel_delayed_work_sync(&dev->health_work);
 	dingo_netdev_detach(dev);
 	dingo_stop(dev);
 	spin_lock_irqsave(&dev->state_lock, flags);
@@ -323,6 +326,18 @@ void dingo_take_down(struct dingo_dev *dev)
 }
 
 /**
+ * dingo_stays_down() - report that no automatic recovery follows
+ * @dev: the card, after dingo_take_down() or a failed dingo_recover()
+ */
+void dingo_stays_down(struct dingo_dev *dev)
+{
+	mutex_lock(&dev->reset_lock);
+	if (!dev->running) /* else another reset was faster */
+		dingo_devlink_state(dev, false);
+	mutex_unlock(&dev->reset_lock);
+}
+
+/**
  * dingo_recover() - reset the card and restore its users
  * @dev: the card
  * @ordered: also if the card works
@@ -392,6 +407,9 @@ void dingo_reset_init(struct dingo_dev *dev)
 {
 	spin_lock_init(&dev->state_lock);
 	mutex_init(&dev->reset_lock);
+	/* A reset of a bridge holds those of all cards behind it. */
+	lockdep_register_key(&dev->reset_key);
+	lockdep_set_class(&dev->reset_lock, &dev->reset_key);
 	INIT_WORK(&dev->recover_work, dingo_recover_work);
 	INIT_DELAYED_WORK(&dev->health_work, dingo_health_work);
 }
@@ -406,8 +424,17 @@ void dingo_reset_init(struct dingo_dev *dev)
 void dingo_reset_end(struct dingo_dev *dev)
 {
 	WRITE_ONCE(dev->gone, true);
-	disable_delayed_work_sync(&dev->health_work);
 	disable_work_sync(&dev->recover_work);
+}
+
+/**
+ * dingo_health_end() - disable the health check
+ * @dev: the card, after dingo_reset_end(); its RDMA users are gone, see
+ *	dingo_down()
+ */
+void dingo_health_end(struct dingo_dev *dev)
+{
+	disable_delayed_work_sync(&dev->health_work);
 }
 
 /* Like dingo_fail(), without notifications. */
@@ -431,6 +458,7 @@ void dingo_quiesce(struct dingo_dev *dev)
 	WRITE_ONCE(dev->gone, true);
 	dingo_silence(dev); /* ends waits for commands */
 	dingo_reset_end(dev);
+	dingo_health_end(dev);
 	mutex_lock(&dev->reset_lock);
 	dingo_silence(dev); /* again, after a recovery that was running */
 	dingo_write32(dev, DINGO_REG_CTRL, DINGO_CTRL_RESET_MASK);
@@ -444,6 +472,7 @@ void dingo_quiesce(struct dingo_dev *dev)
 void dingo_reset_cleanup(struct dingo_dev *dev)
 {
 	mutex_destroy(&dev->reset_lock);
+	lockdep_unregister_key(&dev->reset_key);
 }
 
 /* A reset requested by others, e.g. through sysfs. Holds reset_lock from here
@@ -464,6 +493,8 @@ static void dingo_reset_done(struct pci_dev *pdev)
 	err = dingo_reset_card(dev);
 	if (!err)
 		err = dingo_up(dev);
+	if (err)
+		dingo_devlink_state(dev, false);
 	mutex_unlock(&dev->reset_lock);
 	if (err)
 		dev_err(&pdev->dev, "not usable after a reset: %d\n", err);
@@ -479,6 +510,7 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 	/* dingo_slot_reset() recovers the card when the link is up again. */
 	cancel_work_sync(&dev->recover_work);
 	dingo_take_down(dev);
+	dingo_stays_down(dev); /* if no slot reset follows */
 	if (state == pci_channel_io_perm_failure)
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_NEED_RESET;
@@ -486,9 +518,13 @@ static pci_ers_result_t dingo_error_detected(struct pci_dev *pdev,
 
 static pci_ers_result_t dingo_slot_reset(struct pci_dev *pdev)
 {
-	dingo_p2p_restore_config(pci_get_drvdata(pdev));
-	return dingo_recover(pci_get_drvdata(pdev), true) ?
-		       PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+	struct dingo_dev *dev = pci_get_drvdata(pdev);
+
+	dingo_p2p_restore_config(dev);
+	if (!dingo_recover(dev, true))
+		return PCI_ERS_RESULT_RECOVERED;
+	dingo_stays_down(dev);
+	return PCI_ERS_RESULT_DISCONNECT;
 }
 
 const struct pci_error_handlers dingo_err_handlers = {

@@ -337,9 +337,11 @@ int dingo_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	struct dingo_cqe *cqe;
 	unsigned long flags;
 	int done = 0;
+	u32 taken;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	while (done < num) {
+	/* A faulty card may write entries of nothing without end. */
+	for (taken = 0; done < num && taken < BIT(cq->log_size); taken++) {
 		cqe = dingo_cq_entry(cq, cq->consumer);
 		if (!cqe)
 			break;

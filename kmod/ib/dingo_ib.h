@@ -377,10 +377,10 @@ struct dingo_qp {
 	struct ib_qp ibqp;
 	struct dingo_ucontext *uc; /* NULL: kernel QP */
 	u32 qpn;
-	enum ib_qp_state state; /* as last set or seen, under mutex */
+	enum ib_qp_state state; /* as last set or seen; written under mutex */
 	struct mutex mutex; /* serializes modify and query; protects groups */
 	struct list_head groups; /* multicast */
-	bool on_card;
+	bool dead; /* destroyed; under mutex */
 	u8 log_sq;
 	u8 log_rq;
 	u8 log_rq_stride;
@@ -419,6 +419,7 @@ int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_qp_init_attr *init);
 int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event);
+void dingo_qp_wake_all(struct dingo_ibdev *ib);
 
 /* dingo_compute.c */
 int dingo_query_compute(struct dingo_dev *dev, struct ib_udata *udata);

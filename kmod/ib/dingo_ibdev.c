@@ -138,7 +138,11 @@ static void dingo_set_ops(struct dingo_ibdev *ib)
 
 static void dingo_wake_work(struct work_struct *work)
 {
-	dingo_cq_wake_all(container_of(work, struct dingo_ibdev, wake_work));
+	struct dingo_ibdev *ib = container_of(work, struct dingo_ibdev,
+					      wake_work);
+
+	dingo_cq_wake_all(ib);
+	dingo_qp_wake_all(ib);
 }
 
 static int dingo_ib_init(struct dingo_ibdev *ib)

@@ -101,6 +101,14 @@ static void dingo_qp_event_work(struct work_struct *work)
 	}
 }
 
+/* The caller holds the lock of the table of QPs. */
+static void dingo_qp_tell(struct dingo_ibdev *ib, struct dingo_qp *qp,
+			  enum ib_event_type event)
+{
+	set_bit(event, &qp->events);
+	queue_work(ib->wq, &qp->event_work);
+}
+
 /**
  * dingo_qp_event() - report an event to the owner of a QP
  * @ib: the device
@@ -116,11 +124,32 @@ void dingo_qp_event(struct dingo_ibdev *ib, u32 qpn, enum ib_event_type event)
 
 	xa_lock_irqsave(&ib->qps, flags);
 	qp = xa_load(&ib->qps, qpn & DINGO_QPN_INDEX_MASK);
-	if (qp && qp->qpn == qpn) {
-		set_bit(event, &qp->events);
-		queue_work(ib->wq, &qp->event_work);
-	}
+	if (qp && qp->qpn == qpn)
+		dingo_qp_tell(ib, qp, event);
 	xa_unlock_irqrestore(&ib->qps, flags);
+}
+
+/**
+ * dingo_qp_wake_all() - end kernel users' waits for the last receive of an SRQ
+ * after the card died
+ * @ib: the device
+ *
+ * The card may have died between the change of a QP to the error state and its
+ * event. A second event is harmless.
+ */
+void dingo_qp_wake_all(struct dingo_ibdev *ib)
+{
+	unsigned long index;
+	struct dingo_qp *qp;
+
+	xa_for_each(&ib->qps, index, qp) {
+		xa_lock_irq(&ib->qps);
+		qp = xa_load(&ib->qps, index);
+		if (qp && !qp->uc && qp->ibqp.srq &&
+		    READ_ONCE(qp->state) == IB_QPS_ERR)
+			dingo_qp_tell(ib, qp, IB_EVENT_QP_LAST_WQE_REACHED);
+		xa_unlock_irq(&ib->qps);
+	}
 }
 
 /* Checks the attributes common to kernel and user QPs. */
@@ -377,9 +406,12 @@ int dingo_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	err = dingo_cmd_destroy_qp(ib->dev, qp->qpn);
 	if (err)
 		return err;
+	/* `rdma resource` may query the QP until ib_core frees it. */
+	mutex_lock(&qp->mutex);
+	qp->dead = true;
+	mutex_unlock(&qp->mutex);
 	dingo_qpn_free(ib, qp);
 	dingo_qp_free_rings(ib->dev, qp);
 	dingo_kqp_free(qp);
-	mutex_destroy(&qp->mutex);
 	return 0;
 }

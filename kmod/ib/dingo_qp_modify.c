@@ -182,20 +182,24 @@ int dingo_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 	err = dingo_cmd_modify_qp(dev, &cmd);
 	/* A failed card processes no QP: report the error state to the owner,
-	 * which may be draining it. The card sends no event that the QP does
-	 * not consume from its SRQ any more.
+	 * which may be draining it.
 	 */
-	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev)) {
+	if (err == -EIO && next == IB_QPS_ERR && !dingo_is_up(dev))
 		err = 0;
-		if (ibqp->srq)
-			dingo_qp_event(to_dibdev(ibqp->device), qp->qpn,
-				       IB_EVENT_QP_LAST_WQE_REACHED);
-	}
 	if (err)
 		goto out;
 	if (!qp->uc && next == IB_QPS_RESET)
 		dingo_kqp_reset(qp);
-	qp->state = next;
+	/* Then dingo_qp_wake_all() sees the state, or the failure is seen
+	 * here.
+	 */
+	smp_store_mb(qp->state, next);
+	/* A failed card sends no event that the QP does not consume from its
+	 * SRQ any more.
+	 */
+	if (next == IB_QPS_ERR && ibqp->srq && !dingo_is_up(dev))
+		dingo_qp_event(to_dibdev(ibqp->device), qp->qpn,
+			       IB_EVENT_QP_LAST_WQE_REACHED);
 out:
 	mutex_unlock(&qp->mutex);
 	return err;
@@ -270,11 +274,12 @@ int dingo_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
 	mutex_lock(&qp->mutex);
-	err = dingo_cmd_query_qp(to_ddev(ibqp->device), qp->qpn, &info);
+	err = qp->dead ? -EINVAL : dingo_cmd_query_qp(to_ddev(ibqp->device),
+						      qp->qpn, &info);
 	if (!err && info.state > IB_QPS_ERR) /* ib_core's tables end there */
 		err = -EIO;
 	if (!err)
-		qp->state = info.state;
+		WRITE_ONCE(qp->state, info.state);
 	mutex_unlock(&qp->mutex);
 	if (err)
 		return err;

@@ -303,6 +303,7 @@ struct dingo_dev {
 	u32 resets; /* register RESETS, as last read */
 	struct pci_saved_state *pci_state; /* as of probe */
 	struct mutex reset_lock; /* serializes down, up and removal */
+	struct lock_class_key reset_key; /* of reset_lock */
 	bool running; /* between up and down; under reset_lock */
 	struct work_struct recover_work;
 	struct delayed_work health_work;

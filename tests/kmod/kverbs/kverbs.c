@@ -9,6 +9,8 @@
  * queues, no-queues: makes, and destroys, QUEUES QPs with a CQ each.
  * watch: makes a QP on an SRQ. When the device is removed, "drained" tells
  *   whether the QP could be drained.
+ * stop: moves that QP to the error state; the drain then waits for another
+ *   event, as if the card had died before the first.
  * segments: the device allows DMA segments of any length.
  * lies: absurd completions are ignored, or have no more bytes than were
  *   posted.
@@ -44,6 +46,7 @@ struct queue {
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	struct completion last_wqe;
+	bool stopped;
 };
 
 static struct queue *queues[QUEUES];
@@ -367,8 +370,18 @@ static bool drain(struct queue *q)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	return !ib_modify_qp(q->qp, &attr, IB_QP_STATE) &&
+	return (q->stopped || !ib_modify_qp(q->qp, &attr, IB_QP_STATE)) &&
 	       wait_for_completion_timeout(&q->last_wqe, 10 * HZ);
+}
+
+static int stop(void)
+{
+	if (!watched)
+		return -ENOENT;
+	if (!drain(watched))
+		return -ETIMEDOUT;
+	watched->stopped = true;
+	return 0;
 }
 
 /* Entries of a scatter list may be as long as those of a page list. */
@@ -597,6 +610,7 @@ static const struct {
 	{ "queues", make_queues },
 	{ "no-queues", drop_queues },
 	{ "watch", watch },
+	{ "stop", stop },
 	{ "segments", long_segments },
 	{ "lies", run_lies },
 	{ "inline", run_inline },

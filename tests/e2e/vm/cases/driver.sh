@@ -51,13 +51,16 @@ guest_cases driver_cases '/root/driver/driver_cases.py $(ls /sys/class/infiniban
 no_complaint 'what a process is given'
 "$vm" push --quiet --name "$session" A tests/kmod/{lifecycle.sh,break_card.py,open_context.py} \
     "$(dingo_build_dir)/hw/contract/include/dingo_hw.h" /root/driver
-kverbs 'a queue pair of an SRQ' watch
-single 'kernel verbs: the queue pair is drained when its card has died' A \
-    'recovered() { dmesg | grep -c ": recovered"; }
+die_and_drain='recovered() { dmesg | grep -c ": recovered"; }
     before=$(recovered)
     python3 /root/driver/break_card.py /sys/bus/pci/devices/0000:01:00.0/resource0 /root/driver/dingo_hw.h unreadable
     for n in $(seq 120); do [ "$(recovered)" = "$before" ] || break; sleep 0.5; done
-    cat /sys/module/kverbs/parameters/drained; sleep 2' '^1$'
+    cat /sys/module/kverbs/parameters/drained; sleep 2'
+kverbs 'a queue pair of an SRQ' watch
+single 'kernel verbs: the queue pair is drained when its card has died' A "$die_and_drain" '^1$'
+single 'kernel verbs: another' A 'for n in $(seq 40); do ! echo watch >/sys/module/kverbs/parameters/run || exit 0; sleep 0.5; done; exit 1'
+kverbs 'it stops' stop
+single 'kernel verbs: and when its card died after it had stopped' A "$die_and_drain" '^1$'
 single "the kernel's user of verbs goes" A 'rmmod kverbs'
 limit=900 guest_cases lifecycle '/root/driver/lifecycle.sh B /root/driver/dingo_hw.h'
 no_complaint 'life cycle'

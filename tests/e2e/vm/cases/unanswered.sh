@@ -4,7 +4,7 @@
 # session of a model card whose kernel has iomem=relaxed.
 
 # The kernel's messages in these cases.
-unanswered_says='no traffic since a failed change of the MTU|receive filter was not set|recovery failed|not usable after a reset|did not come back|limits cannot be read'
+unanswered_says='no (automatic recovery|restart of the rings): the last one|no traffic since a failed change of the MTU|receive filter was not set|recovery failed|not usable after a reset|did not come back|limits cannot be read'
 unanswered_says+='|probe with driver dingo failed|rings could not be restarted|RDMA did not come back|Couldn.t (open|create|allocate)|add_roce_gid|__ib_cache_gid_add|probe with driver dingo_ib'
 unanswered_says+='|NETDEV WATCHDOG|queue [0-9]+ sends nothing'
 
