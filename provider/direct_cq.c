@@ -321,15 +321,16 @@ static void note_failure(struct dingo_cq *cq, const struct dingo_cqe *cqe)
 		dingo_direct_failed(qp);
 }
 
-/* Returns true if the completion that the last arming waited for
- * exists: its event has been sent.
+/* Returns true if the completion that the last arming waited for exists, and the card has taken the
+ * arming: its event has been or will be sent. Before that, the doorbell of a poll may replace it.
  */
 static bool has_fired(const struct dingo_cq *cq)
 {
 	const struct dingo_cq_direct *c = cq->direct;
 
-	return c->any && ((int32_t)(cq->consumer - c->armed_at) > 0 ||
-			  dingo_cq_peek_at(cq, c->armed_at));
+	return c->any && dingo_arm_is_taken(&cq->ring.db) &&
+	       ((int32_t)(cq->consumer - c->armed_at) > 0 ||
+		dingo_cq_peek_at(cq, c->armed_at));
 }
 
 /* Returns the next direct completion, alternating between sends and receives. */
