@@ -134,6 +134,18 @@ static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 						   memory_order_relaxed));
 }
 
+/* The record of a receive that the card completed gets a seq that is invalid in its slot: each
+ * settled receive thus leaves a seq of its own pass, and none is taken for valid 2^32 receives later.
+ */
+void dingo_direct_settled(struct dingo_qp *qp, uint32_t index)
+{
+	struct dingo_direct_receive *done =
+		&qp->direct->own->done[index & qp->rq.ring.mask];
+
+	if (dingo_load_shared(&done->seq) != index + 1)
+		__atomic_store_n(&done->seq, index, __ATOMIC_RELAXED);
+}
+
 /* Returns true if the receive can hold `bytes`: the peer's length is not trusted. */
 static bool fits(const struct dingo_qp *qp, uint32_t index, uint32_t bytes)
 {

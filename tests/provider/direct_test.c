@@ -167,6 +167,46 @@ static void peer_opens_what_is_closed(void)
 	without_page(fake);
 }
 
+/* Completes the next receive as the card. */
+static void card_completes(struct fake *fake)
+{
+	uint32_t index = fake->qp.rq.consumer;
+	struct ibv_wc wc;
+
+	fake_complete(fake, DINGO_WC_RECV, index & 3, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && wc.wr_id == 1000 + index && wc.byte_len == 1);
+}
+
+/* Records of receives are compared by their low 32 bits. */
+static void peer_record_is_of_this_pass(void)
+{
+	struct fake *fake = with_page();
+	struct ibv_wc wc;
+	uint32_t i;
+
+	fake->qp.rq.producer = fake->qp.rq.consumer = 0xfffffff8;
+	for (i = 0; i < 7; i++) {
+		post(fake, 1);
+		card_completes(fake);
+	}
+	/* 0 is the seq of an unused record, and that of index 0xffffffff */
+	post(fake, 1);
+	CHECK(poll(fake, &wc) == 0 && dingo_direct_waiting(&fake->cq) == 0);
+	card_completes(fake);
+	post(fake, 1);
+	say(fake, 0, DINGO_WC_RECV, 7);
+	CHECK(poll(fake, &wc) == 1 && wc.byte_len == 7);
+	for (i = 1; i < 5; i++) {
+		post(fake, 1);
+		card_completes(fake);
+	}
+	/* receive 2^32 */
+	fake->qp.rq.producer = fake->qp.rq.consumer = 0;
+	post(fake, 1);
+	CHECK(poll(fake, &wc) == 0 && dingo_direct_waiting(&fake->cq) == 0);
+	without_page(fake);
+}
+
 static void card_takes_arm(struct fake *fake)
 {
 	fake->doorbell[FAKE_DB_CQ] |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
@@ -267,6 +307,7 @@ static const struct test_case cases[] = {
 	CASE(peer_says_another_opcode),
 	CASE(peer_opens_what_is_closed),
 	CASE(peer_waits_until_an_event_is_certain),
+	CASE(peer_record_is_of_this_pass),
 	CASE(peer_writes_garbage),
 };
 
