@@ -151,10 +151,7 @@ fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
 static inline void fill_send(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			     struct dingo_qp *qp)
 {
-	const struct dingo_sent *sent = dingo_settle_send(qp, cqe);
-
-	wc->wr_id = sent->wr_id;
-	wc->opcode = sent->opcode;
+	dingo_settle_send(qp, cqe, &wc->wr_id, &wc->opcode);
 	wc->wc_flags = 0;
 }
 
