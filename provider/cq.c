@@ -268,6 +268,7 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 		cqe = dingo_ring_entry(&cq->ring, cq->consumer + i);
 		if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer + i))
 			break;
+		udma_from_device_barrier();
 		forget_entry(cqe, qp);
 	}
 	if (cq->last_qp == qp)
