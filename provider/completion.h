@@ -156,17 +156,19 @@ static inline struct dingo_qp *dingo_cq_qp(struct dingo_cq *cq, uint32_t qpn)
 	return likely(qp->qpn == qpn) ? qp : dingo_cq_switch_qp(cq, qpn);
 }
 
-/* Returns the record of a completed send and frees its blocks. */
-static inline const struct dingo_sent *
-dingo_settle_send(struct dingo_qp *qp, const struct dingo_cqe *cqe)
+/* Reads the record of a completed send, then frees its blocks: a poster may overwrite the record. */
+static inline void dingo_settle_send(struct dingo_qp *qp,
+				     const struct dingo_cqe *cqe,
+				     uint64_t *wr_id, enum ibv_wc_opcode *opcode)
 {
 	uint32_t index = le32toh(cqe->wqe_index);
 	const struct dingo_sent *sent =
 		&qp->sq.sent[index & qp->sq.ring.mask];
 
+	*wr_id = sent->wr_id;
+	*opcode = sent->opcode;
 	atomic_store_explicit(&qp->sq.consumer, index + sent->blocks,
 			      memory_order_release);
-	return sent;
 }
 
 /* Settles the work request that `cqe` completes. Returns false if the entry must be skipped: its QP
@@ -180,15 +182,12 @@ static inline bool dingo_settle(struct dingo_cq *cq,
 	uint32_t qpn = DINGO_GET(DINGO_CQE_QPN_OP_QPN_MASK, word);
 	uint32_t op = DINGO_GET(DINGO_CQE_QPN_OP_OPCODE_MASK, word);
 	struct dingo_qp *qp = dingo_cq_qp(cq, qpn);
-	const struct dingo_sent *sent;
 
 	if (unlikely(!qp))
 		return false;
 	if (op >= DINGO_WC_RECV)
 		return dingo_settle_recv(qp, cqe, op, done);
-	sent = dingo_settle_send(qp, cqe);
-	done->wr_id = sent->wr_id;
-	done->opcode = sent->opcode;
+	dingo_settle_send(qp, cqe, &done->wr_id, &done->opcode);
 	done->flags = 0;
 	return true;
 }

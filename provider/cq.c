@@ -188,9 +188,14 @@ int dingo_destroy_cq(struct ibv_cq *ibcq)
 
 static void ring(struct dingo_cq *cq, bool arm)
 {
+	bool pending;
+
 	dingo_cq_reported(cq, cq->consumer);
-	dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, cq->consumer, arm,
-			       !cq->armed_any, &cq->arm);
+	pending = dingo_ring_cq_doorbell(&cq->ring.db, cq->cqn, cq->consumer, arm,
+					 !cq->armed_any, &cq->arm);
+	/* the entry at armed_at may raise no event: only the next event disarms */
+	if (pending && !arm && cq->direct)
+		cq->direct->any = false;
 }
 
 void dingo_cq_ring(struct dingo_cq *cq)
@@ -268,6 +273,7 @@ void dingo_cq_forget_qp(struct dingo_cq *cq, struct dingo_qp *qp)
 		cqe = dingo_ring_entry(&cq->ring, cq->consumer + i);
 		if (!dingo_cqe_valid(cqe, &cq->ring, cq->consumer + i))
 			break;
+		udma_from_device_barrier();
 		forget_entry(cqe, qp);
 	}
 	if (cq->last_qp == qp)

@@ -99,6 +99,8 @@ bool dingo_settle_recv(struct dingo_qp *qp, const struct dingo_cqe *cqe,
 		if ((tag ^ index) & qp->rq.ring.mask ||
 		    !dingo_direct_has_receive(qp, index))
 			return false;
+		if (qp->direct->has_rq)
+			dingo_direct_settled(qp, index);
 	}
 	done->wr_id = qp->rq.wr_id[tag & qp->rq.ring.mask];
 	atomic_store_explicit(&qp->rq.consumer,
@@ -149,10 +151,7 @@ fill_recv(struct ibv_wc *wc, const struct dingo_cqe *cqe, struct dingo_qp *qp,
 static inline void fill_send(struct ibv_wc *wc, const struct dingo_cqe *cqe,
 			     struct dingo_qp *qp)
 {
-	const struct dingo_sent *sent = dingo_settle_send(qp, cqe);
-
-	wc->wr_id = sent->wr_id;
-	wc->opcode = sent->opcode;
+	dingo_settle_send(qp, cqe, &wc->wr_id, &wc->opcode);
 	wc->wc_flags = 0;
 }
 

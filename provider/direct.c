@@ -26,32 +26,49 @@
 	(DINGO_SQ_MAX_SGE > DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2 ?            \
 		 DINGO_SQ_MAX_SGE : DINGO_MAX_INLINE / DINGO_SQ_BLOCK + 2)
 
-/* Stores the last bytes last: a program may poll them to detect that the data is complete. */
+/* Loads and stores naturally aligned units of 8, 4, 2 or 1 bytes whole, in ascending order. */
+static void copy_units(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	uint32_t unit;
+
+	for (; bytes; to += unit, from += unit, bytes -= unit) {
+		uintptr_t at = (uintptr_t)to;
+		uint64_t eight;
+		uint32_t four;
+		uint16_t two;
+
+		if (likely(bytes >= 8 && at % 8 == 0)) {
+			unit = 8;
+			memcpy(&eight, from, 8);
+			__atomic_store_n((uint64_t *)to, eight, __ATOMIC_RELEASE);
+		} else if (bytes >= 4 && at % 4 == 0) {
+			unit = 4;
+			memcpy(&four, from, 4);
+			__atomic_store_n((uint32_t *)to, four, __ATOMIC_RELEASE);
+		} else if (bytes >= 2 && at % 2 == 0) {
+			unit = 2;
+			memcpy(&two, from, 2);
+			__atomic_store_n((uint16_t *)to, two, __ATOMIC_RELEASE);
+		} else {
+			unit = 1;
+			__atomic_store_n(to, *from, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+/* Stores the last aligned word last, in whole units: a program may poll it to detect that the data
+ * is complete. The card does the same (hw/base/ordered_write.h).
+ */
 static void copy(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-	uint64_t tail;
+	uint32_t before = 0;
 
 	atomic_thread_fence(memory_order_release);
-	if (bytes < 8) {
-		while (bytes--)
-			*(volatile uint8_t *)to++ = *from++;
-		return;
+	if (bytes > 64) {
+		before = bytes - 1 - ((uintptr_t)to + bytes - 1) % 8;
+		memcpy(to, from, before);
 	}
-	memcpy(&tail, from + bytes - 8, 8);
-	if (bytes > 64)
-		memcpy(to, from, bytes - 8);
-	else
-		for (uint32_t i = 0; i + 8 < bytes; i += 8) {
-			uint64_t word;
-
-			memcpy(&word, from + i, 8);
-			memcpy(to + i, &word, 8);
-		}
-	atomic_thread_fence(memory_order_release);
-	if ((uintptr_t)(to + bytes - 8) % 8 == 0)
-		__atomic_store_n((uint64_t *)(to + bytes - 8), tail, __ATOMIC_RELEASE);
-	else
-		memcpy(to + bytes - 8, &tail, 8);
+	copy_units(to + before, from + before, bytes - before);
 }
 
 static uint8_t *resolve(struct dingo_direct_side *side, uint32_t pdn,

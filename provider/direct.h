@@ -236,6 +236,8 @@ static inline bool dingo_direct_has_receive(const struct dingo_qp *qp, uint32_t 
 	return (int32_t)(atomic_load_explicit(&qp->direct->receives_end,
 					      memory_order_relaxed) - index) > 0;
 }
+/* Notes that receive `index` is settled, whose record may come from an earlier pass of the ring. */
+void dingo_direct_settled(struct dingo_qp *qp, uint32_t index);
 /* Publishes newly posted receives in the page. Returns true if the card need not be told of them.
  * The caller holds the RQ's lock.
  */

@@ -134,6 +134,18 @@ static const struct dingo_direct_receive *receipt_of(const struct dingo_qp *qp)
 						   memory_order_relaxed));
 }
 
+/* The record of a receive that the card completed gets a seq that is invalid in its slot: each
+ * settled receive thus leaves a seq of its own pass, and none is taken for valid 2^32 receives later.
+ */
+void dingo_direct_settled(struct dingo_qp *qp, uint32_t index)
+{
+	struct dingo_direct_receive *done =
+		&qp->direct->own->done[index & qp->rq.ring.mask];
+
+	if (dingo_load_shared(&done->seq) != index + 1)
+		__atomic_store_n(&done->seq, index, __ATOMIC_RELAXED);
+}
+
 /* Returns true if the receive can hold `bytes`: the peer's length is not trusted. */
 static bool fits(const struct dingo_qp *qp, uint32_t index, uint32_t bytes)
 {
@@ -321,15 +333,16 @@ static void note_failure(struct dingo_cq *cq, const struct dingo_cqe *cqe)
 		dingo_direct_failed(qp);
 }
 
-/* Returns true if the completion that the last arming waited for
- * exists: its event has been sent.
+/* Returns true if the completion that the last arming waited for exists, and the card has taken the
+ * arming: its event has been or will be sent. Before that, the doorbell of a poll may replace it.
  */
 static bool has_fired(const struct dingo_cq *cq)
 {
 	const struct dingo_cq_direct *c = cq->direct;
 
-	return c->any && ((int32_t)(cq->consumer - c->armed_at) > 0 ||
-			  dingo_cq_peek_at(cq, c->armed_at));
+	return c->any && dingo_arm_is_taken(&cq->ring.db) &&
+	       ((int32_t)(cq->consumer - c->armed_at) > 0 ||
+		dingo_cq_peek_at(cq, c->armed_at));
 }
 
 /* Returns the next direct completion, alternating between sends and receives. */

@@ -119,7 +119,7 @@ static uint32_t next_arm_bits(uint32_t bits, bool seen, bool solicited)
 	       (solicited ? DINGO_DOORBELL_WORD0_ARM_SOLICITED_MASK : 0);
 }
 
-void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
+bool dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
 			    uint32_t index, bool arm, bool solicited,
 			    uint32_t *arm_bits)
 {
@@ -133,7 +133,7 @@ void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
 		if (arm)
 			*arm_bits = next_arm_bits(*arm_bits, true, solicited);
 		dingo_ring_doorbell(db, word0 | *arm_bits, index);
-		return;
+		return false;
 	}
 	udma_to_device_barrier();
 	old = atomic_load_explicit(slot, memory_order_relaxed);
@@ -151,4 +151,5 @@ void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
 	*arm_bits = bits;
 	if (dingo_mark_dirty(db))
 		dingo_kick(db);
+	return !seen;
 }

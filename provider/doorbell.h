@@ -47,11 +47,21 @@ static inline bool dingo_ring_quietly(const struct dingo_db *db,
 /* Rings the doorbell of a CQ and, with `arm`, requests an event: at the next completion, or with
  * `solicited` at the next solicited one. `arm_bits`: ARM_SN and ARM_SOLICITED as last rung,
  * updated. A card that polls the page may miss a value that is overwritten, so a request to arm
- * that it has not taken yet is kept in the new value (contract, doorbell page: TAKEN).
+ * that it has not taken yet is kept in the new value (contract, doorbell page: TAKEN). Returns true
+ * if there was one: the card sees it with the new index, and no event comes for entries before.
  */
-void dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
+bool dingo_ring_cq_doorbell(const struct dingo_db *db, uint32_t cqn,
 			    uint32_t index, bool arm, bool solicited,
 			    uint32_t *arm_bits);
+
+/* Returns true if the card has taken the last request to arm. */
+static inline bool dingo_arm_is_taken(const struct dingo_db *db)
+{
+	_Atomic(uint64_t) *slot = db->slot;
+
+	return !db->dirty || (le64toh(atomic_load_explicit(slot, memory_order_relaxed)) &
+			      DINGO_DOORBELL_WORD0_TAKEN_MASK);
+}
 
 static inline void dingo_ring_doorbell(const struct dingo_db *db,
 				       uint32_t word0, uint32_t index)

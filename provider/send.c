@@ -91,7 +91,8 @@ static int write_data(struct dingo_sq *sq, struct dingo_wqe_ctrl *ctrl,
 	int i;
 
 	/* unsigned comparison also catches a negative count */
-	if (unlikely((uint32_t)wr->num_sge > sq->max_sge))
+	if (unlikely((uint32_t)wr->num_sge > sq->max_sge ||
+		     (offset == DINGO_DATA_ATOMIC && wr->num_sge != 1)))
 		return EINVAL;
 	if (wr->send_flags & IBV_SEND_INLINE &&
 	    wr->opcode != IBV_WR_RDMA_READ && offset != DINGO_DATA_ATOMIC)

@@ -222,7 +222,8 @@ static void wr_set_sge_list(struct ibv_qp_ex *ibqp, size_t count,
 
 	if (unlikely(!sq->ctrl))
 		return;
-	if (unlikely(count > sq->max_sge)) {
+	if (unlikely(count > sq->max_sge ||
+		     (sq->data_offset == DINGO_DATA_ATOMIC && count != 1))) {
 		sq->error = EINVAL;
 		return;
 	}
@@ -267,6 +268,10 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ibqp, size_t count,
 
 	if (unlikely(!sq->ctrl))
 		return;
+	if (unlikely(sq->data_offset == DINGO_DATA_ATOMIC)) {
+		sq->error = EINVAL;
+		return;
+	}
 	for (i = 0; i < count; i++) {
 		if (list[i].length > sq->max_inline - total) {
 			sq->error = ENOMEM;

@@ -8,9 +8,9 @@
 #define PAGE 4096
 
 /* A QP with a page and four receives, whose CQ polls for receives completed by a peer. */
-static struct fake *with_page(void)
+static struct fake *with_page_and(const struct fake_options *options)
 {
-	struct fake *fake = fake_new(&rc);
+	struct fake *fake = fake_new(options);
 	struct dingo_direct *d = calloc(1, sizeof(*d));
 	struct dingo_cq_direct *c = calloc(1, sizeof(*c));
 
@@ -26,6 +26,11 @@ static struct fake *with_page(void)
 	fake->qp.direct = d;
 	fake->cq.direct = c;
 	return fake;
+}
+
+static struct fake *with_page(void)
+{
+	return with_page_and(&rc);
 }
 
 static void without_page(struct fake *fake)
@@ -162,6 +167,93 @@ static void peer_opens_what_is_closed(void)
 	without_page(fake);
 }
 
+/* Completes the next receive as the card. */
+static void card_completes(struct fake *fake)
+{
+	uint32_t index = fake->qp.rq.consumer;
+	struct ibv_wc wc;
+
+	fake_complete(fake, DINGO_WC_RECV, index & 3, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && wc.wr_id == 1000 + index && wc.byte_len == 1);
+}
+
+/* Records of receives are compared by their low 32 bits. */
+static void peer_record_is_of_this_pass(void)
+{
+	struct fake *fake = with_page();
+	struct ibv_wc wc;
+	uint32_t i;
+
+	fake->qp.rq.producer = fake->qp.rq.consumer = 0xfffffff8;
+	for (i = 0; i < 7; i++) {
+		post(fake, 1);
+		card_completes(fake);
+	}
+	/* 0 is the seq of an unused record, and that of index 0xffffffff */
+	post(fake, 1);
+	CHECK(poll(fake, &wc) == 0 && dingo_direct_waiting(&fake->cq) == 0);
+	card_completes(fake);
+	post(fake, 1);
+	say(fake, 0, DINGO_WC_RECV, 7);
+	CHECK(poll(fake, &wc) == 1 && wc.byte_len == 7);
+	for (i = 1; i < 5; i++) {
+		post(fake, 1);
+		card_completes(fake);
+	}
+	/* receive 2^32 */
+	fake->qp.rq.producer = fake->qp.rq.consumer = 0;
+	post(fake, 1);
+	CHECK(poll(fake, &wc) == 0 && dingo_direct_waiting(&fake->cq) == 0);
+	without_page(fake);
+}
+
+static void card_takes_arm(struct fake *fake)
+{
+	fake->doorbell[FAKE_DB_CQ] |= DINGO_DOORBELL_WORD0_TAKEN_MASK;
+}
+
+/* The peer leaves requests to the card, which alone sends events, until the event of the last arming is certain. */
+static void peer_waits_until_an_event_is_certain(void)
+{
+	struct fake_options options = rc;
+	struct dingo_direct_page *page;
+	struct fake *fake;
+	struct ibv_wc wc;
+
+	/* each poll overwrites an arming that the card has not taken */
+	options.db_memory = true;
+	fake = with_page_and(&options);
+	page = fake->qp.direct->own;
+	post(fake, 4);
+	CHECK(!dingo_req_notify_cq(&fake->cq.vcq.cq, 0) && page->armed);
+	fake_complete(fake, DINGO_WC_RECV, 0, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && page->armed && rung(fake, FAKE_DB_CQ) == 1);
+	card_takes_arm(fake);
+	CHECK(poll(fake, &wc) == 0 && page->armed);
+	fake_complete(fake, DINGO_WC_RECV, 1, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && page->armed);
+	dingo_cq_event(&fake->cq.vcq.cq);
+	CHECK(!page->armed);
+	/* taken in time */
+	CHECK(!dingo_req_notify_cq(&fake->cq.vcq.cq, 0) && page->armed);
+	card_takes_arm(fake);
+	CHECK(poll(fake, &wc) == 0 && page->armed);
+	fake_complete(fake, DINGO_WC_RECV, 2, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && !page->armed);
+	without_page(fake);
+	/* taken after the poll, which rings nothing */
+	options.cq_entries = 64;
+	fake = with_page_and(&options);
+	page = fake->qp.direct->own;
+	post(fake, 4);
+	CHECK(!dingo_req_notify_cq(&fake->cq.vcq.cq, 0) && page->armed);
+	fake_complete(fake, DINGO_WC_RECV, 0, IBV_WC_SUCCESS, 1);
+	CHECK(poll(fake, &wc) == 1 && page->armed && rung(fake, FAKE_DB_CQ) == 0);
+	card_takes_arm(fake);
+	CHECK(poll(fake, &wc) == 0 && !page->armed);
+	without_page(fake);
+}
+
 static void *write_garbage(void *arg)
 {
 	struct fake *fake = arg;
@@ -214,6 +306,8 @@ static const struct test_case cases[] = {
 	CASE(peer_says_too_many_bytes),
 	CASE(peer_says_another_opcode),
 	CASE(peer_opens_what_is_closed),
+	CASE(peer_waits_until_an_event_is_certain),
+	CASE(peer_record_is_of_this_pass),
 	CASE(peer_writes_garbage),
 };
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cases.h"
+#include "step.h"
 
 enum { SRC_QP = 0x654321, SL = 5 };
 
@@ -507,13 +508,47 @@ static void empty_polls_give_way_to_a_crowded_card(void)
 	}
 }
 
+struct poll_and_post {
+	struct fake *fake;
+	struct ibv_wc wc;
+};
+
+static void poll_stepped(void *arg)
+{
+	struct poll_and_post *both = arg;
+
+	CHECK(dingo_poll_cq(&both->fake->cq.vcq.cq, 1, &both->wc) == 1);
+}
+
+/* Posts as another thread that finds the queue full until now. */
+static void overwrite_freed_record(void *arg)
+{
+	struct dingo_sq *sq = &((struct poll_and_post *)arg)->fake->qp.sq;
+
+	if (atomic_load(&sq->consumer))
+		sq->sent[0] = (struct dingo_sent){ .wr_id = 2, .blocks = 1, .opcode = IBV_WC_RDMA_READ };
+}
+
+static void freed_record_is_not_read(void)
+{
+	struct poll_and_post both = { .fake = fake_new(&rc) };
+	struct ibv_send_wr *bad, wr = { .wr_id = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+
+	CHECK(dingo_post_send(&both.fake->qp.vqp.qp, &wr, &bad) == 0);
+	fake_complete(both.fake, DINGO_WR_SEND, 0, IBV_WC_SUCCESS, 0);
+	both.fake->cq.last_qp = &both.fake->qp;
+	step_through(poll_stepped, overwrite_freed_record, &both);
+	CHECK(both.wc.wr_id == 1 && both.wc.opcode == IBV_WC_SEND);
+	fake_free(both.fake);
+}
+
 static const struct test_case cases[] = {
 	CASE(receives), CASE(a_polled_receive_makes_room), CASE(sends), CASE(failures), CASE(senseless_entries_are_skipped),
 	CASE(tags_of_an_srq_end), CASE(no_more_than_asked_for), CASE(consumption_is_reported_when_an_eighth_is_polled),
 	CASE(a_forgotten_qp_is_not_the_last_one), CASE(who_is_forgotten_takes_nothing_of_others),
 	CASE(what_was_polled_is_not_forgotten_again), CASE(extended_polling_takes_no_options), CASE(the_time_stamp_of_an_entry), CASE(polling_waits_for_another_thread),
 	CASE(a_polled_receive_waits_for_who_posts), CASE(all_of_a_cq_is_one_threads),
-	CASE(empty_polls_give_way_to_a_crowded_card),
+	CASE(empty_polls_give_way_to_a_crowded_card), CASE(freed_record_is_not_read),
 };
 
 int main(int argc, char **argv)

@@ -38,7 +38,7 @@ static struct fake *new_fake(enum ibv_qp_type type)
 static int post_by_calls(struct fake *fake, const struct ibv_send_wr *wr)
 {
 	struct ibv_qp_ex *ex = &fake->qp.vqp.qp_ex;
-	struct ibv_data_buf bufs[4];
+	struct ibv_data_buf bufs[6];
 	int i;
 
 	ibv_wr_start(ex);
@@ -189,6 +189,8 @@ static void every_operation(void)
 
 		f = r / 3 % 8;
 		p = r % 3;
+		if (row->atomic && pieces[p] != 1)
+			continue;
 		struct fake *fake = post_each_way(IBV_QPT_RC, request(row, sges, pieces[p], f));
 		const struct dingo_wqe_ctrl *ctrl = fake->qp.sq.ring.buf;
 		const struct dingo_wqe_rdma *rdma = (const void *)(ctrl + 1);
@@ -354,6 +356,10 @@ static void operations_of_types_and_cards(void)
 			unsigned int i;
 
 			for (i = 0; i < 2; i++) {
+				if (o == IBV_WR_ATOMIC_CMP_AND_SWP || o == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+					wr[i].sg_list = sges;
+					wr[i].num_sge = 1;
+				}
 				if (o == IBV_WR_BIND_MW)
 					wr[i].bind_mw.mw = &mw;
 				if (kinds[k].type == IBV_QPT_UD)
@@ -479,6 +485,35 @@ static void the_limit_of_the_queue(void)
 	}
 }
 
+/* More than one would not fit into the blocks that a request may have. */
+static void an_atomic_has_one_sge(void)
+{
+	struct ibv_data_buf data[2] = { { (void *)text, 16 }, { (void *)text, 16 } };
+	struct ibv_sge list[6];
+	unsigned int r, n;
+
+	for (n = 0; n < 6; n++)
+		list[n] = sges[0];
+	for (r = 6; r < 8; r++) {
+		struct fake *fake = new_fake(IBV_QPT_RC);
+		struct ibv_qp_ex *ex = &fake->qp.vqp.qp_ex;
+
+		for (n = 0; n <= fake->qp.sq.max_sge; n++) {
+			struct ibv_send_wr *bad, wr = request(&rows[r], list, n, 0);
+
+			CHECK(dingo_post_send(&fake->qp.vqp.qp, &wr, &bad) == (n == 1 ? 0 : EINVAL));
+			if (n)
+				CHECK(post_by_calls(fake, &wr) == (n == 1 ? 0 : EINVAL));
+			CHECK(fake->qp.sq.producer == (n ? 2 : 0));
+		}
+		ibv_wr_start(ex);
+		ibv_wr_atomic_fetch_add(ex, 1, 0, 1);
+		ibv_wr_set_inline_data_list(ex, 2, data);
+		CHECK(ibv_wr_complete(ex) == EINVAL && fake->qp.sq.producer == 2);
+		fake_free(fake);
+	}
+}
+
 /* A post waits while another thread holds the queue's lock. */
 static void posting_waits_for_another_thread(void)
 {
@@ -581,7 +616,7 @@ static void a_list_of_sends_ends_at_the_first_bad_one(void)
 static const struct test_case cases[] = {
 	CASE(every_operation), CASE(inline_data), CASE(inline_means_nothing_to_what_fetches), CASE(datagrams), CASE(inline_datagrams),
 	CASE(a_qp_that_signals_all), CASE(operations_of_types_and_cards), CASE(states_in_which_sends_are_posted), CASE(a_queue_of_a_device),
-	CASE(the_limit_of_inline_data), CASE(the_limit_of_the_queue), CASE(posting_waits_for_another_thread),
+	CASE(the_limit_of_inline_data), CASE(the_limit_of_the_queue), CASE(an_atomic_has_one_sge), CASE(posting_waits_for_another_thread),
 	CASE(a_batch_of_calls_is_one), CASE(calls_after_a_failure_do_nothing), CASE(a_list_of_sends_ends_at_the_first_bad_one),
 };
 
