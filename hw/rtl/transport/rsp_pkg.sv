@@ -146,6 +146,63 @@ package rsp_pkg;
     emit_failure = {1'b1, stat_idx, 1'b1, qstat_idx, 1'b0, 8'd0, 1'b1, status, verr, tag};
   endfunction
 
+  // ------------------------------------------------------------------------------------ phase 1 of a packet
+  /// A request's headers, alone and against the responder's context; see dingo_rsp_check.
+  typedef struct packed {
+    logic        rc;               // kind of the QP
+    logic        uc;
+    logic        ud;               // UD or GSI: a datagram
+    logic        send;             // operation
+    logic        write;
+    logic        read;
+    logic        atomic;
+    logic        fetch;            // READ or atomic
+    logic        first;            // first packet of its message
+    logic        last;
+    logic        imm;              // with immediate data
+    logic        inv;              // with a key to invalidate
+    logic        duplicate;        // PSN before the expected one
+    logic        ahead;            // PSN behind the expected one
+    logic        order_ok;         // the opcode follows the message in progress
+    logic        valid_ok;         // the QP's access flags allow the operation
+    logic        takes_rq;         // needs a receive WQE
+    logic        rd_ok;            // READ, atomic: its slot is free
+    logic        rd_cancel;        // its slot holds a repetition, which ends
+    logic [3:0]  rd_slot;
+    logic        fits;             // payload length agrees with PMTU and message length
+  } request_t;
+
+  typedef enum logic [3:0] {
+    RX_IDLE = 4'd0,
+    RX_CHECK = 4'd1,               // dingo_rsp_admit: PSN, opcode, state of the QP
+    RX_OPEN = 4'd2,                // dingo_rsp_buffer: waits for the receive WQE
+    RX_LENGTH = 4'd3,              // dingo_rsp_buffer
+    RX_KEY = 4'd4,                 // the key is looked up
+    RX_KEY_WAIT = 4'd5,
+    RX_GRH = 4'd6,                 // datagram: order for the GRH in front of its payload
+    RX_SCATTER = 4'd7,             // orders for the pieces of a receive WQE
+    RX_DONE = 4'd8,                // dingo_rsp_accept: all orders for its payload are given
+    RX_END = 4'd9,                 // order SCAT_END with the item
+    RX_UC = 4'd10,                 // dingo_rsp_admit: does it begin or continue a message?
+    RX_TAKE = 4'd11,               // dingo_rsp_buffer: UC takes its receive WQE after all checks
+    RX_DROP = 4'd12,               // dingo_rsp_buffer: UC message ends; the next one gets its receive WQE
+    RX_INV = 4'd13,                // the key is invalidated after all orders that were granted through it
+    RX_PAUSED = 4'd14              // a region is paused: as if the packet had not come
+  } rx_state_t;
+
+  /// Registers of dingo_rsp_receive while a packet is in work
+  typedef struct packed {
+    rx_state_t   state;
+    rctx_t       c;
+    item_t       item;
+    logic        no_item;          // no item comes back: nothing follows the packet
+    logic        taken;            // it took a receive WQE
+    logic        bus;              // its receive WQE could not be read
+    logic        open;             // one cycle, to dingo_rsp_rq: the receive WQE is wanted
+    logic        scatter;          // one cycle: the pieces of the receive WQE are wanted
+  } rx_t;
+
+  // ------------------------------------------------------------------------------------ ends of steps, tables
   // How a part's step ends
   typedef enum logic [1:0] {
     EXIT_STORE = 2'd0,
