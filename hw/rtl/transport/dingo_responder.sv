@@ -132,24 +132,22 @@ module dingo_responder (
   rtl_pkg::srqa_req_t srqa_q;
   logic [5:0] cqes_q;                     // completions that are not in host memory yet
 
-  logic quick_rx_q, quick_send_q;         // dingo_rsp_quick had it: END, or a packet, leaves while it is stored
-  logic quick_data_q;                     // that is the response to put_q's
-  logic [383:0] end_q;                    // item of that END
-  logic is_rx, is_commit, is_turn, is_srq;
+  logic quick_send, quick_send_data;      // a packet of the plain step before leaves: it is the response to put_q's
+  logic is_rx, is_commit, is_turn, is_srq, ev_state;
   assign is_rx = step_q == rsp_pkg::STEP_RXP;
   assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
   assign is_turn = step_q == rsp_pkg::STEP_TURN;
+  assign ev_state = state_q == EVENT || state_q == NAK || state_q == ENTER_ERR;
   assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // a step without a QP
 
   // ---------------------------------------------------------------- outputs
   // Everything works only while all outputs are free, so that any state may use any of them; qp_q, x_q
   // and item_q stand still while one waits. Only the part that runs the step holds outputs.
-  rsp_pkg::emit_t own, rx_emit, cm_emit, tn_emit, part;
+  rsp_pkg::emit_t own, part_emit;
   rsp_pkg::emit_ready_t emit_ready;
   logic go, busy;
-  assign part = is_rx ? rx_emit : is_commit ? cm_emit : tn_emit;
   dingo_rsp_report u_report (
-      .own_i(own), .part_i(part), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(own.cqe ? cqe_item_q : item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
+      .own_i(own), .part_i(part_emit), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(own.cqe ? cqe_item_q : item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
       .qstat_o, .ev_valid_o, .ev_o, .cqe_valid_o, .cqe_o
   );
   assign emit_ready = {stat_ready_i, qstat_ready_i, ev_ready_i, cqe_ready_i};
@@ -173,13 +171,13 @@ module dingo_responder (
       .resume_valid_i(resume_valid), .resume_qp_i(resume_qp),
       // room is as of before what is on its way (dingo_scatter)
       .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_send_q && !may_send),
+      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_send && !may_send),
       .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),
       .step_qp_o(step_qp), .again_o(again_next), .ready_o(turn_ready), .failures_o(failures)
   );
   // An item whose response leaves in the same step waits until the packet before it has been given: tx_room counts that
   // one only then.
-  assign tx_free = (!txd_valid_o || txd_ready_i) && (!seg_valid_o || seg_ready_i) && !quick_send_q && !may_send;
+  assign tx_free = (!txd_valid_o || txd_ready_i) && (!seg_valid_o || seg_ready_i) && !quick_send && !may_send;
   assign may_send = loading && (is_turn || (is_commit && item_q.single));
   assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
   assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
@@ -282,7 +280,7 @@ module dingo_responder (
   rsp_pkg::srq_t srq;
   rsp_pkg::rctx_t c_srq;                  // c_q with the places of its SRQ
   rsp_pkg::emit_t srq_emit;
-  logic srq_load, srq_db_bad, rx_bus;
+  logic srq_load, srq_db_bad;
   assign srq_load = loading && go && !quick && x_load.cfg.has_srq
                     && (is_rx || is_srq || step_q == rsp_pkg::STEP_QPA);
   dingo_rsp_srq u_srq (
@@ -297,123 +295,44 @@ module dingo_responder (
   end
   assign srqa_done_o = state_q == STORE && go && step_q == rsp_pkg::STEP_SRQA;
 
-  // ---------------------------------------------------------------- the parts
-  logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake, tn_again;
-  rsp_pkg::exit_t cm_exit, tn_exit;
-  rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
-  rsp_pkg::nak_t cm_nak;
-  logic start;
-  assign start = loading && go && !quick;
-
-  logic rx_open, rx_scatter, rx_again, rx_wqe_taken, rx_seg_ready, rx_mr_valid;
-  logic [12:0] rx_bytes;
-  rtl_pkg::mr_req_t rx_mr;
-  dingo_rsp_receive u_receive (
-      .clk_i, .rst_ni, .go_i(go), .start_i((start && is_rx && !srq_load) || (state_q == SRQ && go && is_rx)),
-      .ctx_i(state_q == SRQ ? c_srq : ctx_r), .done_o(rx_done), .ctx_o(rx_ctx), .x_i(x_q), .emit_o(rx_emit),
-      .emit_ready_i(emit_ready), .qp_i(qp_q), .h_i(in.h), .end_o(rx_end), .prefetch_o(rx_prefetch), .bus_o(rx_bus),
-      .open_o(rx_open), .scatter_o(rx_scatter), .again_o(rx_again), .bytes_o(rx_bytes), .wqe_done_i(w_done),
-      .wqe_taken_o(rx_wqe_taken), .wqe_i(w_wqe), .wqe_seg_valid_i(w_seg_valid), .wqe_seg_ready_o(rx_seg_ready),
-      .wqe_seg_i(w_seg), .mr_valid_o(rx_mr_valid), .mr_o(rx_mr), .mr_done_i(key_have), .mr_rsp_i(key),
-      .inv_valid_o(mrw_valid_o), .inv_done_i(mrw_done_i), .inv_rsp_i(mrw_rsp_i),
-      .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat)
-  );
-  always_comb begin
-    mrw_o = '0;
-    mrw_o.op = rtl_pkg::MRW_INVALIDATE;
-    mrw_o.qp = qp_q;
-    mrw_o.pdn = x_q.cfg.pdn;
-    mrw_o.key = roce_pkg::be32(in.h.imm);
-  end
-  logic rx_scat_valid, own_scat_valid_q;
-  rtl_pkg::scat_t rx_scat, own_scat_q;
-  assign scat_valid_o = rx_scat_valid || own_scat_valid_q;
-  assign scat_o = own_scat_valid_q ? own_scat_q : rx_scat;
-
-  logic rd_new, rd_find, rd_get, rd_step, rd_done, rd_done_q, rd_hit;
-  logic [3:0] rd_found, rd_slot;
-  rsp_pkg::rres_t res;
-  dingo_rsp_commit u_commit (
-      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_commit), .ctx_i(ctx_r), .done_o(cm_done), .ctx_o(cm_ctx),
-      .wake_o(cm_wake), .x_i(x_q), .emit_o(cm_emit), .emit_ready_i(emit_ready), .exit_o(cm_exit), .nak_o(cm_nak),
-      .item_i(item_q), .item_err_i(item_err_q), .rd_new_o(rd_new), .rd_find_o(rd_find), .rd_done_i(rd_done_q),
-      .rd_hit_i(rd_hit), .rd_found_i(rd_found)
-  );
-
-  logic path_ok, tn_read, tn_send, tn_mr_valid, tn_open, tn_wqe_taken;
-  logic [12:0] res_bytes;
-  logic [31:0] res_offset;
-  logic res_last;
-  assign path_ok = gid_valid_i[x_q.cfg.sgid];
-  dingo_rsp_turn u_turn (
-      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_turn), .ctx_i(ctx_r), .done_o(tn_done), .ctx_o(tn_ctx),
-      .wake_o(tn_wake), .again_o(tn_again), .again_i(again_next_q), .x_i(x_q), .emit_o(tn_emit), .emit_ready_i(emit_ready),
-      .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
-      .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done || rd_done_q), .res_bytes_i(res_bytes),
-      .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .mr_paused_i(key.paused), .pause_o(pause_push), .open_o(tn_open),
-      .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag),
-      .cqes_done_i(cqes_q == '0)
-  );
-
-  logic part_done;
-  assign part_done = is_rx ? rx_done : is_commit ? cm_done : tn_done;
-  rsp_pkg::exit_t part_exit;
-  assign part_exit = is_rx ? rsp_pkg::EXIT_STORE : is_commit ? cm_exit : tn_exit;
-
-  // ---------------------------------------------------------------- READs and what leaves
-  // Which READ: that of the commit in work, or of the quick one before, whose context is just being stored.
-  rsp_pkg::item_t rd_item;
-  logic [63:0] rd_word;
-  assign rd_item = put_q ? cqe_item_q : item_q;
-  assign rd_word = put_q ? put_word_q : item_word_q;
-  dingo_rsp_reads u_reads (
-      .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new || put_q), .find_i(rd_find), .get_i(rd_get),
-      .step_i(rd_step), .slot_i(put_q ? put_slot_q : is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .oldest_i(cm_ctx.rd_next),
-      .psn_i(rd_item.psn), .atomic_i(rd_item.atomic), .va_i(rd_item.atomic ? rd_word : rd_item.va), .rkey_i(rd_item.tag),
-      .length_i(rd_item.bytes), .msn_i(put_q ? c_q.msn : cm_ctx.msn + 24'd1), .done_o(rd_done),
-      .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
-  );
-
-  logic [rtl_pkg::ITEM_BITS-1:0] data_item;
-  logic [rsp_pkg::PLACE_W-1:0] data_place;
-  assign data_item = cqe_item_q;
-  assign data_place = data_item[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W];
+  // ---------------------------------------------------------------- steps of several cycles
+  logic rx_end, rx_bus, rx_scat_valid, own_scat_valid, path_ok, tn_send, tn_read, rq_idle, key_ask, rq_flush;
+  logic [12:0] tn_bytes;
+  rsp_pkg::part_t part;
+  rtl_pkg::scat_t rx_scat, own_scat;
   rtl_pkg::txd_t txd;
-  dingo_rsp_packet u_packet (
-      .qp_i(qp_q), .cfg_i(x_q.cfg), .ctx_i(is_turn && !quick_send_q ? tn_ctx : c_q), .res_i(res),
-      .read_i(is_turn && tn_read && !quick_send_q), .single_i(quick_data_q), .item_i(cqe_item_q), .word_i(put_word_q), .txd_o(txd), .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
-  );
-
-  // ---------------------------------------------------------------- receive WQEs
-  logic w_done, w_mr_valid, w_seg_valid, rq_idle;
-  rsp_pkg::rwqe_t w_wqe;
-  rtl_pkg::mr_req_t w_mr;
-  rtl_pkg::seg_t w_seg;
-  dingo_rsp_rq u_rq (
-      .clk_i, .rst_ni, .idle_o(rq_idle),
-      .flush_i(go && ((state_q == EVENT && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR)
-                      || (state_q == SRQ_DONE && step_q == rsp_pkg::STEP_SRQA && srqa_q.op == rtl_pkg::SRQA_DESTROY))),
-      .xl_flush_i, .qp_i(qp_q), .rq_i({x_q.cfg.has_srq, x_q.cfg.has_srq ? rtl_pkg::QP_LOG'(x_q.cfg.srq) : qp_q}),
-      .cfg_i(x_q.cfg), .open_i(rx_open || tn_open), .head_only_i(is_turn), .scatter_i(rx_scatter),
-      .again_i(rx_again), .index_i(is_turn ? tn_ctx.held_index : rx_ctx.held_index), .bytes_i(rx_bytes),
-      .sge_i(rx_ctx.held_sge), .off_i(rx_ctx.held_off), .nsge_i(rx_ctx.held_nsge), .done_o(w_done),
-      .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
-      .seg_o(w_seg), .mr_valid_o(w_mr_valid), .mr_o(w_mr), .mr_rsp_valid_i(answer), .mr_rsp_i,
-      .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .prefetch_index_i(c_q.rq_cons),
-      .prod_i(c_q.rq_prod), .look_valid_i(look_valid), .look_ready_o(look_ready), .look_i(look), .look_here_o(look_here),
-      .look_coming_o(look_coming), .look_err_o(look_err), .look_data_o(look_data), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
-      .line_o, .line_rsp_valid_i, .line_rsp_i
-  );
-
-  // ---------------------------------------------------------------- keys
-  logic key_ask, key_have;
   rtl_pkg::mr_rsp_t key;
-  dingo_rsp_keys u_keys (
-      .clk_i, .rst_ni, .qp_i(qp_q), .cfg_i(x_q.cfg), .receive_valid_i(rx_mr_valid), .receive_i(rx_mr), .turn_valid_i(tn_mr_valid),
-      .turn_res_i(res), .turn_offset_i(res_offset), .turn_bytes_i(res_bytes), .wqe_valid_i(w_mr_valid), .wqe_i(w_mr),
-      .ask_o(key_ask), .intake_valid_i(in_mr_valid), .intake_i(in_mr), .have_o(key_have), .rsp_o(key), .mr_valid_o, .mr_o,
+  assign path_ok = gid_valid_i[x_q.cfg.sgid];
+  assign rq_flush = go && ((state_q == EVENT && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR)
+                           || (state_q == SRQ_DONE && step_q == rsp_pkg::STEP_SRQA && srqa_q.op == rtl_pkg::SRQA_DESTROY));
+  dingo_rsp_work u_work (
+      .clk_i, .rst_ni, .go_i(go), .busy_i(busy), .step_i(step_q),
+      .start_i((loading && go && !quick && !srq_load) || (state_q == SRQ && go && is_rx)),
+      .ctx_i(state_q == SRQ ? c_srq : ctx_r), .part_o(part), .emit_o(part_emit), .emit_ready_i(emit_ready), .qp_i(qp_q),
+      .x_i(x_q), .c_i(c_q), .rq_idle_o(rq_idle), .h_i(in.h), .rx_end_o(rx_end), .rx_bus_o(rx_bus),
+      .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat), .mrw_valid_o, .mrw_o, .mrw_done_i, .mrw_rsp_i,
+      .item_i(item_q), .item_err_i(item_err_q), .item_word_i(item_word_q), .put_i(put_q), .put_slot_i(put_slot_q),
+      .put_item_i(cqe_item_q), .put_word_i(put_word_q), .again_i(again_next_q), .path_ok_i(path_ok), .tx_room_i,
+      .cqes_done_i(cqes_q == '0), .pause_o(pause_push), .quick_send_i(quick_send), .quick_data_i(quick_send_data),
+      .send_o(tn_send), .read_o(tn_read), .txd_o(txd), .bytes_o(tn_bytes), .key_o(key), .flush_i(rq_flush), .xl_flush_i,
+      .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .look_valid_i(look_valid), .look_ready_o(look_ready),
+      .look_i(look), .look_here_o(look_here), .look_coming_o(look_coming), .look_err_o(look_err), .look_data_o(look_data),
+      .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i,
+      .line_rsp_i, .in_mr_valid_i(in_mr_valid), .in_mr_i(in_mr), .key_ask_o(key_ask), .mr_valid_o, .mr_o,
       .answer_i(answer), .mr_rsp_i
   );
+
+  // ---------------------------------------------------------------- what leaves
+  dingo_rsp_leave u_leave (
+      .clk_i, .rst_ni, .load_i(loading && go && quick), .rx_i(quick_rx), .read_i(quick_read), .atomic_i(quick_atomic),
+      .reply_i(quick_reply), .data_i(quick_data), .item_i(quick_item), .h_i(in.h), .mr_rsp_i(in_mr_rsp),
+      .store_i(state_q == STORE && go), .send_o(quick_send), .send_data_o(quick_send_data), .data_item_i(cqe_item_q),
+      .ev_reply_i(go && ev_state && ev_reply), .turn_send_i(tn_send), .turn_read_i(tn_read), .turn_bytes_i(tn_bytes),
+      .turn_key_i(key), .txd_i(txd), .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o, .seg_ready_i, .seg_o,
+      .scat_valid_o(own_scat_valid), .scat_ready_i, .scat_o(own_scat)
+  );
+  assign scat_valid_o = rx_scat_valid || own_scat_valid;
+  assign scat_o = own_scat_valid ? own_scat : rx_scat;
 
   // ---------------------------------------------------------------- events and commands
   logic ev_wake, ev_prefetch, ev_db_bad, ev_reply;
@@ -443,12 +362,10 @@ module dingo_responder (
   assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
                   && !rxp_valid_i && !resume_valid && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
   // A packet may have begun a READ response whose key is looked up already: it still counts as being read.
-  assign reading_o = (state_q == PART && is_turn) || (loading && is_commit) || quick_send_q || seg_valid_o;
-  assign tx_idle_o = !((is_turn || quick_send_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
+  assign reading_o = (state_q == PART && is_turn) || (loading && is_commit) || quick_send || seg_valid_o;
+  assign tx_idle_o = !((is_turn || quick_send) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
 
   always_ff @(posedge clk_i) begin
-    if (rd_new || rd_find || rd_get) rd_done_q <= 1'b0;
-    else if (rd_done) rd_done_q <= 1'b1;
     if (qpa_valid_i) begin
       qpa_pending_q <= 1'b1;
       qpa_q <= qpa_i;
@@ -462,27 +379,10 @@ module dingo_responder (
     if (qstat_ready_i) own.qstat <= 1'b0;
     if (ev_ready_i) own.ev <= 1'b0;
     if (cqe_ready_i) own.cqe <= 1'b0;
-    if (scat_ready_i) own_scat_valid_q <= 1'b0;
-    if (txd_ready_i) txd_valid_o <= 1'b0;
-    if (seg_ready_i) seg_valid_o <= 1'b0;
-    if (tn_send || (state_q == STORE && go && quick_send_q)) begin
-      txd_valid_o <= 1'b1;
-      txd_o <= txd;
-      seg_valid_o <= quick_send_q ? quick_data_q && !cqe_item_q.atomic : tn_read && res_bytes != '0;
-      seg_o.last <= 1'b1;
-      seg_o.len <= {19'd0, res_bytes};
-      seg_o.off <= key.off;
-      seg_o.mem <= key.mem;
-      if (quick_data_q) begin
-        seg_o.len <= cqe_item_q.bytes;
-        {seg_o.off, seg_o.mem} <= data_place;
-      end
-    end
 
     put_q <= rst_ni && loading && go && quick_put;
     put_slot_q <= ctx_r.rd_next;
     if (loading && go) put_word_q <= item_word_q;
-    if (rst_ni) a_put: assert (!(put_q && (rd_new || rd_find || rd_get || rd_step)));
     if (go) begin
       case (state_q)
         INIT: if (ctx_ready && pause_ready) state_q <= IDLE;
@@ -496,14 +396,6 @@ module dingo_responder (
             c_q.queued <= ctx_w.queued;
             if (step_q == rsp_pkg::STEP_QPA && !next_q) qpa_pending_q <= 1'b0;
             if (step_q == rsp_pkg::STEP_SRQA && !next_q) srqa_pending_q <= 1'b0;
-            if (quick_rx_q) begin
-              own_scat_valid_q <= 1'b1;
-              own_scat_q.op <= rtl_pkg::SCAT_END;
-              own_scat_q.item <= end_q;
-            end
-            quick_rx_q <= 1'b0;
-            quick_send_q <= 1'b0;
-            quick_data_q <= 1'b0;
           end
           if (take) begin
             qp_q <= step_qp;
@@ -513,18 +405,13 @@ module dingo_responder (
         end
 
         PART:
-        if (part_done) begin
-          c_q <= is_rx ? rx_ctx : is_commit ? cm_ctx : tn_ctx;
-          wake_q <= is_commit ? cm_wake : is_turn && tn_wake;
-          again_q <= is_turn && tn_again;
-          prefetch_q <= is_rx && rx_prefetch;
-          if (is_commit) nak_q <= cm_nak;
-          else begin                         // a READ whose region has gone
-            nak_q.syn <= roce_pkg::SYN_NAK_ACCESS;
-            nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
-            nak_q.psn <= res.first_psn + res.next;
-          end
-          state_q <= part_exit == rsp_pkg::EXIT_NAK ? NAK : part_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR
+        if (part.done) begin
+          c_q <= part.ctx;
+          wake_q <= part.wake;
+          again_q <= part.again;
+          prefetch_q <= part.prefetch;
+          nak_q <= part.nak;
+          state_q <= part.leave == rsp_pkg::EXIT_NAK ? NAK : part.leave == rsp_pkg::EXIT_ERR ? ENTER_ERR
                      : is_rx && x_q.cfg.has_srq ? SRQ_DONE : STORE;
         end
 
@@ -545,10 +432,6 @@ module dingo_responder (
           wake_q <= ev_wake;
           prefetch_q <= ev_prefetch;
           nak_q <= ev_nak;
-          if (ev_reply) begin
-            txd_valid_o <= 1'b1;
-            txd_o <= txd;
-          end
           state_q <= ev_exit == rsp_pkg::EXIT_NAK ? NAK : ev_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR : STORE;
         end
 
@@ -567,27 +450,9 @@ module dingo_responder (
           wake_q <= quick_wake;
           prefetch_q <= quick_prefetch;
           own <= quick_emit;
-          quick_rx_q <= quick_rx;
-          quick_send_q <= quick_reply || quick_data;
-          quick_data_q <= quick_data;
         end
         rx_send_q <= is_rx && in_send;
         if (quick_commit) cqe_item_q <= item_q;
-        if (quick_rx) begin
-          own_scat_valid_q <= !quick_read;
-          own_scat_q.bare <= 1'b0;
-          own_scat_q.op <= quick_atomic ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
-          own_scat_q.no_item <= 1'b0;
-          own_scat_q.to_rsp <= 1'b1;
-          own_scat_q.has_payload <= in.h.len != '0;
-          own_scat_q.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {in.h.opcode == roce_pkg::RC_COMPARE_SWAP, in.h.swap_add, in.h.compare};
-          own_scat_q.seg.last <= 1'b1;
-          own_scat_q.seg.len <= quick_atomic ? 32'd8 : {19'd0, in.h.len};
-          own_scat_q.seg.off <= in_mr_rsp.off;
-          own_scat_q.seg.mem <= in_mr_rsp.mem;
-          end_q <= quick_item;
-          if (quick_read) end_q[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W] <= {in_mr_rsp.off, in_mr_rsp.mem};
-        end
         a_item: assert (!quick_commit || ctx_r.items != '0);
         a_items: assert (!quick_rx || ctx_r.items != '1);
         a_posted: assert (!(quick_rx && in_send) || ctx_r.rq_cons != ctx_r.rq_prod);
@@ -617,15 +482,9 @@ module dingo_responder (
       srqa_pending_q <= 1'b0;
       cqes_q <= '0;
       own <= '0;
-      own_scat_valid_q <= 1'b0;
-      quick_rx_q <= 1'b0;
       rx_send_q <= 1'b0;
-      quick_send_q <= 1'b0;
-      quick_data_q <= 1'b0;
-      txd_valid_o <= 1'b0;
-      seg_valid_o <= 1'b0;
     end
   end
 
-  wire unused_ok = &{1'b0, data_item, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, rd_item, own, db_i.pushed};
+  wire unused_ok = &{1'b0, srq, qpa_q, in, txerr_q, item_q, cqe_item_q, own, db_i.pushed};
 endmodule

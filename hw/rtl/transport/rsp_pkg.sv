@@ -215,6 +215,17 @@ package rsp_pkg;
     logic [23:0] psn;
   } nak_t;
 
+  /// How the part that works ends its step; see dingo_rsp_work
+  typedef struct packed {
+    logic        done;             // the rest counts
+    rctx_t       ctx;              // also while it works
+    exit_t       leave;
+    nak_t        nak;              // EXIT_NAK
+    logic        wake;             // the QP wants a turn
+    logic        again;            // with wake: this turn was cut short
+    logic        prefetch;         // the receive queue moved on
+  } part_t;
+
   /// What dingo_rsp_wqe found out of a receive WQE
   typedef struct packed {
     logic        bad;              // OPEN: not a WQE; SCATTER: verr says why
