@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Registers for what leaves the responder itself: the packet (txd_o) with its payload's place (seg_o), and the orders to
-/// dingo_scatter of a plain step. A plain packet leaves in two cycles: its order when it is loaded, its END when its
-/// context is stored; a plain ACK, NAK or response when its context is stored. They stay until they are taken.
+/// Registers for what leaves the responder itself: the packet (txd_o) with its payload's place (seg_o), and the
+/// orders to dingo_scatter of a plain step. A plain packet leaves in two cycles: its order when it is loaded, its END
+/// when its context is stored; a plain ACK, NAK or response when its context is stored. They stay until they are
+/// taken.
 module dingo_rsp_leave (
     input  logic              clk_i,
     input  logic              rst_ni,

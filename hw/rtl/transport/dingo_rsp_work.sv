@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The responder's steps of several cycles: dingo_rsp_receive (a packet), dingo_rsp_commit (an item that came back) and
-/// dingo_rsp_turn (what a QP sends), with what they share: slots of READs and atomics (dingo_rsp_reads), receive WQEs
-/// (dingo_rsp_rq), keys (dingo_rsp_keys) and the packet that leaves (dingo_rsp_packet). One of the three works at a time;
-/// step_i says which. It stands still while an output of the responder is taken (go_i).
+/// The responder's steps of several cycles: dingo_rsp_receive (a packet), dingo_rsp_commit (an item that came back)
+/// and dingo_rsp_turn (what a QP sends), with what they share: slots of READs and atomics (dingo_rsp_reads), receive
+/// WQEs (dingo_rsp_rq), keys (dingo_rsp_keys) and the packet that leaves (dingo_rsp_packet). One of the three works
+/// at a time; step_i says which. It stands still while an output of the responder is taken (go_i).
 module dingo_rsp_work (
     input  logic               clk_i,
     input  logic               rst_ni,

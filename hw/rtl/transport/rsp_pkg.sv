@@ -215,6 +215,48 @@ package rsp_pkg;
     logic [23:0] psn;
   } nak_t;
 
+  // Where the step in work is; see dingo_rsp_step.
+  typedef enum logic [3:0] {
+    ST_INIT = 4'd0,                // memories are cleared after reset
+    ST_IDLE = 4'd1,
+    ST_LOAD = 4'd2,                // context and QP come from their memories
+    ST_PART = 4'd3,                // dingo_rsp_work has it
+    ST_EVENT = 4'd4,               // dingo_rsp_event, and in the next two states
+    ST_NAK = 4'd5,                 // the QP gets its fatal NAK
+    ST_ENTER_ERR = 4'd6,
+    ST_STORE = 4'd7,               // the context goes back
+    ST_SRQ = 4'd8,                 // the state of an SRQ has come
+    ST_SRQ_DONE = 4'd9             // and goes back
+  } state_t;
+
+  /// The step in work: registers of dingo_rsp_step
+  typedef struct packed {
+    state_t      state;
+    step_t       step;
+    rctx_t       c;                // the context, while no part has it
+    logic        loading;          // its context and QP are loaded in this cycle
+    item_t       item;             // STEP_COMMIT
+    logic        item_err;
+    logic [63:0] item_word;        // result of an atomic
+    logic        again;            // STEP_TURN: the turn was cut short
+    logic        rx_send;          // STEP_RXP: a SEND of one packet
+    item_t       cqe_item;         // of the plain step before: its completion is this one's, or (put) its READ or atomic
+    logic        put;              // one cycle: the plain step before puts a READ or atomic into its slot
+    logic [3:0]  put_slot;
+    logic [63:0] put_word;         // result of an atomic
+  } now_t;
+
+  /// What dingo_rsp_quick does in the cycle in which a plain step is loaded; all 0 for other steps.
+  typedef struct packed {
+    logic        any;              // the step is plain
+    logic        rx;               // a packet
+    logic        read;             // rx: a READ
+    logic        atomic;           // rx: an atomic
+    logic        reply;            // an ACK or NAK leaves
+    logic        data;             // a response to a READ or atomic leaves
+    item_t       item;             // rx
+  } quick_t;
+
   /// How the part that works ends its step; see dingo_rsp_work
   typedef struct packed {
     logic        done;             // the rest counts
