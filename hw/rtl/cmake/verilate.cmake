@@ -63,15 +63,14 @@ set(DINGO_RTL_PACKAGES ${DINGO_CONTRACT_DIR}/dingo_pkg.sv ${DINGO_CONTRACT_DIR}/
     ${DINGO_RTL_DIR}/ctrl/regs_pkg.sv
     ${DINGO_RTL_DIR}/wire/roce_pkg.sv ${DINGO_RTL_DIR}/transport/req_pkg.sv ${DINGO_RTL_DIR}/transport/rsp_pkg.sv CACHE INTERNAL "")
 
-# dingo_rtl_test(NAME TOP module RTL file... CPP file...): a GoogleTest program for one module; RTL
-# paths are relative to hw/rtl.
+# dingo_rtl_test(NAME [UNITS] TOP module RTL file... CPP file...): a GoogleTest program for one module;
+# RTL paths are relative to hw/rtl. UNITS: see dingo_unit().
 function(dingo_rtl_test name)
-  cmake_parse_arguments(T "" "TOP" "RTL;CPP;ARGS" ${ARGN})
+  cmake_parse_arguments(T "UNITS" "TOP" "RTL;CPP;ARGS" ${ARGN})
   list(TRANSFORM T_RTL PREPEND ${DINGO_RTL_DIR}/)
   dingo_verilate(${name}_v TOP ${T_TOP} SOURCES ${DINGO_RTL_PACKAGES} ${T_RTL} ARGS ${T_ARGS})
   add_executable(${name} ${T_CPP})
-  list(LENGTH T_CPP files)
-  if(files GREATER 1)
+  if(T_UNITS)
     dingo_unit(${name} SIZE 5)
   endif()
   target_link_libraries(${name} PRIVATE dingo_options ${name}_v dingo_rtl_types dingo_contract GTest::gtest_main)

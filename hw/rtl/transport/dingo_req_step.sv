@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The steps of the requester: each does for one event of one QP what there is to do. No step waits for the wire or for
-/// another QP; turns of other QPs go on meanwhile (dingo_req_turn). dingo_req_pick has the next one while its context, QP and
-/// record come, dingo_req_back writes the context of the last one back: a step takes a cycle here, and one for each further
-/// phase. Registers and the order of phases are here; what a phase does is dingo_req_event, dingo_req_ack, dingo_req_retry
-/// and dingo_req_fail, which are combinational, and dingo_req_order.
+/// The steps of the requester: a step handles one event of one QP. No step waits for the wire or for another QP;
+/// turns of other QPs go on meanwhile (dingo_req_turn). dingo_req_pick has the next step while its context, QP and
+/// record come from the memories, dingo_req_back the context of the last one while it goes back: a step takes one
+/// cycle here, and one for each further phase. It stands still without room for reports (room_i), and while a context
+/// waits to go back. Registers and the order of phases are here; what a phase does, in dingo_req_event, _ack, _retry
+/// and _fail, which are combinational, and in dingo_req_order.
 module dingo_req_step (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        clear_i,       // what must be cleared after reset is
+    input  logic        clear_i,       // the memories that reset clears are clear
     output logic        idle_o,        // between two steps, and nothing on its way out
     output logic        ready_o,       // cleared after reset
     input  logic [63:0] now_ns_i,
     // what comes next; see dingo_req_sched
     input  logic        pick_i,
     output logic        take_o,
-    output logic        read_o,        // the next one's context and QP, for the next cycle
+    output logic        read_o,        // context and QP of the next step, for the next cycle
     output rtl_pkg::qpi_t        read_qp_o,
-    output logic        busy_o,        // in a step of qp_o, its last cycle included
-    output logic        next_o,        // the next one is chosen: next_qp_o
+    output logic        busy_o,        // a step of qp_o is in work, also in its last cycle
+    output logic        next_o,        // the next step is chosen: next_qp_o
     output rtl_pkg::qpi_t        next_qp_o,
-    output logic        keep_o,        // what the memories gave for it is not looked at in this cycle: no other read
-    output logic        rx_o,          // in the step of a READ response, or that comes next
+    output logic        keep_o,        // it does not begin in this cycle: the memories keep their answers
+    output logic        rx_o,          // the step in work, or the next one, is of a READ response
     input  req_pkg::step_t       kind_i,
     input  rtl_pkg::qpi_t        pick_qp_i,
     input  rtl_pkg::commit_t     commit_i,
     input  rtl_pkg::rxp_t        rxp_i,
     input  logic        db_valid_i,    // a doorbell waits: db_i
     input  rtl_pkg::qdb_t        db_i,
-    output logic        db_next_o,     // it is of the same QP as the one in work, and is taken behind it in the same step
+    output logic        db_next_o,     // db_i is of the QP in work, and is taken in the same step
     output logic        db_bad_o,
     input  logic        commit_valid_i,
-    output logic        commit_next_o, // it is of the same QP as the one in work, and is taken behind it in the same step
+    output logic        commit_next_o, // commit_i is of the QP in work, and is taken in the same step
     input  rtl_pkg::txerr_t      txerr_i,
     input  logic        fail_valid_i,
     input  rtl_pkg::qpi_t        fail_qp_i,
     output logic        fail_valid_o,
     input  logic        qpa_valid_i,
     input  rtl_pkg::qpa_req_t    qpa_i,
-    output logic        qpa_wait_o,    // taken, not begun or not done
+    output logic        qpa_wait_o,    // a command waits for its step
     output rtl_pkg::qpi_t        qpa_qp_o,
     output logic        qpa_done_o,
     output rtl_pkg::req_info_t   qpa_info_o,
@@ -48,22 +49,22 @@ module dingo_req_step (
     output logic        state_we_o,
     output rtl_pkg::qps_t        state_o,
     // a context that goes back; see dingo_req_store
-    output logic        back_valid_o,  // with back_o, or in the next cycle: the turn's goes first
+    output logic        back_valid_o,  // in this cycle (back_o), or in the next: the turn's goes first
     output rtl_pkg::qpi_t        back_qp_o,
     output req_pkg::back_t   back_o,
     input  logic        turn_back_i,
-    output logic        fetch_o,       // there was no room to ask for back_qp_o's WQE: once more, later
-    output logic        asks_o,        // a step that may ask for some is in work or comes next: what room there is may be its
+    output logic        fetch_o,       // there was no room to ask for back_qp_o's WQE: again later
+    output logic        asks_o,        // the step in work, or the next one, may ask for blocks, and use the room
     input  req_pkg::ctx_t    c_i,
-    output logic        between_o,     // looks at no record
-    input  logic        hold_i,        // somebody else wants to: choose nothing ahead
+    output logic        between_o,     // no step uses a record
+    input  logic        hold_i,        // a turn waits to read records: choose no next step
     output rtl_pkg::qpi_t        rec_qp_o,      // of a read
     output req_pkg::rec_access_t rec_access_o,
     input  req_pkg::rec_t    rec_i,
     // dingo_req_reads
-    output logic        look_o,        // the record that is read is the one that READ data may be for
+    output logic        look_o,        // the record that is read is the one that READ data may answer
     input  logic        here_i,
-    output logic        data_o,        // it is
+    output logic        data_o,        // a READ response does, and no more is to be done for it here
     output logic [31:0] data_psn_o,
     output logic [12:0] data_len_o,
     output logic [31:0] data_offset_o,
@@ -85,7 +86,7 @@ module dingo_req_step (
     output req_pkg::report_t     report_o,      // of back_qp_o
     output logic [31:0] report_qpn_o,
     output rtl_pkg::cqi_t        report_cq_o,
-    // what a READ response answers; see dingo_req_place
+    // a READ response and the record that it answers; see dingo_req_place
     output logic        place_valid_o,
     input  logic        place_ready_i,
     output req_pkg::place_t  place_o
@@ -113,16 +114,16 @@ module dingo_req_step (
 
   assign idle = w_q.phase == req_pkg::PH_IDLE;
   assign starting = w_q.phase == req_pkg::PH_START;
-  // A step goes on when everything that one phase may give has room, and the context of the one before it has gone back.
+  // A step goes on when all reports of a phase have room, and the context of the step before has gone back.
   assign run = room_i && !back_wait;
-  // Doorbells of one QP come in runs, since its completions do: one step takes them, each checked as if it were alone.
+  // Doorbells of one QP come in runs, as its completions do: one step takes them, and checks each alone.
   assign again = starting && kind_q.db && db_valid_i && db_i.qp == qp_q;
   assign db_next_o = again && run;
-  // So does what comes back from memory: READs leave in turns.
+  // Items of one QP come in runs, too: READs leave in turns.
   assign again_commit = commit_done && commit_valid_i && item_in.qp == 16'(qp_q);
   assign commit_next_o = again_commit && run;
   assign db_bad_o = run && event_db_bad;
-  // What is known early to be the last cycle: the next step begins in the next one.
+  // The last cycle of a step, where that is known early: the next step begins in the next cycle.
   assign ending = run && !again && !again_commit &&
       (starting ? kind_q.db || kind_q.fetch || (kind_q.rxp && plain) || commit_done : acked);
   assign over = run && w_d.phase == req_pkg::PH_BACK;
@@ -138,7 +139,7 @@ module dingo_req_step (
   assign cfg_o = cfg_q;
   assign producer_o = c_q.producer;
 
-  // ------------------------------------------------------------------------------------ the next one, the last one
+  // ------------------------------------------------------------------------------------ the next step, the last step
   req_pkg::chosen_t pick, next_step;
   logic next, begins, same, next_failed, back_wait;
   always_comb begin
@@ -235,7 +236,7 @@ module dingo_req_step (
   // ------------------------------------------------------------------------------------ records
   logic rec_re;
   logic [7:0] rec_rpos, rec_wpos, load_pos;
-  // The oldest, or what a READ response is likely to answer
+  // The oldest record; for a READ response the one that it is likely to answer
   req_pkg::ctx_t c_next;
   assign c_next = same ? back_o.c : c_i;
   assign load_pos = next_step.kind.rxp ? c_next.data_at : c_next.head;
@@ -246,12 +247,12 @@ module dingo_req_step (
     rec_re = 1'b0;
     rec_rpos = c_q.head;
     case (w_q.phase)
-      req_pkg::PH_START: begin         // the one behind it, for what is taken behind this
+      req_pkg::PH_START: begin         // the next record, for the item that the same step takes
         rec_re = again_commit;
         rec_rpos = c_q.head + 8'd1;
       end
       req_pkg::PH_ACK_READ, req_pkg::PH_ACK_END, req_pkg::PH_FAIL_READ: rec_re = 1'b1;
-      req_pkg::PH_ACK_TEST: begin      // the one behind it, which is looked at next when this one completes
+      req_pkg::PH_ACK_TEST: begin      // the next record: tested next when this one completes
         rec_re = 1'b1;
         rec_rpos = c_q.head + 8'd1;
       end
@@ -337,7 +338,7 @@ module dingo_req_step (
       end
       req_pkg::PH_RX:
       if (place_valid_o && place_ready_i) begin
-        // When it finds no place after all, the QP fails before anything behind it counts.
+        // If dingo_req_place finds no place for the data, the QP fails before anything behind it counts.
         if (place_o.data) begin
           c_d.ordered = place_o.item.psn + 32'd1;
           c_d.data_at = order_next;
@@ -356,7 +357,7 @@ module dingo_req_step (
   always_ff @(posedge clk_i) begin
     if (qpa_valid_i) qpa_q <= qpa_i;
     if (fail_valid_i && fail_qp_i == qp_q) peer_failed_q <= 1'b1;
-    // There is one at a time.
+    // One READ response at a time is in a step.
     if (take_o && kind_i.rxp) begin
       rx_opcode_q <= rxp_i.h.opcode;
       rx_len_q <= rxp_i.h.len;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// The answering half of all QPs: requests and datagrams to memory and receive completions; READ
-/// responses, ACKs and NAKs. A request is checked and its payload ordered at once; completion and
-/// acknowledgement follow when the payload is in memory (commit). One step at a time has a QP's context: chosen by
-/// dingo_rsp_sched, done in one cycle by dingo_rsp_quick or dingo_rsp_event, or in several by dingo_rsp_receive,
-/// dingo_rsp_commit or dingo_rsp_turn. A step takes 3 cycles (load, work, store); plain ones 2, overlapped. A packet that
-/// may take an entry of an SRQ has 2 more, for the SRQ's state (dingo_rsp_srq).
+/// The answering half of all QPs: requests and datagrams to memory and receive completions; READ responses, ACKs and
+/// NAKs. A request is checked and its payload ordered at once; completion and acknowledgement follow when the payload
+/// is in memory (commit). One step at a time has a QP's context: dingo_rsp_front chooses it, dingo_rsp_step has it in
+/// registers and does it in one cycle (dingo_rsp_quick, dingo_rsp_event), or dingo_rsp_work in several;
+/// dingo_rsp_leave and dingo_rsp_report have what leaves. A step takes 3 cycles (load, work, store); plain ones 2,
+/// overlapped.
 module dingo_responder (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        halt_tx_i,
-    output logic        tx_idle_o,
-    output logic        idle_o,
-    output logic        work_o,
+    input  logic        halt_tx_i,       // send nothing
+    output logic        tx_idle_o,       // nothing is being sent
+    output logic        idle_o,          // no step, nothing waits but turns
+    output logic        work_o,          // some QP waits for a turn
     input  logic        xl_flush_i,
-    input  logic        resume_i,        // a region may be paused no more
+    input  logic        resume_i,        // a paused region was resumed
     input  logic [(1<<rtl_pkg::GID_LOG)-1:0] gid_valid_i,
     input  logic        db_valid_i,
     output logic        db_ready_o,
@@ -24,20 +24,20 @@ module dingo_responder (
     input  logic        rxp_valid_i,     // requests and datagrams
     output logic        rxp_ready_o,
     input  rtl_pkg::rxp_t        rxp_i,
-    input  logic        commit_valid_i,
+    input  logic        commit_valid_i,  // items that come back from dingo_scatter
     output logic        commit_ready_o,
     input  rtl_pkg::commit_t     commit_i,
-    input  logic        txerr_valid_i,
+    input  logic        txerr_valid_i,   // what became of a packet
     output logic        txerr_ready_o,
     input  rtl_pkg::txerr_t      txerr_i,
-    input  logic        cq_fail_valid_i,
+    input  logic        cq_fail_valid_i, // the CQ of this QP has failed
     input  rtl_pkg::qpi_t        cq_fail_qp_i,
     input  logic        cqe_done_i,      // a completion is in host memory, or was refused
     input  logic        fail_valid_i,    // the requester moved this QP to ERR; always taken
     input  rtl_pkg::qpi_t        fail_qp_i,
-    output logic        fail_valid_o,
+    output logic        fail_valid_o,    // one cycle: this QP goes to ERR
     output rtl_pkg::qpi_t        fail_qp_o,
-    input  logic        qpa_valid_i,
+    input  logic        qpa_valid_i,     // a command about a QP
     input  rtl_pkg::qpa_req_t    qpa_i,
     output logic        qpa_done_o,
     output rtl_pkg::rsp_info_t   qpa_info_o,
@@ -45,7 +45,7 @@ module dingo_responder (
     input  rtl_pkg::srqa_req_t   srqa_i,
     output logic        srqa_done_o,
     output rtl_pkg::srq_info_t   srqa_info_o,
-    output logic        qp_re_o,
+    output logic        qp_re_o,         // QP table; the answer comes in the next cycle
     output rtl_pkg::qpi_t        qp_raddr_o,
     input  rtl_pkg::qp_t         qp_rdata_i,
     output logic        state_we_o,
@@ -55,11 +55,11 @@ module dingo_responder (
     output rtl_pkg::mr_req_t     mr_o,
     input  logic        mr_rsp_valid_i,
     input  rtl_pkg::mr_rsp_t     mr_rsp_i,
-    output logic        mrw_valid_o,     // dingo_mr_work
+    output logic        mrw_valid_o,     // dingo_mr_work; stays until mrw_done_i
     output rtl_pkg::mrw_req_t    mrw_o,
     input  logic        mrw_done_i,
     input  rtl_pkg::mrw_rsp_t    mrw_rsp_i,
-    output logic        reading_o,       // the key of a READ response's payload was looked up, its order is not taken
+    output logic        reading_o,       // the key of a READ response's payload was looked up, and its order is not taken yet
     input  logic        tx_room_i,
     output logic        txd_valid_o,
     input  logic        txd_ready_i,
@@ -83,549 +83,132 @@ module dingo_responder (
     output logic        qstat_valid_o,
     input  logic        qstat_ready_i,
     output rtl_pkg::qstat_t      qstat_o,
-    output logic        rwqe_valid_o,    // LINE_RQ
+    output logic        rwqe_valid_o,    // LINE_RQ: entries of receive queues
     input  logic        rwqe_ready_i,
     output rtl_pkg::rdl_req_t    rwqe_o,
     input  logic        rwqe_rsp_valid_i,
-    output logic        line_valid_o,    // LINE_XL_RQ
+    output logic        line_valid_o,    // LINE_XL_RQ: their page lists
     input  logic        line_ready_i,
     output rtl_pkg::rdl_req_t    line_o,
     input  logic        line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t    line_rsp_i
 );
 
-  typedef enum logic [3:0] {
-    INIT = 4'd0,        // marks are cleared
-    IDLE = 4'd1,
-    LOAD = 4'd2,        // context and QP come from their tables
-    PART = 4'd3,        // dingo_rsp_receive, _commit or _turn has it
-    EVENT = 4'd4,       // dingo_rsp_event, and in the next two
-    NAK = 4'd5,         // the QP gets its fatal NAK
-    ENTER_ERR = 4'd6,
-    STORE = 4'd7,       // context goes back
-    SRQ = 4'd8,         // the SRQ's state has come,
-    SRQ_DONE = 4'd9     // and goes back
-  } state_t;
-
-  state_t state_q;
-  rsp_pkg::step_t step_q;
-  rtl_pkg::qpi_t qp_q;
-  rsp_pkg::rctx_t c_q;                    // context, but while a part has it
-  rtl_pkg::qp_t x_q;                      // its QP
-  logic wake_q;                           // a turn is wanted
-  logic again_q;                          // with it: the one that was cut short
-  logic again_next, again_next_q;         // the turn that is chosen; to be loaded: is such a one
-  rsp_pkg::nak_t nak_q;
-  rsp_pkg::item_t item_q;
-  rsp_pkg::item_t cqe_item_q;             // of the completion in `own`, of put_q
-  logic item_err_q;
-  logic [63:0] item_word_q;               // of an atomic
-  logic put_q;                            // the step chosen before put a READ or atomic into slot put_slot_q
-  logic [3:0] put_slot_q;
-  logic [63:0] put_word_q;
-  rtl_pkg::txerr_t txerr_q;
-  logic [31:0] db_index_q;
-  logic prefetch_q;                       // the RQ moved on
-  logic qpa_pending_q;
-  rtl_pkg::qpa_req_t qpa_q;
-  logic srqa_pending_q;
-  rtl_pkg::srqa_req_t srqa_q;
+  rsp_pkg::now_t now;
+  rsp_pkg::quick_t quick;
+  rsp_pkg::part_t part;
+  rsp_pkg::emit_t own, part_emit;
+  rsp_pkg::emit_ready_t emit_ready;
+  rsp_pkg::step_t step;
+  rsp_pkg::item_t commit_item;
+  rsp_pkg::rctx_t start_ctx;
+  rsp_pkg::look_t look;
+  rsp_pkg::ahead_t in_ahead;
+  rtl_pkg::qpi_t step_qp, qp;
+  rtl_pkg::qp_t x;
+  rtl_pkg::rxp_t in;
+  rtl_pkg::qpa_req_t qpa;
+  rtl_pkg::srqa_req_t srqa;
+  rtl_pkg::mr_req_t in_mr;
+  rtl_pkg::mr_rsp_t in_mr_rsp, key;
+  rtl_pkg::txd_t txd;
+  rtl_pkg::scat_t rx_scat, own_scat;
+  logic [255:0] look_data;
+  logic [12:0] tn_bytes;
   logic [5:0] cqes_q;                     // completions that are not in host memory yet
-
-  logic quick_rx_q, quick_send_q;         // dingo_rsp_quick had it: END, or a packet, leaves while it is stored
-  logic quick_data_q;                     // that is the response to put_q's
-  logic [383:0] end_q;                    // item of that END
-  logic is_rx, is_commit, is_turn, is_srq;
-  assign is_rx = step_q == rsp_pkg::STEP_RXP;
-  assign is_commit = step_q == rsp_pkg::STEP_COMMIT;
-  assign is_turn = step_q == rsp_pkg::STEP_TURN;
-  assign is_srq = step_q == rsp_pkg::STEP_SRQ_DB || step_q == rsp_pkg::STEP_SRQA;   // a step without a QP
+  logic go, busy, front_ready, front_idle, step_valid, take, again, again_next, wake, store, start, stored, is_turn;
+  logic quick_send, quick_send_data;      // a packet of the plain step before leaves; it is a response
+  logic in_key, in_send, in_mr_valid, answer, key_ask, rx_end, rx_bus, rx_scat_valid, own_scat_valid, path_ok;
+  logic enter_err, tn_send, tn_read, rq_idle, rq_flush, prefetch, reply, pause, look_valid, look_ready, look_here, look_coming, look_err;
 
   // ---------------------------------------------------------------- outputs
-  // Everything works only while all outputs are free, so that any state may use any of them; qp_q, x_q
-  // and item_q stand still while one waits. Only the part that runs the step holds outputs.
-  rsp_pkg::emit_t own, rx_emit, cm_emit, tn_emit, part;
-  rsp_pkg::emit_ready_t emit_ready;
-  logic go, busy;
-  assign part = is_rx ? rx_emit : is_commit ? cm_emit : tn_emit;
-  dingo_rsp_report u_report (
-      .own_i(own), .part_i(part), .qp_i(qp_q), .cfg_i(x_q.cfg), .item_i(own.cqe ? cqe_item_q : item_q), .stat_valid_o, .stat_o, .qstat_valid_o,
-      .qstat_o, .ev_valid_o, .ev_o, .cqe_valid_o, .cqe_o
-  );
+  // A step goes on only while all outputs are free, so that any state may use any of them; step, QP and item stay while
+  // one waits. Only the step in work holds outputs.
   assign emit_ready = {stat_ready_i, qstat_ready_i, ev_ready_i, cqe_ready_i};
-  assign busy = stat_valid_o || qstat_valid_o || cqe_valid_o || ev_valid_o || scat_valid_o || txd_valid_o || seg_valid_o;
+  assign busy = stat_valid_o || qstat_valid_o || cqe_valid_o || ev_valid_o || scat_valid_o || txd_valid_o
+                || seg_valid_o;
   assign go = (!stat_valid_o || stat_ready_i) && (!qstat_valid_o || qstat_ready_i) && (!cqe_valid_o || cqe_ready_i)
               && (!ev_valid_o || ev_ready_i) && (!scat_valid_o || scat_ready_i) && (!txd_valid_o || txd_ready_i)
               && (!seg_valid_o || seg_ready_i);
-
-  // ---------------------------------------------------------------- what comes next
-  rsp_pkg::step_t step;
-  logic step_valid, take, tx_free, may_send, turn_ready, failures, wake_push;
-  rtl_pkg::qpi_t step_qp;
-  rsp_pkg::item_t commit_item;
-  assign commit_item = rsp_pkg::item_t'(commit_i.item);
-
-  dingo_rsp_sched u_sched (
-      .clk_i, .rst_ni, .commit_valid_i(commit_valid_i && (!commit_item.single || tx_free)), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]), .cq_fail_valid_i, .cq_fail_qp_i,
-      .fail_valid_i, .fail_qp_i, .db_valid_i, .db_qp_i(db_i.qp), .db_srq_i, .txerr_valid_i, .txerr_qp_i(txerr_i.qp),
-      .qpa_valid_i(qpa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_QPA)), .qpa_qp_i(qpa_q.qp),
-      .srqa_valid_i(srqa_pending_q && !(state_q == STORE && step_q == rsp_pkg::STEP_SRQA)), .srqa_srq_i(srqa_q.srq),
-      .resume_valid_i(resume_valid), .resume_qp_i(resume_qp),
-      // room is as of before what is on its way (dingo_scatter)
-      .rxp_valid_i(in_valid && scat_room_i && !(loading && is_rx)), .rxp_qp_i(in.qp),
-      .turn_ok_i(!halt_tx_i && tx_room_i && !txd_valid_o && !seg_valid_o && !quick_send_q && !may_send),
-      .wake_i(wake_push), .wake_qp_i(qp_q), .again_i(again_q), .take_i(take), .step_o(step), .step_valid_o(step_valid),
-      .step_qp_o(step_qp), .again_o(again_next), .ready_o(turn_ready), .failures_o(failures)
+  dingo_rsp_report u_report (
+      .own_i(own), .part_i(part_emit), .qp_i(qp), .cfg_i(x.cfg), .item_i(own.cqe ? now.cqe_item : now.item),
+      .stat_valid_o, .stat_o, .qstat_valid_o, .qstat_o, .ev_valid_o, .ev_o, .cqe_valid_o, .cqe_o
   );
-  // An item whose response leaves in the same step waits until the packet before it has been given: tx_room counts that
-  // one only then.
-  assign tx_free = (!txd_valid_o || txd_ready_i) && (!seg_valid_o || seg_ready_i) && !quick_send_q && !may_send;
-  assign may_send = loading && (is_turn || (is_commit && item_q.single));
-  assign take = (state_q == IDLE || (state_q == STORE && !next_q) || early) && go && step_valid;
-  assign commit_ready_o = take && step == rsp_pkg::STEP_COMMIT;
-  assign db_ready_o = take && (step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_SRQ_DB);
-  assign txerr_ready_o = take && step == rsp_pkg::STEP_TXERR;
+  assign scat_valid_o = rx_scat_valid || own_scat_valid;
+  assign scat_o = own_scat_valid ? own_scat : rx_scat;
   assign qp_re_o = take;
   assign qp_raddr_o = step_qp;
-  assign work_o = turn_ready;
-
-  // ---------------------------------------------------------------- READ responses that wait for a paused region
-  logic pause_ready, pause_push, resume_valid;
-  rtl_pkg::qpi_t resume_qp;
-  dingo_pause_queue u_pause (
-      .clk_i, .rst_ni, .ready_o(pause_ready), .push_i(pause_push), .push_qp_i(qp_q), .resume_i, .valid_o(resume_valid),
-      .take_i(take && step == rsp_pkg::STEP_RESUME), .qp_o(resume_qp)
-  );
-
-  // ---------------------------------------------------------------- packets that wait
-  logic in_valid, in_key, in_send, in_pop, in_idle, in_mr_valid, answer;
-  logic rx_send_q;                        // the step is that of a SEND of one packet
-  logic look_valid, look_ready, look_here, look_coming, look_err;
-  logic [255:0] look_data;
-  rsp_pkg::look_t look;
-  rsp_pkg::ahead_t in_ahead;
-  rtl_pkg::rxp_t in;
-  rtl_pkg::mr_req_t in_mr;
-  rtl_pkg::mr_rsp_t in_mr_rsp;
-  dingo_rsp_intake u_intake (
-      .clk_i, .rst_ni, .idle_o(in_idle), .rxp_valid_i, .rxp_ready_o, .rxp_i, .valid_o(in_valid), .rxp_o(in), .key_o(in_key),
-      .send_o(in_send), .ahead_o(in_ahead), .look_en_i(state_q != PART || is_commit), .store_i(ctx_we),
-      .store_qp_i(ctx_waddr), .store_prod_i(ctx_w.rq_prod), .store_cons_i(ctx_w.rq_cons),
-      .store_send_i(state_q == STORE && rx_send_q), .look_valid_o(look_valid), .look_ready_i(look_ready), .look_o(look),
-      .look_here_i(look_here), .look_coming_i(look_coming), .look_err_i(look_err), .look_data_i(look_data),
-      .mr_rsp_o(in_mr_rsp), .pop_i(in_pop), .void_i(mrw_valid_o && mrw_done_i), .ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr),
-      .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer));
-  // Headers are looked at until then.
-  assign in_pop = rx_end || (loading && go && quick_rx);
-
-  // ---------------------------------------------------------------- contexts
-  logic same_q;                           // the step before was of the same QP and is being stored
-  rsp_pkg::rctx_t ctx_w, ctx_r;
-  logic [rsp_pkg::RCTX_W-1:0] ctx_rdata;
-  logic ctx_we, ctx_ready, ctx_written;   // what was not written since reset is 0
-  // What is being written in the cycle of its choice cannot be read yet.
-  assign ctx_r = same_q ? ctx_w : ctx_written ? rsp_pkg::rctx_t'(ctx_rdata) : '0;
-  assign wake_push = state_q == STORE && go && wake_q && !c_q.queued;
-  always_comb begin
-    ctx_w = c_q;
-    ctx_w.queued = c_q.queued || wake_q;
-  end
-  rtl_pkg::qpi_t ctx_waddr;
-  assign ctx_we = state_q == STORE && go && !is_srq;
-  assign ctx_waddr = qp_q;
-  dingo_marked_ram #(
-      .Width(rsp_pkg::RCTX_W),
-      .LogDepth(rtl_pkg::QP_LOG)
-  ) u_ctx (
-      .clk_i,
-      .rst_ni,
-      .ready_o(ctx_ready),
-      .we_i(ctx_we),
-      .waddr_i(ctx_waddr),
-      .wdata_i(ctx_w),
-      .re_i(take),
-      .raddr_i(step_qp),
-      .rdata_o(ctx_rdata),
-      .written_o(ctx_written)
-  );
-
-  // ---------------------------------------------------------------- steps of one cycle
-  rtl_pkg::qp_t x_load;
-  logic quick_rx, quick_read, quick_atomic, quick_commit, quick_put, quick_data, quick_reply, quick_db, quick, quick_wake, quick_prefetch, loading, early;
-  logic next_q;                           // the step to be loaded is chosen; step_q and item_q are its
-  rtl_pkg::qpi_t next_qp_q, load_qp;
-  rsp_pkg::rctx_t quick_ctx;
-  rsp_pkg::emit_t quick_emit;
-  rsp_pkg::item_t quick_item;
-  always_comb begin
-    x_load = is_rx ? in.ctx : step_q == rsp_pkg::STEP_QPA ? qpa_q.ctx : qp_rdata_i;
-    if (is_srq) begin
-      x_load.cfg.has_srq = 1'b1;
-      x_load.cfg.srq = load_qp[rtl_pkg::SRQ_LOG-1:0];
-    end
-  end
-  dingo_rsp_quick u_quick (
-      .en_i(loading), .step_i(step_q), .qp_i(load_qp), .ctx_i(ctx_r), .x_i(x_load), .h_i(in.h), .key_i(in_key), .key_ok_i(in_mr_rsp.ok),
-      .send_i(in_send), .ahead_i(in_ahead), .db_index_i(db_index_q), .db_o(quick_db), .prefetch_o(quick_prefetch),
-      .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]), .tx_ok_i(tx_room_i && !halt_tx_i), .rx_o(quick_rx),
-      .read_o(quick_read), .atomic_o(quick_atomic), .commit_o(quick_commit), .put_o(quick_put), .data_o(quick_data),
-      .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake), .emit_o(quick_emit), .item_o(quick_item));
-  assign quick = quick_rx || quick_commit || quick_reply || quick_db;
-  // Behind such a step the next is chosen while it is loaded, and loaded while it is stored.
-  assign loading = state_q == LOAD || (state_q == STORE && next_q);
-  assign load_qp = next_q ? next_qp_q : qp_q;
-  assign early = loading && quick
-                 && (step == rsp_pkg::STEP_COMMIT || step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_TURN || step == rsp_pkg::STEP_RXP)
-                 && (step_qp == load_qp || step_qp != qp_q);          // what is being stored cannot be read yet
-
-  // ---------------------------------------------------------------- shared receive queues
-  rsp_pkg::srq_t srq;
-  rsp_pkg::rctx_t c_srq;                  // c_q with the places of its SRQ
-  rsp_pkg::emit_t srq_emit;
-  logic srq_load, srq_db_bad, rx_bus;
-  assign srq_load = loading && go && !quick && x_load.cfg.has_srq
-                    && (is_rx || is_srq || step_q == rsp_pkg::STEP_QPA);
-  dingo_rsp_srq u_srq (
-      .clk_i, .load_i(srq_load), .srq_i(loading ? x_load.cfg.srq : x_q.cfg.srq), .state_o(srq),
-      .write_i(state_q == SRQ_DONE && go), .step_i(step_q), .cons_i(c_q.rq_cons), .bus_i(rx_bus), .db_index_i(db_index_q),
-      .srqa_i(srqa_q), .emit_o(srq_emit), .db_bad_o(srq_db_bad), .info_o(srqa_info_o)
-  );
-  always_comb begin
-    c_srq = c_q;
-    c_srq.rq_cons = srq.cons;
-    c_srq.rq_prod = is_rx && srq.error ? srq.cons : srq.prod;   // one that failed is empty
-  end
-  assign srqa_done_o = state_q == STORE && go && step_q == rsp_pkg::STEP_SRQA;
-
-  // ---------------------------------------------------------------- the parts
-  logic rx_done, rx_end, rx_prefetch, cm_done, cm_wake, tn_done, tn_wake, tn_again;
-  rsp_pkg::exit_t cm_exit, tn_exit;
-  rsp_pkg::rctx_t rx_ctx, cm_ctx, tn_ctx;
-  rsp_pkg::nak_t cm_nak;
-  logic start;
-  assign start = loading && go && !quick;
-
-  logic rx_open, rx_scatter, rx_again, rx_wqe_taken, rx_seg_ready, rx_mr_valid;
-  logic [12:0] rx_bytes;
-  rtl_pkg::mr_req_t rx_mr;
-  dingo_rsp_receive u_receive (
-      .clk_i, .rst_ni, .go_i(go), .start_i((start && is_rx && !srq_load) || (state_q == SRQ && go && is_rx)),
-      .ctx_i(state_q == SRQ ? c_srq : ctx_r), .done_o(rx_done), .ctx_o(rx_ctx), .x_i(x_q), .emit_o(rx_emit),
-      .emit_ready_i(emit_ready), .qp_i(qp_q), .h_i(in.h), .end_o(rx_end), .prefetch_o(rx_prefetch), .bus_o(rx_bus),
-      .open_o(rx_open), .scatter_o(rx_scatter), .again_o(rx_again), .bytes_o(rx_bytes), .wqe_done_i(w_done),
-      .wqe_taken_o(rx_wqe_taken), .wqe_i(w_wqe), .wqe_seg_valid_i(w_seg_valid), .wqe_seg_ready_o(rx_seg_ready),
-      .wqe_seg_i(w_seg), .mr_valid_o(rx_mr_valid), .mr_o(rx_mr), .mr_done_i(key_have), .mr_rsp_i(key),
-      .inv_valid_o(mrw_valid_o), .inv_done_i(mrw_done_i), .inv_rsp_i(mrw_rsp_i),
-      .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat)
-  );
-  always_comb begin
-    mrw_o = '0;
-    mrw_o.op = rtl_pkg::MRW_INVALIDATE;
-    mrw_o.qp = qp_q;
-    mrw_o.pdn = x_q.cfg.pdn;
-    mrw_o.key = roce_pkg::be32(in.h.imm);
-  end
-  logic rx_scat_valid, own_scat_valid_q;
-  rtl_pkg::scat_t rx_scat, own_scat_q;
-  assign scat_valid_o = rx_scat_valid || own_scat_valid_q;
-  assign scat_o = own_scat_valid_q ? own_scat_q : rx_scat;
-
-  logic rd_new, rd_find, rd_get, rd_step, rd_done, rd_done_q, rd_hit;
-  logic [3:0] rd_found, rd_slot;
-  rsp_pkg::rres_t res;
-  dingo_rsp_commit u_commit (
-      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_commit), .ctx_i(ctx_r), .done_o(cm_done), .ctx_o(cm_ctx),
-      .wake_o(cm_wake), .x_i(x_q), .emit_o(cm_emit), .emit_ready_i(emit_ready), .exit_o(cm_exit), .nak_o(cm_nak),
-      .item_i(item_q), .item_err_i(item_err_q), .rd_new_o(rd_new), .rd_find_o(rd_find), .rd_done_i(rd_done_q),
-      .rd_hit_i(rd_hit), .rd_found_i(rd_found)
-  );
-
-  logic path_ok, tn_read, tn_send, tn_mr_valid, tn_open, tn_wqe_taken;
-  logic [12:0] res_bytes;
-  logic [31:0] res_offset;
-  logic res_last;
-  assign path_ok = gid_valid_i[x_q.cfg.sgid];
-  dingo_rsp_turn u_turn (
-      .clk_i, .rst_ni, .go_i(go), .start_i(start && is_turn), .ctx_i(ctx_r), .done_o(tn_done), .ctx_o(tn_ctx),
-      .wake_o(tn_wake), .again_o(tn_again), .again_i(again_next_q), .x_i(x_q), .emit_o(tn_emit), .emit_ready_i(emit_ready),
-      .exit_o(tn_exit), .busy_i(busy), .path_ok_i(path_ok), .tx_room_i, .read_o(tn_read), .send_o(tn_send),
-      .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot), .rd_done_i(rd_done || rd_done_q), .res_bytes_i(res_bytes),
-      .res_last_i(res_last), .mr_valid_o(tn_mr_valid), .mr_done_i(key_have), .mr_ok_i(key.ok), .mr_paused_i(key.paused), .pause_o(pause_push), .open_o(tn_open),
-      .wqe_done_i(w_done), .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag),
-      .cqes_done_i(cqes_q == '0)
-  );
-
-  logic part_done;
-  assign part_done = is_rx ? rx_done : is_commit ? cm_done : tn_done;
-  rsp_pkg::exit_t part_exit;
-  assign part_exit = is_rx ? rsp_pkg::EXIT_STORE : is_commit ? cm_exit : tn_exit;
-
-  // ---------------------------------------------------------------- READs and what leaves
-  // Which READ: that of the commit in work, or of the quick one before, whose context is just being stored.
-  rsp_pkg::item_t rd_item;
-  logic [63:0] rd_word;
-  assign rd_item = put_q ? cqe_item_q : item_q;
-  assign rd_word = put_q ? put_word_q : item_word_q;
-  dingo_rsp_reads u_reads (
-      .clk_i, .rst_ni, .qp_i(qp_q), .path_mtu_i(x_q.cfg.path_mtu), .new_i(rd_new || put_q), .find_i(rd_find), .get_i(rd_get),
-      .step_i(rd_step), .slot_i(put_q ? put_slot_q : is_turn ? rd_slot : cm_ctx.rd_next), .used_i(cm_ctx.rd_used), .oldest_i(cm_ctx.rd_next),
-      .psn_i(rd_item.psn), .atomic_i(rd_item.atomic), .va_i(rd_item.atomic ? rd_word : rd_item.va), .rkey_i(rd_item.tag),
-      .length_i(rd_item.bytes), .msn_i(put_q ? c_q.msn : cm_ctx.msn + 24'd1), .done_o(rd_done),
-      .hit_o(rd_hit), .slot_o(rd_found), .res_o(res)
-  );
-
-  logic [rtl_pkg::ITEM_BITS-1:0] data_item;
-  logic [rsp_pkg::PLACE_W-1:0] data_place;
-  assign data_item = cqe_item_q;
-  assign data_place = data_item[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W];
-  rtl_pkg::txd_t txd;
-  dingo_rsp_packet u_packet (
-      .qp_i(qp_q), .cfg_i(x_q.cfg), .ctx_i(is_turn && !quick_send_q ? tn_ctx : c_q), .res_i(res),
-      .read_i(is_turn && tn_read && !quick_send_q), .single_i(quick_data_q), .item_i(cqe_item_q), .word_i(put_word_q), .txd_o(txd), .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
-  );
-
-  // ---------------------------------------------------------------- receive WQEs
-  logic w_done, w_mr_valid, w_seg_valid, rq_idle;
-  rsp_pkg::rwqe_t w_wqe;
-  rtl_pkg::mr_req_t w_mr;
-  rtl_pkg::seg_t w_seg;
-  dingo_rsp_rq u_rq (
-      .clk_i, .rst_ni, .idle_o(rq_idle),
-      .flush_i(go && ((state_q == EVENT && step_q == rsp_pkg::STEP_QPA && qpa_q.op == rtl_pkg::QPA_CLEAR)
-                      || (state_q == SRQ_DONE && step_q == rsp_pkg::STEP_SRQA && srqa_q.op == rtl_pkg::SRQA_DESTROY))),
-      .xl_flush_i, .qp_i(qp_q), .rq_i({x_q.cfg.has_srq, x_q.cfg.has_srq ? rtl_pkg::QP_LOG'(x_q.cfg.srq) : qp_q}),
-      .cfg_i(x_q.cfg), .open_i(rx_open || tn_open), .head_only_i(is_turn), .scatter_i(rx_scatter),
-      .again_i(rx_again), .index_i(is_turn ? tn_ctx.held_index : rx_ctx.held_index), .bytes_i(rx_bytes),
-      .sge_i(rx_ctx.held_sge), .off_i(rx_ctx.held_off), .nsge_i(rx_ctx.held_nsge), .done_o(w_done),
-      .taken_i(rx_wqe_taken || tn_wqe_taken), .wqe_o(w_wqe), .seg_valid_o(w_seg_valid), .seg_ready_i(rx_seg_ready),
-      .seg_o(w_seg), .mr_valid_o(w_mr_valid), .mr_o(w_mr), .mr_rsp_valid_i(answer), .mr_rsp_i,
-      .prefetch_i(state_q == STORE && go && prefetch_q && !c_q.err), .prefetch_index_i(c_q.rq_cons),
-      .prod_i(c_q.rq_prod), .look_valid_i(look_valid), .look_ready_o(look_ready), .look_i(look), .look_here_o(look_here),
-      .look_coming_o(look_coming), .look_err_o(look_err), .look_data_o(look_data), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i, .line_valid_o, .line_ready_i,
-      .line_o, .line_rsp_valid_i, .line_rsp_i
-  );
-
-  // ---------------------------------------------------------------- keys
-  logic key_ask, key_have;
-  rtl_pkg::mr_rsp_t key;
-  dingo_rsp_keys u_keys (
-      .clk_i, .rst_ni, .qp_i(qp_q), .cfg_i(x_q.cfg), .receive_valid_i(rx_mr_valid), .receive_i(rx_mr), .turn_valid_i(tn_mr_valid),
-      .turn_res_i(res), .turn_offset_i(res_offset), .turn_bytes_i(res_bytes), .wqe_valid_i(w_mr_valid), .wqe_i(w_mr),
-      .ask_o(key_ask), .intake_valid_i(in_mr_valid), .intake_i(in_mr), .have_o(key_have), .rsp_o(key), .mr_valid_o, .mr_o,
-      .answer_i(answer), .mr_rsp_i
-  );
-
-  // ---------------------------------------------------------------- events and commands
-  logic ev_wake, ev_prefetch, ev_db_bad, ev_reply;
-  rsp_pkg::rctx_t ev_ctx;
-  rsp_pkg::emit_t ev_emit;
-  rsp_pkg::exit_t ev_exit;
-  rsp_pkg::nak_t ev_nak;
-  dingo_rsp_event u_event (
-      .step_i(step_q), .fatal_i(state_q == NAK), .enter_err_i(state_q == ENTER_ERR), .ctx_i(c_q), .x_i(x_q),
-      .wake_i(wake_q), .prefetch_i(prefetch_q), .nak_i(nak_q), .db_index_i(db_index_q), .txerr_i(txerr_q), .qpa_i(qpa_q),
-      .path_ok_i(path_ok), .ctx_o(ev_ctx), .wake_o(ev_wake), .prefetch_o(ev_prefetch), .emit_o(ev_emit), .exit_o(ev_exit),
-      .nak_o(ev_nak), .db_bad_o(ev_db_bad), .reply_o(ev_reply)
-  );
-  assign db_bad_o = go && ((state_q == EVENT && step_q == rsp_pkg::STEP_DB && ev_db_bad) || (state_q == SRQ_DONE && srq_db_bad));
-  assign qpa_info_o.rq_producer = c_q.rq_prod;
-  assign qpa_info_o.rq_consumer = c_q.rq_cons;
-  assign qpa_info_o.rq_psn = c_q.exp_psn;
-  assign qpa_info_o.msn = c_q.msn;
-  assign qpa_done_o = state_q == STORE && go && step_q == rsp_pkg::STEP_QPA;
-
-  assign fail_valid_o = state_q == ENTER_ERR && go;
-  assign fail_qp_o = qp_q;
-  assign state_we_o = fail_valid_o;
-  assign state_index_o = qp_q;
+  assign fail_valid_o = enter_err;
+  assign fail_qp_o = qp;
+  assign state_we_o = enter_err;
+  assign state_index_o = qp;
   assign state_o = dingo_pkg::QPS_ERR[2:0];
 
-  assign idle_o = state_q == IDLE && !busy && !commit_valid_i && !failures && !txerr_valid_i && !db_valid_i
-                  && !rxp_valid_i && !resume_valid && in_idle && !qpa_pending_q && !srqa_pending_q && !cq_fail_valid_i && !fail_valid_i && rq_idle;
-  // A packet may have begun a READ response whose key is looked up already: it still counts as being read.
-  assign reading_o = (state_q == PART && is_turn) || (loading && is_commit) || quick_send_q || seg_valid_o;
-  assign tx_idle_o = !((is_turn || quick_send_q) && state_q != IDLE && state_q != INIT) && !txd_valid_o && !seg_valid_o;
-
+  assign is_turn = now.step == rsp_pkg::STEP_TURN;
+  assign idle_o = now.state == rsp_pkg::ST_IDLE && !busy && front_idle && rq_idle;
+  // A READ response that leaves, and whose key was looked up before, counts as being read until its order is taken.
+  assign reading_o = (now.state == rsp_pkg::ST_PART && is_turn) || (now.loading && now.step == rsp_pkg::STEP_COMMIT)
+                     || quick_send || seg_valid_o;
+  assign tx_idle_o = !((is_turn || quick_send) && now.state != rsp_pkg::ST_IDLE && now.state != rsp_pkg::ST_INIT)
+                     && !txd_valid_o && !seg_valid_o;
   always_ff @(posedge clk_i) begin
-    if (rd_new || rd_find || rd_get) rd_done_q <= 1'b0;
-    else if (rd_done) rd_done_q <= 1'b1;
-    if (qpa_valid_i) begin
-      qpa_pending_q <= 1'b1;
-      qpa_q <= qpa_i;
-    end
-    if (srqa_valid_i) begin
-      srqa_pending_q <= 1'b1;
-      srqa_q <= srqa_i;
-    end
     cqes_q <= cqes_q + 6'(cqe_valid_o && cqe_ready_i) - 6'(cqe_done_i);
-    if (stat_ready_i) own.stat <= 1'b0;
-    if (qstat_ready_i) own.qstat <= 1'b0;
-    if (ev_ready_i) own.ev <= 1'b0;
-    if (cqe_ready_i) own.cqe <= 1'b0;
-    if (scat_ready_i) own_scat_valid_q <= 1'b0;
-    if (txd_ready_i) txd_valid_o <= 1'b0;
-    if (seg_ready_i) seg_valid_o <= 1'b0;
-    if (tn_send || (state_q == STORE && go && quick_send_q)) begin
-      txd_valid_o <= 1'b1;
-      txd_o <= txd;
-      seg_valid_o <= quick_send_q ? quick_data_q && !cqe_item_q.atomic : tn_read && res_bytes != '0;
-      seg_o.last <= 1'b1;
-      seg_o.len <= {19'd0, res_bytes};
-      seg_o.off <= key.off;
-      seg_o.mem <= key.mem;
-      if (quick_data_q) begin
-        seg_o.len <= cqe_item_q.bytes;
-        {seg_o.off, seg_o.mem} <= data_place;
-      end
-    end
-
-    put_q <= rst_ni && loading && go && quick_put;
-    put_slot_q <= ctx_r.rd_next;
-    if (loading && go) put_word_q <= item_word_q;
-    if (rst_ni) a_put: assert (!(put_q && (rd_new || rd_find || rd_get || rd_step)));
-    if (go) begin
-      case (state_q)
-        INIT: if (ctx_ready && pause_ready) state_q <= IDLE;
-
-        IDLE, STORE: begin
-          wake_q <= 1'b0;
-          again_q <= 1'b0;
-          prefetch_q <= 1'b0;
-          state_q <= IDLE;
-          if (state_q == STORE) begin
-            c_q.queued <= ctx_w.queued;
-            if (step_q == rsp_pkg::STEP_QPA && !next_q) qpa_pending_q <= 1'b0;
-            if (step_q == rsp_pkg::STEP_SRQA && !next_q) srqa_pending_q <= 1'b0;
-            if (quick_rx_q) begin
-              own_scat_valid_q <= 1'b1;
-              own_scat_q.op <= rtl_pkg::SCAT_END;
-              own_scat_q.item <= end_q;
-            end
-            quick_rx_q <= 1'b0;
-            quick_send_q <= 1'b0;
-            quick_data_q <= 1'b0;
-          end
-          if (take) begin
-            qp_q <= step_qp;
-            same_q <= state_q == STORE && step_qp == qp_q && !is_srq;
-            state_q <= LOAD;
-          end
-        end
-
-        PART:
-        if (part_done) begin
-          c_q <= is_rx ? rx_ctx : is_commit ? cm_ctx : tn_ctx;
-          wake_q <= is_commit ? cm_wake : is_turn && tn_wake;
-          again_q <= is_turn && tn_again;
-          prefetch_q <= is_rx && rx_prefetch;
-          if (is_commit) nak_q <= cm_nak;
-          else begin                         // a READ whose region has gone
-            nak_q.syn <= roce_pkg::SYN_NAK_ACCESS;
-            nak_q.ev <= dingo_pkg::EV_QP_ACCESS_ERR[7:0];
-            nak_q.psn <= res.first_psn + res.next;
-          end
-          state_q <= part_exit == rsp_pkg::EXIT_NAK ? NAK : part_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR
-                     : is_rx && x_q.cfg.has_srq ? SRQ_DONE : STORE;
-        end
-
-        SRQ: begin
-          c_q <= c_srq;
-          state_q <= is_rx ? PART : is_srq ? SRQ_DONE : EVENT;
-        end
-
-        SRQ_DONE: begin
-          own <= srq_emit;
-          state_q <= STORE;
-        end
-
-        EVENT, NAK, ENTER_ERR: begin
-          a_rest: assert (state_q != EVENT || step_q != rsp_pkg::STEP_QPA || qpa_q.op != rtl_pkg::QPA_CLEAR || c_q.items == '0);
-          c_q <= ev_ctx;
-          own <= ev_emit;
-          wake_q <= ev_wake;
-          prefetch_q <= ev_prefetch;
-          nak_q <= ev_nak;
-          if (ev_reply) begin
-            txd_valid_o <= 1'b1;
-            txd_o <= txd;
-          end
-          state_q <= ev_exit == rsp_pkg::EXIT_NAK ? NAK : ev_exit == rsp_pkg::EXIT_ERR ? ENTER_ERR : STORE;
-        end
-
-        LOAD: ;
-        default: state_q <= IDLE;
-      endcase
-      if (loading) begin
-        qp_q <= load_qp;
-        c_q <= quick ? quick_ctx : ctx_r;
-        x_q <= x_load;
-        case (step_q)
-          rsp_pkg::STEP_COMMIT, rsp_pkg::STEP_TURN, rsp_pkg::STEP_RXP: state_q <= quick ? STORE : srq_load ? SRQ : PART;
-          default: state_q <= quick ? STORE : srq_load ? SRQ : EVENT;
-        endcase
-        if (quick) begin
-          wake_q <= quick_wake;
-          prefetch_q <= quick_prefetch;
-          own <= quick_emit;
-          quick_rx_q <= quick_rx;
-          quick_send_q <= quick_reply || quick_data;
-          quick_data_q <= quick_data;
-        end
-        rx_send_q <= is_rx && in_send;
-        if (quick_commit) cqe_item_q <= item_q;
-        if (quick_rx) begin
-          own_scat_valid_q <= !quick_read;
-          own_scat_q.bare <= 1'b0;
-          own_scat_q.op <= quick_atomic ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
-          own_scat_q.no_item <= 1'b0;
-          own_scat_q.to_rsp <= 1'b1;
-          own_scat_q.has_payload <= in.h.len != '0;
-          own_scat_q.item[rtl_pkg::SCAT_ATOMIC_W-1:0] <= {in.h.opcode == roce_pkg::RC_COMPARE_SWAP, in.h.swap_add, in.h.compare};
-          own_scat_q.seg.last <= 1'b1;
-          own_scat_q.seg.len <= quick_atomic ? 32'd8 : {19'd0, in.h.len};
-          own_scat_q.seg.off <= in_mr_rsp.off;
-          own_scat_q.seg.mem <= in_mr_rsp.mem;
-          end_q <= quick_item;
-          if (quick_read) end_q[rsp_pkg::ITEM_PLACE +: rsp_pkg::PLACE_W] <= {in_mr_rsp.off, in_mr_rsp.mem};
-        end
-        a_item: assert (!quick_commit || ctx_r.items != '0);
-        a_items: assert (!quick_rx || ctx_r.items != '1);
-        a_posted: assert (!(quick_rx && in_send) || ctx_r.rq_cons != ctx_r.rq_prod);
-        next_q <= take;
-        next_qp_q <= step_qp;
-        if (take) same_q <= step_qp == load_qp;
-      end
-      if (take) begin
-        step_q <= step;
-        again_next_q <= again_next;
-        if (step == rsp_pkg::STEP_COMMIT) begin
-          item_q <= commit_item;
-          item_err_q <= commit_i.err;
-          item_word_q <= commit_i.word;
-        end
-        if (step == rsp_pkg::STEP_TXERR) txerr_q <= txerr_i;
-        if (step == rsp_pkg::STEP_DB || step == rsp_pkg::STEP_SRQ_DB) db_index_q <= db_i.index;
-      end
-    end
-
-    if (!rst_ni) begin
-      next_q <= 1'b0;
-      again_q <= 1'b0;
-      state_q <= INIT;
-      step_q <= rsp_pkg::STEP_COMMIT;
-      qpa_pending_q <= 1'b0;
-      srqa_pending_q <= 1'b0;
-      cqes_q <= '0;
-      own <= '0;
-      own_scat_valid_q <= 1'b0;
-      quick_rx_q <= 1'b0;
-      rx_send_q <= 1'b0;
-      quick_send_q <= 1'b0;
-      quick_data_q <= 1'b0;
-      txd_valid_o <= 1'b0;
-      seg_valid_o <= 1'b0;
-    end
+    if (!rst_ni) cqes_q <= '0;
   end
 
-  wire unused_ok = &{1'b0, data_item, srq, qpa_q, key, in, in_mr_rsp, txerr_q, item_q, cqe_item_q, rd_item, own, db_i.pushed};
+  // ---------------------------------------------------------------- what comes next
+  assign commit_item = rsp_pkg::item_t'(commit_i.item);
+  dingo_rsp_front u_front (
+      .clk_i, .rst_ni, .ready_o(front_ready), .idle_o(front_idle), .work_o, .go_i(go), .now_i(now), .quick_i(quick),
+      .qp_i(qp), .valid_o(step_valid), .step_o(step), .qp_o(step_qp), .again_o(again_next), .take_i(take), .halt_tx_i,
+      .tx_room_i, .tx_held_i(txd_valid_o || seg_valid_o),
+      .tx_stalled_i((txd_valid_o && !txd_ready_i) || (seg_valid_o && !seg_ready_i)), .quick_send_i(quick_send),
+      .scat_room_i, .commit_valid_i, .commit_ready_o, .commit_item_i(commit_item), .cq_fail_valid_i, .cq_fail_qp_i,
+      .fail_valid_i, .fail_qp_i, .db_valid_i, .db_ready_o, .db_qp_i(db_i.qp), .db_srq_i, .txerr_valid_i, .txerr_ready_o,
+      .txerr_qp_i(txerr_i.qp), .qpa_valid_i, .qpa_i, .qpa_o(qpa), .srqa_valid_i, .srqa_i, .srqa_o(srqa), .resume_i,
+      .pause_i(pause), .wake_i(wake), .again_i(again), .store_i(store), .rxp_valid_i, .rxp_ready_o, .rxp_i, .in_o(in),
+      .in_key_o(in_key), .in_mr_rsp_o(in_mr_rsp), .in_send_o(in_send), .in_ahead_o(in_ahead), .rx_end_i(rx_end),
+      .void_i(mrw_valid_o && mrw_done_i), .look_valid_o(look_valid), .look_ready_i(look_ready), .look_o(look),
+      .look_here_i(look_here), .look_coming_i(look_coming), .look_err_i(look_err), .look_data_i(look_data),
+      .key_ask_i(key_ask), .mr_valid_o(in_mr_valid), .mr_o(in_mr), .mr_rsp_valid_i, .mr_rsp_i, .answer_o(answer)
+  );
+
+  // ---------------------------------------------------------------- the step in work
+  dingo_rsp_step u_step (
+      .clk_i, .rst_ni, .ready_i(front_ready), .go_i(go), .now_o(now), .qp_o(qp), .x_o(x), .own_o(own),
+      .emit_ready_i(emit_ready), .step_valid_i(step_valid), .step_i(step), .step_qp_i(step_qp),
+      .again_next_i(again_next), .take_o(take), .qp_rdata_i, .commit_i, .txerr_i, .db_index_i(db_i.index), .qpa_i(qpa), .srqa_i(srqa), .in_i(in),
+      .in_key_i(in_key), .in_key_ok_i(in_mr_rsp.ok), .in_send_i(in_send), .in_ahead_i(in_ahead), .gid_valid_i,
+      .tx_ok_i(tx_room_i && !halt_tx_i), .quick_o(quick), .start_o(start), .start_ctx_o(start_ctx), .part_i(part),
+      .rx_bus_i(rx_bus), .path_ok_o(path_ok), .flush_o(rq_flush), .prefetch_o(prefetch), .store_o(store), .wake_o(wake),
+      .again_o(again), .reply_o(reply), .enter_err_o(enter_err), .db_bad_o, .qpa_done_o, .qpa_info_o, .srqa_done_o,
+      .srqa_info_o
+  );
+  dingo_rsp_work u_work (
+      .clk_i, .rst_ni, .go_i(go), .busy_i(busy), .step_i(now.step), .start_i(start), .ctx_i(start_ctx), .part_o(part),
+      .emit_o(part_emit), .emit_ready_i(emit_ready), .qp_i(qp), .x_i(x), .c_i(now.c), .rq_idle_o(rq_idle), .h_i(in.h),
+      .rx_end_o(rx_end), .rx_bus_o(rx_bus), .scat_valid_o(rx_scat_valid), .scat_ready_i, .scat_o(rx_scat), .mrw_valid_o,
+      .mrw_o, .mrw_done_i, .mrw_rsp_i, .item_i(now.item), .item_err_i(now.item_err), .item_word_i(now.item_word),
+      .put_i(now.put), .put_slot_i(now.put_slot), .put_item_i(now.cqe_item), .put_word_i(now.put_word),
+      .again_i(now.again), .path_ok_i(path_ok), .tx_room_i, .cqes_done_i(cqes_q == '0), .pause_o(pause),
+      .quick_send_i(quick_send), .quick_data_i(quick_send_data), .send_o(tn_send), .read_o(tn_read), .txd_o(txd),
+      .bytes_o(tn_bytes), .key_o(key), .flush_i(rq_flush), .xl_flush_i, .prefetch_i(prefetch),
+      .look_valid_i(look_valid), .look_ready_o(look_ready), .look_i(look), .look_here_o(look_here), .look_coming_o(look_coming),
+      .look_err_o(look_err), .look_data_o(look_data), .rwqe_valid_o, .rwqe_ready_i, .rwqe_o, .rwqe_rsp_valid_i,
+      .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .line_rsp_i, .in_mr_valid_i(in_mr_valid),
+      .in_mr_i(in_mr), .key_ask_o(key_ask), .mr_valid_o, .mr_o, .answer_i(answer), .mr_rsp_i
+  );
+
+  // ---------------------------------------------------------------- what leaves
+  assign stored = now.state == rsp_pkg::ST_STORE && go;
+  dingo_rsp_leave u_leave (
+      .clk_i, .rst_ni, .load_i(now.loading && go && quick.any), .rx_i(quick.rx), .read_i(quick.read),
+      .atomic_i(quick.atomic), .reply_i(quick.reply), .data_i(quick.data), .item_i(quick.item), .h_i(in.h),
+      .mr_rsp_i(in_mr_rsp), .store_i(stored), .send_o(quick_send), .send_data_o(quick_send_data),
+      .data_item_i(now.cqe_item), .ev_reply_i(reply), .turn_send_i(tn_send), .turn_read_i(tn_read),
+      .turn_bytes_i(tn_bytes), .turn_key_i(key), .txd_i(txd), .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o,
+      .seg_ready_i, .seg_o, .scat_valid_o(own_scat_valid), .scat_ready_i, .scat_o(own_scat)
+  );
+
+  wire unused_ok = &{1'b0, now, quick, in, own, db_i.pushed};
 endmodule

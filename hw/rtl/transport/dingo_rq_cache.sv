@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Receive WQEs, kept by receive queue and free-running index in groups of four lines of the ring (256 bytes: 8 entries
-/// of 32 bytes, 4 of 64). One read brings all entries of a group that are posted. A lookup is answered from here or
-/// from host memory; while it waits, and whenever no lookup is there, the next entries of QPs whose receive queue moved
-/// are fetched ahead. A group is known by what of it was asked for and by the number of the read that brings it: reads
-/// are answered in order, so that number tells whether it is there. Looks (dingo_rsp_ahead) go beside all this, through
-/// the ports of both memories when nobody else uses them.
+/// Receive WQEs, kept by receive queue and free-running index in groups of four lines of the ring (256 bytes: 8
+/// entries of 32 bytes, 4 of 64). One read brings all posted entries of a group. A lookup is answered from here, in 3
+/// cycles, or from host memory; while it waits, and while there is no lookup, the next entries of QPs whose receive
+/// queue moved are prefetched. A group's tag has the entries that were asked for and the number of the read that
+/// brings them: reads are answered in order, so the number tells whether they have come. Looks (for dingo_rsp_ahead)
+/// use the ports of both memories in cycles in which neither lookups nor prefetches do.
 module dingo_rq_cache #(
     parameter int unsigned LogGroups = 9
 ) (
     input  logic               clk_i,
     input  logic               rst_ni,
     output logic               idle_o,
-    input  logic               flush_i,        // forget what is here; what is on its way is of other QPs
+    input  logic               flush_i,        // drop all entries; reads on their way are of other QPs
     input  logic               xl_flush_i,
     // ring of `qp_i`, stable during a lookup and at a prefetch pulse
     input  rtl_pkg::rqi_t      qp_i,
     input  rtl_pkg::xmem_t     mem_i,
     input  logic [3:0]         log_rq_i,
     input  logic [3:0]         log_stride_i,   // 5..8
-    input  logic [31:0]        end_i,          // behind the last entry that is posted
+    input  logic [31:0]        end_i,          // index behind the last posted entry
     input  logic               req_valid_i,    // held until rsp_valid_o
     input  logic [31:0]        req_index_i,
-    input  logic [1:0]         req_part_i,     // line of the entry
+    input  logic [1:0]         req_part_i,     // which line of the entry
     output logic               rsp_valid_o,    // one cycle
     output logic               rsp_err_o,
     output logic [511:0]       rsp_data_o,     // stays until the next lookup
-    input  logic               pf_valid_i,     // pulse: entries from here to end_i are wanted soon
+    input  logic               pf_valid_i,     // pulse: prefetch entries from pf_index_i to end_i
     input  logic [31:0]        pf_index_i,
-    // look: one cycle behind it is told whether the entry is there, or on its way; the next, what it begins with
-    input  logic               look_valid_i,   // not while a lookup's data are wanted
+    // look: one cycle later look_here_o and look_coming_o (there, on its way), another cycle later look_err_o and the
+    // first 32 bytes
+    input  logic               look_valid_i,   // not while a lookup's line is read
     output logic               look_ready_o,
     input  rsp_pkg::look_t     look_i,
     output logic               look_here_o,
@@ -46,10 +47,10 @@ module dingo_rq_cache #(
     input  logic               xl_line_rsp_valid_i,
     input  rtl_pkg::rdl_rsp_t  rsp_i           // of both
 );
-  localparam logic [31:0] AHEAD = 32'd8;       // entries behind the group that are fetched before they are wanted,
-  localparam logic [31:0] AHEAD_ALONE = 32'd40;  // as many as come in a round trip, where one QP has all the messages
+  localparam logic [31:0] AHEAD = 32'd8;       // entries that are prefetched behind the group of the next one
+  localparam logic [31:0] AHEAD_ALONE = 32'd40;  // for one QP that moves twice in turn: a PCIe round trip
   localparam int unsigned LogReads = 5;
-  // A stale number must seldom be taken for a fill under way: such a group is not fetched, and its lookup waits.
+  // So many that a stale number rarely looks like a read on its way: such a group is not fetched, and its lookup waits.
   localparam int unsigned NumberW = 11;
   localparam int unsigned EpochW = 6;
   typedef struct packed {
@@ -58,7 +59,7 @@ module dingo_rq_cache #(
     logic [3:0]     log_rq;
     logic [3:0]     log_stride;
     logic [31:0]    index;
-    logic [31:0]    upto;                      // posted
+    logic [31:0]    upto;                      // behind the last posted entry
   } job_t;
   localparam int unsigned JobW = rtl_pkg::RQ_LOG + 103 + 8 + 64;
   typedef struct packed {
@@ -67,9 +68,9 @@ module dingo_rq_cache #(
     rtl_pkg::rqi_t         qp;
     logic [31:0]           group;              // free running
     logic [2:0]            first;              // entries [first, upto) were asked for
-    logic [3:0]            there;              // those before came with earlier reads
+    logic [3:0]            there;              // entries before it came with earlier reads
     logic [3:0]            upto;
-    logic [NumberW-1:0]    read;               // that brings the others
+    logic [NumberW-1:0]    read;               // number of the read that brings the others
   } tag_t;
   localparam int unsigned TagW = 1 + EpochW + rtl_pkg::RQ_LOG + 32 + 11 + NumberW;
 
@@ -77,18 +78,18 @@ module dingo_rq_cache #(
     IDLE = 3'd0,
     TAG = 3'd1,          // the tag is there
     FETCH = 3'd2,        // entries are asked for
-    READ = 3'd3,         // the lookup's line
-    GIVE = 3'd4,
+    READ = 3'd3,         // the lookup's line is read
+    GIVE = 3'd4,         // the line is there
     NEXT = 3'd5          // behind FETCH: the tag of the next group is read
   } state_t;
   state_t state_q;
   // ---------------------------------------------------------------- reads on their way
-  logic [NumberW-1:0] issued, came;            // numbers of the next that is asked for, that is answered
+  logic [NumberW-1:0] issued, came;            // numbers of the next read to be sent, to be answered
   function automatic logic on_its_way(input logic [NumberW-1:0] read, input logic [NumberW-1:0] next, input logic [NumberW-1:0] behind);
     on_its_way = read - next < behind - next;
   endfunction
 
-  // ---------------------------------------------------------------- what is wanted soon
+  // ---------------------------------------------------------------- prefetches that wait
   logic pf_room, pf_valid, pf_take;
   logic [5:0] pf_count;
   job_t ask, pf_in, pf_job;
@@ -108,7 +109,7 @@ module dingo_rq_cache #(
       .LogDepth(5)
   ) u_soon (
       .clk_i, .rst_ni,
-      .valid_i(pf_valid_i && pf_index_i != end_i), .ready_o(pf_room), .data_i(pf_in),  // without room a lookup reads later
+      .valid_i(pf_valid_i && pf_index_i != end_i), .ready_o(pf_room), .data_i(pf_in),  // dropped without room
       .valid_o(pf_valid), .ready_i(pf_take), .data_o(pf_bits), .count_o(pf_count)
   );
   assign pf_job = job_t'(pf_bits);
@@ -116,9 +117,9 @@ module dingo_rq_cache #(
   // ---------------------------------------------------------------- the job in work
   job_t job_q;
   logic demand_q;                              // it is a lookup
-  logic [31:0] until_q;                        // else: entries up to here are wanted
-  logic fetched_q;                             // the lookup has read by itself
-  logic waits_q, retry_q;                      // it waits for a read; then it looks again
+  logic [31:0] until_q;                        // prefetch: entries up to here are wanted
+  logic fetched_q;                             // the lookup has sent a read of its own
+  logic waits_q, retry_q;                      // a lookup waits for wait_read_q; then it reads the tag again
   logic [NumberW-1:0] wait_read_q;
   logic [LogGroups-1:0] wait_slot_q;
   assign landed = !on_its_way(wait_read_q, came, issued);
@@ -145,23 +146,23 @@ module dingo_rq_cache #(
   assign next_group = group + 32'd1;
   assign slot = slot_of(job_q.qp, group[LogGroups-1:0]);
 
-  logic take_read;             // a lookup first; what it waits for is apart, so that jobs ahead go on meanwhile
+  logic take_read;             // lookups go first; prefetches go on while a lookup waits for its read
   assign take_read = state_q == IDLE && waits_q && landed && !retry_q;
   assign take_again = state_q == IDLE && waits_q && landed && retry_q;
   assign take_demand = state_q == IDLE && !clearing && !waits_q && req_valid_i && !rsp_valid_o;
   assign pf_take = state_q == IDLE && !clearing && !take_read && !take_again && !take_demand && pf_valid && !look_valid_i;
-  // Its tag is read now, its line in the next cycle.
+  // A look reads its tag now, its line in the next cycle.
   assign look_ready_o = !clearing && !take_read && !take_again && !take_demand && state_q != TAG && state_q != NEXT;
   logic look, look_q;
   rsp_pkg::look_t looked_q;
   assign look = look_valid_i && look_ready_o;
-  logic [31:0] pf_next, pf_until;              // of the job ahead
+  logic [31:0] pf_next, pf_until;              // of the prefetch that comes next
   logic [3:0] pf_most;
   rtl_pkg::rqi_t pf_last_qp_q;
   assign pf_most = (4'd8 >> (pf_job.log_stride - 4'd5)) - 4'd1;
   assign pf_next = (pf_job.index | 32'(pf_most)) + 32'd1;
   assign pf_until = pf_next + (pf_job.qp == pf_last_qp_q ? AHEAD_ALONE : AHEAD);
-  logic more;                  // the job ahead goes on with the next group
+  logic more;                  // the prefetch goes on with the next group
   assign more = !demand_q && rtl_pkg::idx_before(next_index, until_q);
   logic [31:0] first_group;
   rtl_pkg::rqi_t first_qp;
@@ -185,7 +186,7 @@ module dingo_rq_cache #(
     tag = tag_ram;
     tag.valid = tag_ram.valid && tag_written;
   end
-  logic epochs_end;                            // the numbers begin again: no tag may be left
+  logic epochs_end;                            // epoch numbers start again: all tags are cleared
   assign epochs_end = flush_i && epoch_q == '1;
   dingo_marked_ram #(
       .Width(TagW),
@@ -213,7 +214,7 @@ module dingo_rq_cache #(
   assign look_match = tag.valid && tag.epoch == epoch_q && tag.qp == look_qp && tag.group == look_group
                       && {1'b0, look_entry} < tag.upto && look_entry >= tag.first;
   assign look_way = way && {1'b0, look_entry} >= tag.there;
-  // What a fetch is changing is looked at again: some of its lines may have come before its tag.
+  // A group that a fetch is changing counts as coming: some of its lines may have come before its tag.
   assign look_slot = slot_of(look_qp, look_group[LogGroups-1:0]);
   assign look_unsure = wrote_q || (state_q == FETCH && look_slot == slot);
   assign look_here_o = look_match && !look_way && !look_unsure;
@@ -230,8 +231,8 @@ module dingo_rq_cache #(
   logic look_half_q;
 
   // ---------------------------------------------------------------- entries are asked for
-  logic [2:0] from_q;                          // entry of the group
-  logic extend_q;                              // what the tag has stays
+  logic [2:0] from_q;                          // first entry of the group to be asked for
+  logic extend_q;                              // the entries that the tag has stay
   logic fetch, fetch_done, fetch_err, fetch_idle, line_we;
   logic [3:0] fetch_to;
   logic [LogGroups+1:0] line_waddr;
@@ -247,7 +248,7 @@ module dingo_rq_cache #(
       .waddr_o(line_waddr), .line_valid_o, .line_ready_i, .line_o, .line_rsp_valid_i, .xl_line_valid_o, .xl_line_ready_i,
       .xl_line_o, .xl_line_rsp_valid_i, .rsp_i
   );
-  assign tag_we = fetch_done || fetch_err || bad;   // without an address some lines may have gone there already
+  assign tag_we = fetch_done || fetch_err || bad;   // fetch_err: some lines of the group may have been overwritten
   always_comb begin
     tag_d.valid = 1'b1;
     tag_d.epoch = epoch_q;
@@ -276,11 +277,11 @@ module dingo_rq_cache #(
       .raddr_i(look_q ? {look_slot, look_byte[7:6]}
                : {state_q == TAG ? slot : wait_slot_q, line_of_entry}), .rdata_o(line)
   );
-  // the upper half of a line for every second entry of 32 bytes
+  // The upper half of a line holds every second entry of 32 bytes.
   assign rsp_data_o = half_q ? {256'd0, line[511:256]} : line[511:0];
   assign look_err_o = line[512];
   assign look_data_o = look_half_q ? line[511:256] : line[255:0];
-  // A read that failed was perhaps made for others: once more for this lookup.
+  // The failed read may have been a prefetch: the tag is cleared, and the lookup sends a read of its own (fetched_q).
   assign bad = state_q == GIVE && line[512];
 
   assign idle_o = state_q == IDLE && !req_valid_i && !waits_q && pf_count == '0 && fetch_idle;

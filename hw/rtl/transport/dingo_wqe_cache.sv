@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// Blocks of send queues that have been read from host memory, by QP and free-running block index. A
-/// look-up answers in the next cycle. A fill reads up to 8 blocks that the host has given away; when it is done its
-/// QP is due (`wake_*`). Until it is taken no other fill may push its blocks out: two QPs whose blocks
-/// have the same places would otherwise do so to each other for ever.
+/// Cache of send queue blocks (64 bytes), by QP and free-running block index. A look-up answers in the next cycle,
+/// one a cycle. A fill reads up to 8 posted blocks from host memory, with translation, and up to 32 fills are in
+/// work; when a fill is done its QP is due for a turn (`wake_*`). Until the QP is taken no fill of another QP may
+/// evict those blocks: else two QPs whose blocks share lines could evict each other's blocks for ever. A fill without
+/// room is refused.
 module dingo_wqe_cache #(
     parameter int unsigned LogLines = 11
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
-    output logic        idle_o,        // no fill in work; QPs may be due
+    output logic        idle_o,        // no fill is in work; QPs may be due
     input  logic        xl_flush_i,
     input  logic        clear_i,       // forget all blocks
     // look-up
@@ -19,27 +20,27 @@ module dingo_wqe_cache #(
     output logic        hit_o,         // in the next cycle
     output logic        err_o,         // the block could not be read
     output logic [511:0] data_o,
-    // is a block of this QP there? No harm where it says so of one that was forgotten
+    // probe: is a block of qp_i there? With re_i. A hint: it may find a block that was dropped 16 clear_i ago
     input  logic        probe_i,
     input  logic [31:0] probe_index_i,
     output logic        probe_hit_o,   // in the next cycle
     // fills
     input  logic        fill_valid_i,
-    input  logic        fill_go_i,     // known late: in this cycle, or it is only looked at
+    input  logic        fill_go_i,     // late signal; without it the fill is only tested for room
     output logic        fill_ready_o,
     input  rtl_pkg::qpi_t        fill_qp_i,
     input  logic [31:0] fill_index_i,
-    input  logic [3:0]  fill_limit_i,  // blocks from there that the host has given away; 8: or more
-    input  logic        fill_wake_i,
-    input  logic        fill_force_i,  // the requester stands still for it
-    input  logic        fill_spare_i,  // not for a turn that misses it: leave those some room
-    output logic        spare_o,       // there is room for such
+    input  logic [3:0]  fill_limit_i,  // posted blocks from fill_index_i on, 1..8; 8: 8 or more
+    input  logic        fill_wake_i,   // the QP is due when the fill is done
+    input  logic        fill_force_i,  // the requester stands still for it: clashes do not count
+    input  logic        fill_spare_i,  // no turn waits for it: a quarter of the places stays free
+    output logic        spare_o,       // such a fill has room
     input  logic [4:0]  fill_log_sq_i,
     input  rtl_pkg::xmem_t       fill_sq_i,
     output logic        wake_valid_o,
     input  logic        wake_ready_i,
     output rtl_pkg::qpi_t        wake_qp_o,
-    // blocks that were pushed; a read that comes in goes first
+    // blocks that the host pushed; blocks of a fill go first
     input  logic        push_valid_i,
     output logic        push_ready_o,
     input  rtl_pkg::push_t       push_i,
@@ -55,7 +56,7 @@ module dingo_wqe_cache #(
     input  rtl_pkg::rdl_rsp_t    line_rsp_i
 );
   localparam int unsigned QP = rtl_pkg::QP_LOG;
-  localparam int unsigned LOGF = 5;    // fills at once: what a PCIe round trip holds
+  localparam int unsigned LOGF = 5;    // log2 of fills at a time: what a PCIe round trip needs
   localparam int unsigned FILLS = 1 << LOGF;
   localparam int unsigned RING = 16;   // log2 of the largest ring
   localparam int unsigned NEAR = RING + 2;  // bits of an index that tell how far apart two blocks of a QP are
@@ -85,15 +86,15 @@ module dingo_wqe_cache #(
 
   // ---------------------------------------------------------------- blocks
   logic [(1<<LogLines)-1:0] valid_q;
-  logic [31:0] valid_read_q;           // of 32 lines, the one asked for among them
+  logic [31:0] valid_read_q;           // of 32 lines, the one that is looked up among them
   logic [4:0] line_read_q;
   logic [QP-1:0] qp_read_q, tag_qp;
   logic [31:0] index_read_q, tag_index;
   logic tag_err;
-  logic filled, we_err;                // a read has filled a block
+  logic filled, we_err;                // a block of a fill comes, or its translation has failed
   logic [QP-1:0] we_qp;
   logic [31:0] we_index;
-  logic put;                           // a read or a push writes a block
+  logic put;                           // a fill or a push writes a block
   logic [QP-1:0] put_qp;
   logic [31:0] put_index;
   logic [LogLines-1:0] waddr, raddr;
@@ -132,8 +133,8 @@ module dingo_wqe_cache #(
       .rdata_o(data_o)
   );
 
-  // A second copy of the tags, for probes. Forgetting begins a new generation: a second read port of valid_q would
-  // be large.
+  // A second copy of the tags, for probes. clear_i begins a new generation: a second read port of valid_q would be
+  // large.
   localparam int unsigned GEN = 4;
   logic [GEN-1:0] gen_q, probe_gen, probe_gen_q;
   logic [QP-1:0] probe_qp;
@@ -153,7 +154,7 @@ module dingo_wqe_cache #(
   assign probe_hit_o = probe_gen == probe_gen_q && probe_qp == qp_read_q && probe_index == probe_index_q;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) gen_q <= GEN'(1);     // memories may begin with zeros
+    if (!rst_ni) gen_q <= GEN'(1);     // not 0: memories may start as zeros
     else if (clear_i) gen_q <= gen_q + 1'b1;
     if (probe_i) begin
       probe_gen_q <= gen_q;
@@ -172,11 +173,11 @@ module dingo_wqe_cache #(
     end
   end
 
-  // ---------------------------------------------------------------- fills, in order: asked for, translated, read
+  // ---------------------------------------------------------------- fills, in order: accepted, translated, read
   logic [QP-1:0] fill_qp[FILLS];
   logic [31:0] fill_index[FILLS];
   logic [FILLS-1:0] wake_q;
-  localparam int unsigned XLW = 167;    // of xl_req_t: Yosys has no arrays of structures
+  localparam int unsigned XLW = 167;    // width of xl_req_t: Yosys has no arrays of structures
   logic [3:0] fill_max[FILLS];         // blocks wanted
   logic [XLW-1:0] fill_xl[FILLS];
   logic [LOGF:0] new_q, asked_q, read_q, done_q;
@@ -194,10 +195,10 @@ module dingo_wqe_cache #(
   logic [FILLS-1:0] fill_live_q, due_live_q;  // on its way; waits for its turn
   logic [G-1:0] next_group, last;
   logic [LogLines-1:0] first_line, next_line;
-  logic [2:0] met;                     // meet()'s, of all that count
+  logic [2:0] met;                     // OR of meet() over the fills and due QPs of other QPs
   logic one, crosses, clash, late, spare, refused_q;
-  logic [LOGF+1:0] used_q;             // fills and QPs that are due
-  logic [3:0] block_q;                 // of the fill that is being answered
+  logic [LOGF+1:0] used_q;             // fills in work and due QPs
+  logic [3:0] block_q;                 // of the fill that is answered
   logic [LOGF-1:0] new_slot, read_slot, done_slot;
   logic same_any, full, room, taken, take, done, xl_req_ready, xl_rsp_valid, xl_rsp_ready, xl_fail, xl_idle;
   logic [FILLS-1:0] same;
@@ -208,16 +209,16 @@ module dingo_wqe_cache #(
   logic [6:0] page_left;
   logic [3:0] most, lines, fresh;
   logic [2:0] more;                    // blocks wanted behind the first
-  logic [7:0] behind;                  // a fill on its way begins so many blocks further on
+  logic [7:0] behind;                  // bit k: a fill on its way begins k blocks further on
 
   assign new_slot = new_q[LOGF-1:0];
   assign read_slot = read_q[LOGF-1:0];
   assign done_slot = done_q[LOGF-1:0];
-  // Every fill that will wake a QP has a place among those that are due. One for which the requester
-  // stands still waits for nobody: as long as it does nobody gets a turn.
+  // A fill that wakes a QP needs a place among the due QPs. A forced fill does not wait for due QPs: while the
+  // requester stands still no QP gets a turn.
   assign room = !full && !clash && !late && (!fill_wake_i || used_q[LOGF+1:LOGF] == '0) && (!fill_spare_i || spare);
   assign full = new_q == {!done_q[LOGF], done_slot};
-  // What was refused is asked for again when something has changed.
+  // After a refusal spare_o stays 0 until a fill is done or a due QP is taken.
   assign spare = used_q[LOGF+1:LOGF] == '0 && used_q[LOGF-1:LOGF-2] != 2'b11;  // a quarter is left
   assign spare_o = spare && !refused_q;
   assign fill_ready_o = room;
@@ -225,7 +226,7 @@ module dingo_wqe_cache #(
   assign take = taken && !same_any;
   assign idle_o = new_q == done_q && xl_idle;
 
-  // Blocks of a fill: up to 8, up to the ring's end, and those that are there.
+  // Blocks of a fill: up to 8, up to the ring's end, posted ones only.
   assign ring_mask = ~({RING{1'b1}} << fill_log_sq_i);
   assign ring_behind = ~fill_index_i[RING-1:0] & ring_mask;
   always_comb begin
@@ -250,13 +251,13 @@ module dingo_wqe_cache #(
     met = '0;
     if (fill_valid_i) begin
       for (int unsigned i = 0; i < FILLS; i++) begin
-        // What a QP has on its way lies within two rings.
+        // Fills of one QP that are in work lie within two rings.
         gap = fill_index_i[NEAR-1:0] - fill_index[i][NEAR-1:0];
         if (fill_live_q[i] && fill_qp[i] == fill_qp_i) begin
           same[i] = gap[NEAR-1:3] == '0 && (fill_max[i][3] || below(gap[2:0], fill_max[i][2:0]));
           if (gap[NEAR-1:3] == '1 && gap[2:0] != 3'd0) behind[3'd0 - gap[2:0]] = 1'b1;
         end
-        if (same[i] && done && done_slot == LOGF'(i)) begin  // it comes in this cycle, too late to wake anybody else
+        if (same[i] && done && done_slot == LOGF'(i)) begin  // its last block comes now: too late to add a wake
           same[i] = 1'b0;
           late = 1'b1;
         end
@@ -265,10 +266,10 @@ module dingo_wqe_cache #(
       end
     end
   end
-  // How many blocks it wants is known late: it chooses at the end.
+  // `one` and `crosses` are late signals: they only select here.
   assign clash = !fill_force_i && (met[0] || (met[1] && !one) || (met[2] && crosses));
   assign same_any = same != '0;
-  // What is on its way is not asked for again: PCIe has little more than a WQE and its payload a message.
+  // Blocks on their way are not read again: PCIe carries little more than one WQE and payload a message.
   always_comb begin
     fresh = most;
     for (int unsigned k = 7; k > 0; k--) if (behind[k] && 4'(k) < most) fresh = 4'(k);
@@ -299,7 +300,7 @@ module dingo_wqe_cache #(
   assign wqe_valid_o = xl_rsp_valid && !xl_rsp.err;
   assign wqe_o.lines = lines;
   assign wqe_o.addr = xl_rsp.addr[63:6];
-  // A ring without translation: its first block stands for the error, once the fills before are done.
+  // Translation failed: the first block is stored with err, once the fills before are done.
   assign xl_fail = xl_rsp_valid && xl_rsp.err && read_q == done_q;
   assign xl_rsp_ready = xl_rsp.err ? xl_fail : wqe_ready_i;
 
@@ -334,7 +335,7 @@ module dingo_wqe_cache #(
       due_last[due_wr_slot] <= fill_last[done_slot];
       due_one_q[due_wr_slot] <= fill_one_q[done_slot];
     end
-    // The one in front: it takes part in the choice of the next turn.
+    // The due QP in front, in a register: it takes part in the choice of the next turn.
     if (pop) wake_qp_q <= due_next_slot == due_wr_slot ? we_qp : due_qp[due_next_slot];
     else if (!wake_valid_q) wake_qp_q <= we_qp;
     if (!rst_ni) begin

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
-/// A send WQE: from the cache into a buffer of its own, checked field by field. Two buffers: 0 for what
-/// is being sent, 1 for the READ that is being answered; each keeps its last good WQE. The host may
-/// write anything at any time, so only the copy is looked at.
+/// Loads a send WQE: copies its blocks from dingo_wqe_cache into a buffer, a block a cycle, and checks every field of
+/// the copy, since the host may write the original at any time. Two buffers: 0 for what is sent, 1 for the READ whose
+/// response arrives; each keeps its last good WQE. From start_i to done_o: 1 cycle if the buffer has it, else 2 and
+/// one a block, with more than two SGEs 2 more and one an SGE. A block that is not in the cache ends the order
+/// (miss_o) with a fill.
 module dingo_wqe_load (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        forget_i,      // what is in the buffers
-    // order: stays until done
+    input  logic        forget_i,      // the WQEs in the buffers
+    // order: stays until done_o
     input  logic        start_i,
-    input  logic        sel_i,
+    input  logic        sel_i,         // buffer
     input  rtl_pkg::qpi_t        qp_i,
     input  logic [31:0] index_i,
-    input  logic [31:0] producer_i,    // blocks before it are there
-    input  logic        wake_i,        // make the QP due when what is missing has come
+    input  logic [31:0] producer_i,    // blocks before it are posted
+    input  logic        wake_i,        // the QP is due when the missing blocks have come
     input  logic        datagram_i,
     input  logic        uc_i,          // it has no READs, no atomics, no SEND with invalidate
     input  logic        privileged_i,  // REG_MR is allowed
     output logic        done_o,        // one cycle
-    output logic        miss_o,        // with done: not there yet
-    output logic        asked_o,       // with miss: and being fetched
-    output req_pkg::wqe_t       wqe_o,         // of buffer sel_i, after done
+    output logic        miss_o,        // with done_o: a block is not in the cache
+    output logic        asked_o,       // with miss_o: the cache has accepted the fill
+    output req_pkg::wqe_t       wqe_o,         // of buffer sel_i, from done_o on
     output logic [383:0] head_o,       // bytes 16..63 of the WQE in buffer 0
     // blocks of buffer sel_i, in the next cycle; not while an order is in work
     input  logic        re_i,
@@ -46,25 +48,25 @@ module dingo_wqe_load (
                                     dingo_pkg::WQE_CTRL_FLAGS_FENCE_MASK | dingo_pkg::WQE_CTRL_FLAGS_INLINE_MASK);
   typedef enum logic [2:0] {
     IDLE = 3'd0,
-    COPY = 3'd1,                       // a block has been looked up
-    FILL = 3'd2,
+    COPY = 3'd1,                       // a block has been looked up in the cache
+    FILL = 3'd2,                       // a missing block is asked for
     CHECK = 3'd3,
     SUM = 3'd4,                        // lengths of the SGEs, when there are many
     DONE = 3'd5,
-    AHEAD = 3'd6                       // are the blocks behind on their way?
+    AHEAD = 3'd6                       // block 8 further on: prefetched if it is not in the cache
   } state_t;
 
   state_t state_q;
-  logic [3:0] block_q;                 // COPY: that was looked up
+  logic [3:0] block_q;                 // COPY: the one that was looked up
   logic [3:0] blocks_q;
   logic miss_q, asked_q, fetch_q, fresh_q;
-  logic have_hit_q;                    // was in its buffer already
-  logic fill_q;                        // in FILL, or behind AHEAD
+  logic have_hit_q;                    // the WQE was in its buffer already
+  logic fill_q;                        // one cycle: in FILL, or behind AHEAD
   logic [31:0] fill_index_q;
   logic [3:0] fill_limit_q;
   ctrl_t ctrl_q, ctrl_in;
-  logic [383:0] head_q, head0_q;       // of the WQE that is checked; of the one in buffer 0
-  logic [4:0] sge_q;                   // SUM: read so far
+  logic [383:0] head_q, head0_q;       // bytes 16..63 of the WQE that is checked; of the one in buffer 0
+  logic [4:0] sge_q;                   // SUM: SGEs read so far
   logic [1:0] quarter_q;
   logic adding_q;
   logic [35:0] total_q;
@@ -199,7 +201,7 @@ module dingo_wqe_load (
   );
 
   // ---------------------------------------------------------------- cache
-  // What is looked up for nothing is not looked at.
+  // Some look-ups are made before it is known whether they are needed; their answers are not used then.
   logic more;
   assign more = block_q == 4'd0 ? in_blocks > 4'd1 : block_q + 1'b1 < blocks_q;
   always_comb begin
@@ -208,7 +210,7 @@ module dingo_wqe_load (
     if (state_q == COPY) cache_index_o = index_i + {28'd0, block_q + 4'd1};
     if (state_q == DONE) cache_index_o = index_i + 32'd8;
   end
-  // From registers: what the cache makes of a fill is long enough.
+  // From registers: the paths through the cache's choice of a fill are long.
   assign fill_valid_o = fill_q;
   assign fill_index_o = fill_index_q;
   assign fill_limit_o = fill_limit_q;
@@ -306,7 +308,7 @@ module dingo_wqe_load (
           end
           state_q <= fresh_q ? AHEAD : IDLE;
         end
-        default: state_q <= IDLE;      // AHEAD: no place for the fill is no harm
+        default: state_q <= IDLE;      // AHEAD: a refused fill is no loss
       endcase
       if (forget_i) have_q <= '0;
     end

@@ -264,6 +264,66 @@ package req_pkg;
     item_t       item;
   } work_t;
 
+  // ------------------------------------------------------------------------------------ the turn in work
+  localparam logic [4:0] TURN_PACKETS = 5'd16;  // packets of a turn
+
+  typedef enum logic [4:0] {
+    TN_IDLE = 5'd0,
+    TN_TAKE = 5'd1,                // context and QP come from their memories
+    TN_NEXT = 5'd2,                // dingo_req_plain: what comes next
+    TN_QUICK = 5'd3,               // dingo_req_plain: plain WQEs, one a cycle
+    TN_REC = 5'd4,                 // dingo_req_packet: the record of a message in progress has come
+    TN_RELOAD = 5'd5,              // dingo_req_packet: its WQE is loaded
+    TN_NEW = 5'd6,                 // dingo_req_new: a new WQE is loaded
+    TN_BEGIN = 5'd7,               // dingo_req_new: may it begin?
+    TN_KEY = 5'd8,                 // dingo_req_new: dingo_mr_work does what it asks of a key
+    TN_CHECK = 5'd9,               // dingo_req_new: its SGEs are looked up
+    TN_PUSH = 5'd10,               // dingo_req_new: its record is written
+    TN_REFUSE = 5'd11,             // dingo_req_new: its record is written, as failed
+    TN_FAULT = 5'd12,              // dingo_req_packet: the record is written as failed
+    TN_PACKET = 5'd13,             // dingo_req_packet: offset and length of the next packet
+    TN_WALK = 5'd14,               // dingo_req_packet: its SGEs are looked up
+    TN_EMIT = 5'd15,               // dingo_req_packet: it goes to dingo_req_send
+    TN_FLUSH_NEXT = 5'd16,         // dingo_req_flush
+    TN_FLUSH_LOAD = 5'd17,
+    TN_FLUSH_DO = 5'd18,
+    TN_BACK = 5'd19,               // the context goes back
+    TN_ACK = 5'd20                 // a step is to look for what has completed
+  } turn_state_t;
+
+  /// Registers of dingo_req_turn while a turn is in work
+  typedef struct packed {
+    turn_state_t  state;
+    ctx_t         c;
+    rec_t         r;               // of the message in progress
+    logic [4:0]   used;            // packets of this turn
+    logic [7:0]   status;          // of a failure
+    logic [7:0]   verr;
+    logic [31:0]  off;             // the packet: offset in its message,
+    logic [12:0]  bytes;           // length,
+    logic         last;            // whether it is the last one,
+    logic [31:0]  rest;            // bytes of the message from it on,
+    logic [31:0]  next_psn;        // PSN behind it
+    logic         placed;          // its segments are known: it is all of its message
+    logic         checked;         // the regions of the WQE are not paused
+    logic         wake;            // with the context: the QP wants another turn,
+    logic         fetch;           // the WQE that comes next is to be asked for
+    logic         ack;             // something has completed without a packet
+    logic [127:0] sge;             // of a new READ: its first SGE (dingo_pkg::sge_t)
+  } turn_t;
+  localparam int unsigned HEAD_SGE = 128;  // lowest bit of the first SGE of a SEND, WRITE or READ in a WQE's head
+
+  /// How far a QP may send; see dingo_req_window.
+  typedef struct packed {
+    logic         waits;           // nothing before a time
+    logic         closed;          // packets in flight fill the window
+    logic         one_left;        // one more fills it
+    logic         in_reach;        // fewer PSNs are outstanding than READs may have (READ_SPAN)
+    logic [4:0]   max_reads;       // READs and atomics that the QP may have outstanding
+    logic [32:0]  left;            // PSNs that a new message may take; signed
+    logic [32:0]  left_reads;      // the same for a READ that is not the only one; signed
+  } window_t;
+
   // ------------------------------------------------------------------------------------ what is reported
   typedef struct packed {         // a completion; CQ and QP are separate ports
     logic        valid;

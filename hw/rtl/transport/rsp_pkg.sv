@@ -146,7 +146,64 @@ package rsp_pkg;
     emit_failure = {1'b1, stat_idx, 1'b1, qstat_idx, 1'b0, 8'd0, 1'b1, status, verr, tag};
   endfunction
 
-  // How a step ends
+  // ------------------------------------------------------------------------------------ phase 1 of a packet
+  /// A request's headers, alone and against the responder's context; see dingo_rsp_check.
+  typedef struct packed {
+    logic        rc;               // kind of the QP
+    logic        uc;
+    logic        ud;               // UD or GSI: a datagram
+    logic        send;             // operation
+    logic        write;
+    logic        read;
+    logic        atomic;
+    logic        fetch;            // READ or atomic
+    logic        first;            // first packet of its message
+    logic        last;
+    logic        imm;              // with immediate data
+    logic        inv;              // with a key to invalidate
+    logic        duplicate;        // PSN before the expected one
+    logic        ahead;            // PSN behind the expected one
+    logic        order_ok;         // the opcode follows the message in progress
+    logic        valid_ok;         // the QP's access flags allow the operation
+    logic        takes_rq;         // needs a receive WQE
+    logic        rd_ok;            // READ, atomic: its slot is free
+    logic        rd_cancel;        // its slot holds a repetition, which ends
+    logic [3:0]  rd_slot;
+    logic        fits;             // payload length agrees with PMTU and message length
+  } request_t;
+
+  typedef enum logic [3:0] {
+    RX_IDLE = 4'd0,
+    RX_CHECK = 4'd1,               // dingo_rsp_admit: PSN, opcode, state of the QP
+    RX_OPEN = 4'd2,                // dingo_rsp_buffer: waits for the receive WQE
+    RX_LENGTH = 4'd3,              // dingo_rsp_buffer
+    RX_KEY = 4'd4,                 // the key is looked up
+    RX_KEY_WAIT = 4'd5,
+    RX_GRH = 4'd6,                 // datagram: order for the GRH in front of its payload
+    RX_SCATTER = 4'd7,             // orders for the pieces of a receive WQE
+    RX_DONE = 4'd8,                // dingo_rsp_accept: all orders for its payload are given
+    RX_END = 4'd9,                 // order SCAT_END with the item
+    RX_UC = 4'd10,                 // dingo_rsp_admit: does it begin or continue a message?
+    RX_TAKE = 4'd11,               // dingo_rsp_buffer: UC takes its receive WQE after all checks
+    RX_DROP = 4'd12,               // dingo_rsp_buffer: UC message ends; the next one gets its receive WQE
+    RX_INV = 4'd13,                // the key is invalidated after all orders that were granted through it
+    RX_PAUSED = 4'd14              // a region is paused: as if the packet had not come
+  } rx_state_t;
+
+  /// Registers of dingo_rsp_receive while a packet is in work
+  typedef struct packed {
+    rx_state_t   state;
+    rctx_t       c;
+    item_t       item;
+    logic        no_item;          // no item comes back: nothing follows the packet
+    logic        taken;            // it took a receive WQE
+    logic        bus;              // its receive WQE could not be read
+    logic        open;             // one cycle, to dingo_rsp_rq: the receive WQE is wanted
+    logic        scatter;          // one cycle: the pieces of the receive WQE are wanted
+  } rx_t;
+
+  // ------------------------------------------------------------------------------------ ends of steps, tables
+  // How a part's step ends
   typedef enum logic [1:0] {
     EXIT_STORE = 2'd0,
     EXIT_NAK = 2'd1,               // the QP gets a fatal NAK to send
@@ -158,7 +215,60 @@ package rsp_pkg;
     logic [23:0] psn;
   } nak_t;
 
-  /// Result of dingo_rsp_wqe for a receive WQE
+  // Where the step in work is; see dingo_rsp_step.
+  typedef enum logic [3:0] {
+    ST_INIT = 4'd0,                // memories are cleared after reset
+    ST_IDLE = 4'd1,
+    ST_LOAD = 4'd2,                // context and QP come from their memories
+    ST_PART = 4'd3,                // dingo_rsp_work has it
+    ST_EVENT = 4'd4,               // dingo_rsp_event, and in the next two states
+    ST_NAK = 4'd5,                 // the QP gets its fatal NAK
+    ST_ENTER_ERR = 4'd6,
+    ST_STORE = 4'd7,               // the context goes back
+    ST_SRQ = 4'd8,                 // the state of an SRQ has come
+    ST_SRQ_DONE = 4'd9             // and goes back
+  } state_t;
+
+  /// The step in work: registers of dingo_rsp_step
+  typedef struct packed {
+    state_t      state;
+    step_t       step;
+    rctx_t       c;                // the context, while no part has it
+    logic        loading;          // its context and QP are loaded in this cycle
+    item_t       item;             // STEP_COMMIT
+    logic        item_err;
+    logic [63:0] item_word;        // result of an atomic
+    logic        again;            // STEP_TURN: the turn was cut short
+    logic        rx_send;          // STEP_RXP: a SEND of one packet
+    item_t       cqe_item;         // of the plain step before: its completion is this one's, or (put) its READ or atomic
+    logic        put;              // one cycle: the plain step before puts a READ or atomic into its slot
+    logic [3:0]  put_slot;
+    logic [63:0] put_word;         // result of an atomic
+  } now_t;
+
+  /// What dingo_rsp_quick does in the cycle in which a plain step is loaded; all 0 for other steps.
+  typedef struct packed {
+    logic        any;              // the step is plain
+    logic        rx;               // a packet
+    logic        read;             // rx: a READ
+    logic        atomic;           // rx: an atomic
+    logic        reply;            // an ACK or NAK leaves
+    logic        data;             // a response to a READ or atomic leaves
+    item_t       item;             // rx
+  } quick_t;
+
+  /// How the part that works ends its step; see dingo_rsp_work
+  typedef struct packed {
+    logic        done;             // the rest counts
+    rctx_t       ctx;              // also while it works
+    exit_t       leave;
+    nak_t        nak;              // EXIT_NAK
+    logic        wake;             // the QP wants a turn
+    logic        again;            // with wake: this turn was cut short
+    logic        prefetch;         // the receive queue moved on
+  } part_t;
+
+  /// What dingo_rsp_wqe found out of a receive WQE
   typedef struct packed {
     logic        bad;              // OPEN: not a WQE; SCATTER: verr says why
     logic        bus;              // the WQE could not be read
