@@ -173,7 +173,9 @@ static void free_qp(struct dingo_qp *qp)
 
 static void report_caps(const struct dingo_qp *qp, struct ibv_qp_cap *cap)
 {
-	cap->max_send_wr = (qp->sq.ring.mask + 1) / qp->sq.max_blocks;
+	/* more than that cannot be asked for, though there may be room */
+	cap->max_send_wr = min_t(uint32_t, DINGO_MAX_QP_WR,
+				 (qp->sq.ring.mask + 1) / qp->sq.max_blocks);
 	cap->max_send_sge = qp->sq.max_sge;
 	cap->max_inline_data = qp->sq.max_inline;
 	cap->max_recv_wr = qp->srq ? 0 : qp->rq.ring.mask + 1;

@@ -19,7 +19,6 @@
 #include "dingo-abi.h"
 #include "dingo_core.h"
 
-#define DINGO_MAX_QP_WR 8192
 #define DINGO_QPN_INDEX_MASK (BIT(DINGO_QPN_INDEX_BITS) - 1)
 #define DINGO_FIRST_QP_INDEX 2 /* 1 is the GSI QP */
 

@@ -11,6 +11,8 @@
 namespace dingo::uverbs {
 namespace {
 
+static_assert(kMaxQpWr == DINGO_MAX_QP_WR);
+
 constexpr unsigned kLogBlock = 6;
 static_assert(1U << kLogBlock == DINGO_SQ_BLOCK);
 constexpr std::uint8_t kMinLogStride = 5;

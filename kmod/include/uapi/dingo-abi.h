@@ -16,6 +16,9 @@
 
 #define DINGO_UVERBS_ABI_VERSION 1
 
+/* Most work requests of a queue of a QP, whatever the card's limits. */
+#define DINGO_MAX_QP_WR 8192
+
 /* How a process wakes a sleeping card (contract: doorbell page). */
 enum dingo_kick_mode {
 	DINGO_KICK_NONE = 0,	/* not needed: no DB_MEMORY */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
 // Creating and destroying queue pairs.
+#include <algorithm>
+
 #include "bench.h"
 #include "pages.h"
 
@@ -56,6 +58,17 @@ void add_create(Promises& all) {
             init = b.init(cq.get(), type);
             init.cap.max_send_sge = static_cast<std::uint32_t>(b.attr.max_sge);
             Qp entries = b.qp(init);
+        });
+        page(name + ": what cap was updated to can be asked for again", [type] {
+            for (const std::uint32_t sges : {1, 2, 3, 6, 8, 10}) {
+                Bench b;
+                Cq cq = b.cq();
+                auto init = b.init(cq.get(), type);
+                init.cap.max_send_wr = static_cast<std::uint32_t>(b.attr.max_qp_wr);
+                init.cap.max_send_sge = std::min(sges, static_cast<std::uint32_t>(b.attr.max_sge));
+                Qp first = b.qp(init);
+                Qp second = b.qp(init);
+            }
         });
         page(name + ": numbers are not shared, and none is 0 or 1", [type] {
             Bench b;
