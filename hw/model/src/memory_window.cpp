@@ -56,7 +56,8 @@ KeyVerdict MemoryTable::invalidate(const QueuePair& qp, std::uint32_t key) {
 }
 
 KeyVerdict MemoryTable::bind(const QueuePair& qp, const dingo_wqe_bind& request) {
-    MemoryRegion* window = impl_->find(request.mw_key);
+    // By owner: the key of a bind that failed or was flushed is that of the next bind.
+    MemoryRegion* window = impl_->find_owner(request.mw_key);
     if (window == nullptr || !window->is_window()) {
         return KeyVerdict::kNoKey;
     }

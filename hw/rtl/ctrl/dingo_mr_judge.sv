@@ -39,7 +39,7 @@ module dingo_mr_judge (
   assign type2 = mr_i.kind == dingo_pkg::MRT_MW2[2:0];
   assign window = type2 || mr_i.kind == dingo_pkg::MRT_MW1[2:0];
   assign bound = window && !mr_i.free;
-  // The low 8 bits of a tag are its owner's: REG_MR brings new ones.
+  // The low 8 bits of a tag are its owner's: REG_MR and BIND_MW bring new ones.
   assign owned = mr_i.valid && 32'(key_o[31:16]) < MRS && mr_i.tag[15:8] == key_o[15:8];
   assign found = owned && mr_i.tag[7:0] == key_o[7:0];
   assign pd_ok = mr_i.pdn == req_i.pdn;
@@ -99,7 +99,7 @@ module dingo_mr_judge (
         mr_o.place = end_i[47:0];
         mr_o.mem = region_i.mem;
       end
-      if (!found || !window) verr_o = dingo_pkg::VERR_KEY[7:0];
+      if (!owned || !window) verr_o = dingo_pkg::VERR_KEY[7:0];
       else if (!pd_ok) verr_o = dingo_pkg::VERR_KEY_PD[7:0];
       else if (bind_mw.new_key[31:8] != bind_mw.mw_key[31:8]) verr_o = dingo_pkg::VERR_KEY[7:0];
       else if ((bind_mw.access & ~(REMOTE | dingo_pkg::ACC_ZERO_BASED)) != '0) verr_o = dingo_pkg::VERR_KEY_ACCESS[7:0];

@@ -422,6 +422,23 @@ TEST_F(WindowTest, TypeOneMovesWithEachBindTypeTwoOnlyAfterInvalidation) {
     EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kOk);
 }
 
+// ibv_bind_mw(3) advances the window's rkey when it posts, whatever becomes of the bind.
+TEST_F(WindowTest, BindFindsTheWindowByTheKeyOfABindThatFailed) {
+    for (const std::uint32_t window : {mw1, mw2}) {
+        auto bind = request(window, mr);
+        bind.mr_key ^= 1;
+        EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey);
+        bind = request(window, mr);
+        bind.mw_key = window + 1;
+        bind.new_key = window + 2;
+        ASSERT_EQ(table.bind(qp, bind), KeyVerdict::kOk);
+        EXPECT_EQ(check(bind.new_key, mr.iova + 1024, 1), KeyVerdict::kOk);
+        EXPECT_EQ(check(bind.mw_key, mr.iova + 1024, 1), KeyVerdict::kNoKey);
+        bind.mw_key = window ^ 0x100;
+        EXPECT_EQ(table.bind(qp, bind), KeyVerdict::kNoKey);
+    }
+}
+
 TEST_F(WindowTest, BindRefusesWhatTheRegionDoesNotAllow) {
     auto bind = request(mw1, mr);
     bind.addr = mr.iova + 2049;

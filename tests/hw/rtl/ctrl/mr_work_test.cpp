@@ -171,7 +171,7 @@ Answer work(Table& table, const Request& r) {
         return {};
     }
     const dingo_wqe_bind& q = r.bind;
-    Entry* window = find(table, q.mw_key);
+    Entry* window = find(table, q.mw_key, true);
     if (window == nullptr || !window->window())
         return {DINGO_VERR_KEY};
     if (window->pdn != r.pdn)
