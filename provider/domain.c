@@ -62,14 +62,16 @@ struct ibv_pd *dingo_import_pd(struct ibv_context *context, uint32_t pd_handle)
 	return &pd->pd;
 }
 
+/* A PD that is unimported remains in memory as long as parent domains point to it. */
+static void put_pd(struct dingo_pd *pd)
+{
+	if (atomic_fetch_sub(&pd->refcount, 1) == 1)
+		free(pd);
+}
+
 void dingo_unimport_pd(struct ibv_pd *ibpd)
 {
-	struct dingo_pd *pd = to_dingo_pd(ibpd);
-
-	/* a parent domain still points here */
-	if (atomic_load(&pd->refcount) > 1)
-		return;
-	free(pd);
+	put_pd(to_dingo_pd(ibpd));
 }
 
 static void put_td(struct dingo_td *td)
@@ -86,7 +88,7 @@ int dingo_dealloc_pd(struct ibv_pd *ibpd)
 	if (atomic_load(&pd->refcount) > 1)
 		return EBUSY;
 	if (pd->parent) {
-		atomic_fetch_sub(&pd->parent->refcount, 1);
+		put_pd(pd->parent);
 		put_td(pd->td);
 	} else {
 		err = ibv_cmd_dealloc_pd(ibpd);

@@ -552,6 +552,32 @@ static void take_back(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 	lender->back = at;
 }
 
+/* Parent domains of an imported PD may be deallocated after ibv_unimport_pd(3). */
+static void unimported_pd_is_freed_at_last(void)
+{
+	struct dingo_context ctx = {};
+	size_t bytes = 0;
+	int i, n;
+
+	/* freed memory counts as in use while malloc() caches it, so the first rounds are left out */
+	for (n = 0; n < 40; n++) {
+		struct dingo_pd *pd = calloc(1, sizeof(*pd));
+		struct ibv_parent_domain_init_attr attr = { .pd = &pd->pd };
+		struct ibv_pd *domains[2];
+
+		atomic_init(&pd->refcount, 1);
+		pd->pd.context = &ctx.vctx.context;
+		for (i = 0; i < 2; i++)
+			CHECK((domains[i] = dingo_alloc_parent_domain(&ctx.vctx.context, &attr)));
+		dingo_unimport_pd(&pd->pd);
+		for (i = 0; i < 2; i++)
+			CHECK(to_dingo_pd(domains[i])->parent == pd && dingo_dealloc_pd(domains[i]) == 0);
+		if (n == 19)
+			bytes = heap_in_use();
+	}
+	CHECK(heap_in_use() == bytes);
+}
+
 /* ibv_alloc_parent_domain(3): NULL is an error; with IBV_ALLOCATOR_USE_DEFAULT `free` is not called. */
 static void parent_domain_allocators(void)
 {
@@ -733,7 +759,7 @@ static const struct test_case cases[] = {
 	CASE(next_poll_reports_consumption), CASE(no_receives), CASE(arming),
 	CASE(srq_tags), CASE(doorbell_memory), CASE(arming_in_memory), CASE(reporting_in_memory), CASE(kick_fd), CASE(card_gone),
 	CASE(every_field_is_written), CASE(extended_poll_of_a_receive),
-	CASE(forgotten_qp_gives_srq_tags_back), CASE(extended_readers), CASE(parent_domain_allocators), CASE(wallclock), CASE(poll_wallclock),
+	CASE(forgotten_qp_gives_srq_tags_back), CASE(extended_readers), CASE(parent_domain_allocators), CASE(unimported_pd_is_freed_at_last), CASE(wallclock), CASE(poll_wallclock),
 };
 
 int main(int argc, char **argv)
