@@ -33,6 +33,12 @@ extern const struct dingo_gda_memory dingo_gda_hip_memory;
  */
 int dingo_gda_show(const struct dingo_gda_memory *memory, void *at, size_t bytes, bool read_only, void **device);
 void dingo_gda_hide(const struct dingo_gda_memory *memory, void *at);
+/* Calls destroy(object), which unmaps memory, and hides `num` addresses unless that fails. Other
+ * threads, which may get the same addresses for new memory, wait meanwhile. Returns destroy()'s
+ * result.
+ */
+int dingo_gda_hide_destroyed(const struct dingo_gda_memory *memory, void *const *at, unsigned int num,
+			     int (*destroy)(void *object), void *object);
 
 /* error.c: remembers a line for dingo_gda_error(), and returns `error`. */
 int dingo_gda_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -230,14 +230,17 @@ struct dingo_gda_queue *dingo_gda_create(struct dingo_gda *gda, const struct din
 	return q;
 }
 
+static int destroy_qp(void *qp)
+{
+	return qp ? ibv_destroy_qp(qp) : 0;
+}
+
 int dingo_gda_destroy(struct dingo_gda_queue *q)
 {
-	int err = q->qp ? ibv_destroy_qp(q->qp) : 0;
+	int err = dingo_gda_hide_destroyed(q->memory, q->shown, q->num_shown, destroy_qp, q->qp);
 
 	if (err)
 		return err;
-	while (q->num_shown)
-		dingo_gda_hide(q->memory, q->shown[--q->num_shown]);
 	if (q->device)
 		q->memory->free(q->device);
 	if (q->cq)

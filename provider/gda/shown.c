@@ -94,3 +94,20 @@ void dingo_gda_hide(const struct dingo_gda_memory *memory, void *at)
 		put(p);
 	pthread_mutex_unlock(&mutex);
 }
+
+int dingo_gda_hide_destroyed(const struct dingo_gda_memory *memory, void *const *at, unsigned int num,
+			     int (*destroy)(void *object), void *object)
+{
+	struct shown **p;
+	int err;
+
+	pthread_mutex_lock(&mutex);
+	err = destroy(object);
+	while (!err && num) {
+		p = find(memory, at[--num]);
+		if (p)
+			put(p);
+	}
+	pthread_mutex_unlock(&mutex);
+	return err;
+}

@@ -219,6 +219,47 @@ TEST(GdaMemoryOfThreads, WhatIsGivenBackWaitsForWhatIsShown) {
     first.join();
 }
 
+/// The memory of a queue that is destroyed while another thread shows new memory at its address.
+struct Queue {
+    char* at;
+    int error;
+    std::thread another;
+};
+
+TEST(GdaMemoryOfThreads, NewMemoryAtTheAddressOfAQueueIsShownAnew) {
+    const Pages pages(1);
+    void* device = nullptr;
+    Queue queue{pages.at, EBUSY, {}};
+    const auto destroy = [&queue] {
+        void* const shown[] = {queue.at};
+        return dingo_gda_hide_destroyed(
+            &kSlow, shown, 1,
+            [](void* object) {
+                auto* const q = static_cast<Queue*>(object);
+                if (q->error == 0) {
+                    q->another = std::thread([q] {
+                        void* at = nullptr;
+                        EXPECT_EQ(dingo_gda_show(&kSlow, q->at, 8, false, &at), 0);
+                    });
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                }
+                return q->error;
+            },
+            &queue);
+    };
+    const int before = slow_calls;
+    ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
+    EXPECT_EQ(destroy(), EBUSY);
+    ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
+    EXPECT_EQ(slow_calls, before + 1) << "it is shown still";
+    dingo_gda_hide(&kSlow, queue.at);
+    queue.error = 0;
+    EXPECT_EQ(destroy(), 0);
+    queue.another.join();
+    EXPECT_EQ(slow_calls, before + 2);
+    dingo_gda_hide(&kSlow, queue.at);
+}
+
 // CTest runs each test in its own process, so no context exists yet.
 TEST(GdaOpening, ADeviceIsRetainedAndMadePresent) {
     EXPECT_EQ(dingo_gda_cuda_memory.open(2), EIO);
