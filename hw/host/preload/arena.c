@@ -234,7 +234,7 @@ static bool note_live(const struct dingo_map* map, void* arg) {
     }
     slot = dingo_arena_find(map->offset);
     if (slot) {
-        if (slot->live_end == 0 || map->offset < slot->live_start) {
+        if (slot->live_end == 0 || map->offset <= slot->live_start) {
             slot->live_start = map->offset;
             slot->va = map->start;
         }
@@ -252,6 +252,19 @@ static void punch(uint64_t start, uint64_t end) {
     }
 }
 
+/* Finds the live bytes of all slots. They are those that one of two scans finds: /proc is read in
+ * pieces, so one scan misses a mapping that another thread's mremap() (of realloc()) moves
+ * meanwhile from an address still to be read to one read already. */
+static bool find_live(void) {
+    for (unsigned scan = 0; scan < 2; scan++) {
+        mappings_seen = 0;
+        if (!dingo_maps_read(0, UINT64_MAX, false, note_live, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void dingo_arena_reap(bool now) {
     unsigned count = atomic_load(&num_slots);
     unsigned kept = 0;
@@ -263,8 +276,7 @@ void dingo_arena_reap(bool now) {
     for (unsigned i = 0; i < count; i++) {
         slots[i].live_start = slots[i].live_end = 0;
     }
-    mappings_seen = 0;
-    if (!dingo_maps_read(0, UINT64_MAX, false, note_live, NULL)) {
+    if (!find_live()) {
         return;
     }
     atomic_fetch_add(&moves, 1);
