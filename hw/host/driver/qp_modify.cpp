@@ -114,6 +114,8 @@ void Qp::modify(const QpAttr& attr, std::uint32_t mask, Udata& udata, bool waits
                 driver_.last_sends().send(number());
             }
             if ((mask & DINGO_QPM_STATE) != 0 && attr.qp_state == DINGO_QPS_RESET) {
+                // If the card refuses, what has been rung is not lost with the slots' values.
+                driver_.card().take_doorbells();
                 doorbells_.first.clear();
                 doorbells_.second.clear();
             }

@@ -129,6 +129,15 @@ void take_back(Call& call, Object& object) {
     }
 }
 
+/// Ends take_back() if the object is not destroyed. A QP stays with the card: its next transition
+/// opens the direct road.
+void give_back(Object& object) {
+    auto* const mr = dynamic_cast<MrObject*>(&object);
+    if (mr != nullptr && mr->direct) {
+        mr->direct->show();
+    }
+}
+
 }  // namespace
 
 void withdraw_direct(Call& call, MrObject& mr) {
@@ -161,8 +170,14 @@ void close_direct(Call& call, QpObject& qp) {
 std::unique_ptr<Object> destroy(Call& call, Object& object) {
     auto* const source = dynamic_cast<EventSource*>(&object);
     const auto pause = source != nullptr && !object.busy() ? call.pause_events(*source) : nullptr;
-    take_back(call, object);  // cannot be undone
-    auto gone = call.objects().remove(object);
+    take_back(call, object);
+    std::unique_ptr<Object> gone;
+    try {
+        gone = call.objects().remove(object);
+    } catch (const ErrnoError&) {  // the card refuses: a window is bound to the region
+        give_back(object);
+        throw;
+    }
     if (source != nullptr) {
         source->shut();
     }

@@ -95,6 +95,16 @@ void add_bind(Promises& all) {
         CHECK(w.bind(0, 4096, IBV_ACCESS_REMOTE_READ) == IBV_WC_SUCCESS);
         CHECK(w.mw->rkey != before);
     });
+    bind("a window whose bind has failed can be bound again", [] {
+        Windows w(IBV_MW_TYPE_1);
+        CHECK(w.bind(1024, 4096, IBV_ACCESS_REMOTE_READ) == IBV_WC_MW_BIND_ERR);
+        Pair other(w.b, IBV_QPT_RC);  // the failure ended the first QP
+        ibv_mw_bind info{};
+        info.send_flags = IBV_SEND_SIGNALED;
+        info.bind_info = {w.region.mr(), w.region.address(), 4096, IBV_ACCESS_REMOTE_READ};
+        CHECK_RETURNS(0, ibv_bind_mw(other.qp(1), w.mw.get(), &info));
+        CHECK(wait_wc(other.cq(1)).status == IBV_WC_SUCCESS);
+    });
     bind("the window grants what it says, where it says", [] {
         Windows w(IBV_MW_TYPE_1);
         CHECK(w.bind(1024, 1024, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE) ==

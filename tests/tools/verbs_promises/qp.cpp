@@ -65,8 +65,7 @@ void add_create(Promises& all) {
                 Cq cq = b.cq();
                 auto init = b.init(cq.get(), type);
                 init.cap.max_send_wr = static_cast<std::uint32_t>(b.attr.max_qp_wr);
-                init.cap.max_send_sge =
-                    std::min(sges, static_cast<std::uint32_t>(b.attr.max_sge));
+                init.cap.max_send_sge = std::min(sges, static_cast<std::uint32_t>(b.attr.max_sge));
                 Qp first = b.qp(init);
                 Qp second = b.qp(init);
             }

@@ -93,6 +93,26 @@ TEST_F(LastSendsTest, WhatIsBeingFetchedLeavesBeforeTheQpGoes) {
     EXPECT_EQ(target->bytes[kBytes - 1], std::byte{7});
 }
 
+// RESET clears the doorbell slots.
+TEST_F(LastSendsTest, ARefusedResetLosesNoPost) {
+    std::ranges::fill(slow->bytes, std::byte{7});
+    slow->let_go();
+    post();
+    QpAttr attr;
+    attr.qp_state = DINGO_QPS_RESET;
+    attr.cur_qp_state = DINGO_QPS_INIT;
+    Udata none;
+    EXPECT_THROW(qa.qp->modify(attr, DINGO_QPM_STATE | DINGO_QPM_CUR_STATE, none, false),
+                 ErrnoError);
+    EXPECT_EQ(state(), DINGO_QPS_RTS);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (target->bytes[kBytes - 1] != std::byte{7} && std::chrono::steady_clock::now() < end) {
+        settle();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(target->bytes[kBytes - 1], std::byte{7});
+}
+
 TEST_F(LastSendsTest, AFetchThatTakesTooLongIsGivenUp) {
     post();
     const auto not_sent = to_error();

@@ -12,6 +12,7 @@
 #include "base/shared_memory.h"
 #include "dingo-abi.h"
 #include "host/uverbs/direct_abi.h"
+#include "rings.h"
 #include "running_card.h"
 
 namespace dingo::uverbs::test {
@@ -94,14 +95,14 @@ struct Owner {
         return result;
     }
     /// Registers `memory`, two pages, which the client shares.
-    int reg_mr(const SharedMemory& memory) {
+    int reg_mr(const SharedMemory& memory, std::uint32_t access) {
         auto cmd = Verbs::zeroed<ib_uverbs_reg_mr>();
         const auto at = reinterpret_cast<std::uintptr_t>(memory.bytes().data());
         std::array<std::uint32_t, 3> resp{};
         cmd.start = cmd.hca_va = at;
         cmd.length = memory.bytes().size();
         cmd.pd_handle = pd;
-        cmd.access_flags = 7;
+        cmd.access_flags = access;
         cmd.response = reinterpret_cast<std::uintptr_t>(&resp);
         Request r(DINGO_UVERBS_WRITE);
         r.payload = Client::classic(IB_USER_VERBS_CMD_REG_MR, cmd, sizeof resp);
@@ -260,13 +261,44 @@ TEST(UverbsDirect, FaultsOfTheWireSwitchItOff) {
 
 /// A region of the owner, and a linked peer.
 struct WithRegion : ConnectedOwner {
-    WithRegion() {
-        EXPECT_EQ(reg_mr(memory), 0);
+    explicit WithRegion(std::uint32_t access = 7) {
+        EXPECT_EQ(reg_mr(memory, access), 0);
         peer.emplace(*this);
         link.emplace(peer->link(claim()));
     }
     const dingo_direct_region& region() const {
         return link->directory.operator->()->regions[key >> DINGO_MR_INDEX_SHIFT];
+    }
+    /// Binds a window to the region by QP 1. Returns the status of the completion, or -1.
+    int bind(std::uint32_t window) {
+        const Ring sq(client, verbs.qp_map.sq), completions(client, verbs.cq_map.ring);
+        dingo_wqe_ctrl ctrl{};
+        ctrl.opcode = DINGO_WR_BIND_MW;
+        ctrl.flags = DINGO_WQE_CTRL_FLAGS_SIGNALED_MASK;
+        ctrl.blocks = 1;
+        dingo_wqe_bind request{};
+        request.addr = region().iova;
+        request.length = region().length;
+        request.mr_key = key;
+        request.mw_key = window;
+        request.new_key = window ^ 1;
+        request.access = DINGO_ACC_REMOTE_READ;
+        std::memset(sq.entry(0), 0, 64);
+        std::memcpy(sq.entry(0), &ctrl, sizeof ctrl);
+        std::memcpy(sq.entry(0) + sizeof ctrl, &request, sizeof request);
+        const std::uint64_t one = 1;
+        if (sq.ring(DINGO_DB_SQ, qpn[1], 1)) {
+            EXPECT_EQ(::write(verbs.context.kick_fd, &one, sizeof one), 8);
+        }
+        for (int ms = 0; ms < 20'000; ++ms) {
+            dingo_cqe cqe;
+            std::memcpy(&cqe, completions.entry(0), sizeof cqe);
+            if ((cqe.owner & 1U) != 0) {
+                return cqe.status;
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+        return -1;
     }
     bool shown() const { return load(region().seq) != 0 && load(region().seq) % 2 == 0; }
 
@@ -323,6 +355,18 @@ TEST(UverbsDirect, APeerThatStaysBusyMakesItFailAndTheRegionStays) {
         error = o.verbs.destroy_mr(o.mr);
     }
     EXPECT_EQ(error, 0) << "a peer that has gone is busy with nothing";
+}
+
+TEST(UverbsDirect, ARegionUnderAWindowStaysShown) {
+    WithRegion o(7 | IB_UVERBS_ACCESS_MW_BIND);
+    auto alloc = Verbs::zeroed<ib_uverbs_alloc_mw>();
+    alloc.pd_handle = o.pd;
+    alloc.mw_type = 1;
+    std::array<std::uint32_t, 2> window{};  // handle and key
+    ASSERT_GE(o.client.command(IB_USER_VERBS_CMD_ALLOC_MW, alloc, window), 0);
+    ASSERT_EQ(o.bind(window[1]), DINGO_WCS_SUCCESS);
+    EXPECT_EQ(o.verbs.destroy_mr(o.mr), -EBUSY);
+    EXPECT_TRUE(o.shown());
 }
 
 TEST(UverbsDirect, APeerThatUsesAnotherRegionIsNotWaitedFor) {
