@@ -61,33 +61,38 @@ build_qemu_preload() {
 # opens is no proof: paravirtual-only KVM (kvm-pvm in cloud sandboxes) opens and then emulates. The
 # answer is cached until the machine restarts.
 kvm_usable() {
-    local kernel_dir=$1 answer
+    local kernel_dir=$1 answer part
     [ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1
     grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || return 1
     answer=$DINGO_CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
     if [ ! -e "$answer" ]; then
-        rm -f "$DINGO_CACHE"/kvm-*
+        # Other sessions may be trying, too: each has its own log, and the answers are the same.
+        find "$DINGO_CACHE" -maxdepth 1 -name 'kvm-*' ! -name "${answer##*/}*" -delete
         log "trying KVM"
+        part=$answer.$BASHPID
         qemu_command "$(qemu_root)"
         timeout 20 "${qemu_command[@]}" -nodefaults -no-user-config -no-reboot -display none \
             -m 256 -machine q35 -accel kvm -cpu host -serial stdio \
             -kernel "$(boot_file "$kernel_dir")" -initrd "$kernel_dir/initrd" \
-            -append 'console=ttyS0 quiet panic=-1 dingo-trial' </dev/null >"$answer.log" 2>&1 || true
-        grep -q dingo-trial-passed "$answer.log" && echo yes >"$answer" || echo no >"$answer"
+            -append 'console=ttyS0 quiet panic=-1 dingo-trial' </dev/null >"$part.log" 2>&1 || true
+        grep -q dingo-trial-passed "$part.log" && echo yes >"$part" || echo no >"$part"
+        mv "$part.log" "$answer.log"
+        mv "$part" "$answer"
     fi
     [ "$(cat "$answer")" = yes ]
 }
 
 # tsc_khz: prints the frequency of the host's time-stamp counter in kHz; measured once per boot.
 tsc_khz() {
-    local answer
+    local answer part
     answer=$DINGO_CACHE/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
+    part=$answer.$BASHPID  # a redirection of python3 would be expanded in a child, with another PID
     if [ ! -s "$answer" ]; then
         mkdir -p "$DINGO_CACHE"
         # Remove the answers of earlier boots only: parallel sessions may be measuring, too.
         find "$DINGO_CACHE" -maxdepth 1 -name 'tsc-khz-*' ! -name "${answer##*/}*" -delete
-        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$answer.$BASHPID"
-        mv "$answer.$BASHPID" "$answer"
+        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$part"
+        mv "$part" "$answer"
     fi
     cat "$answer"
 }
