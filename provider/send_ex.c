@@ -292,7 +292,8 @@ static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 
 	if (unlikely(!sq->ctrl))
 		return;
-	if (unlikely(length > DINGO_SQ_BLOCK - sq->data_offset ||
+	if (unlikely(sq->data_offset == DINGO_DATA_ATOMIC ||
+		     length > DINGO_SQ_BLOCK - sq->data_offset ||
 		     length > sq->max_inline)) {
 		wr_set_inline_data_list(ibqp, 1, &buf);
 		return;

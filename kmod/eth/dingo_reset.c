@@ -226,8 +226,9 @@ void dingo_set_up(struct dingo_dev *dev)
 	trace_dingo_state(dev, failed ? "failed" : "up", "started");
 	/* Apply changes that the stack requested while the device was down. */
 	dingo_netdev_rx_mode(dev);
+	/* A failure since the start is a new one: the reporter takes it. */
+	dingo_devlink_state(dev, true);
 	if (!failed) {
-		dingo_devlink_state(dev, true);
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
 	} else if (!dev->gone) {
 		dingo_recover_later(dev);

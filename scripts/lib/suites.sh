@@ -146,17 +146,16 @@ groups_of() {
         }' | sort -u
 }
 
-# end_lanes: terminates the lanes that still run when this script exits.
+# end_lanes: terminates the lanes that still run when this script exits, and what ended lanes left in
+# their groups.
 end_lanes() {
-    local group groups=()
-    [ ${#lane_pids[@]} = 0 ] || mapfile -t groups < <(groups_of "${lane_pids[@]}")
+    local group groups=() end=$((SECONDS + 30))
+    [ ${#lane_pids[@]} = 0 ] ||
+        mapfile -t groups < <({ printf '%s\n' "${lane_pids[@]}" && groups_of "${lane_pids[@]}"; } | sort -u)
     for group in "${groups[@]}"; do kill -TERM -- "-$group" 2>/dev/null || true; done
-    # Wait up to 30 s for each: suites clean up their guests, cards and network namespaces.
+    # Wait up to 30 s for all: suites clean up their guests, cards and network namespaces.
     for group in "${groups[@]}"; do
-        for _ in $(seq 300); do
-            kill -0 -- "-$group" 2>/dev/null || break
-            sleep 0.1
-        done
+        while [ $SECONDS -lt $end ] && kill -0 -- "-$group" 2>/dev/null; do sleep 0.1; done
     done
     rm -rf "$ends"
 }

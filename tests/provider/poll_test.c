@@ -537,7 +537,7 @@ static void freed_record_is_not_read(void)
 	CHECK(dingo_post_send(&both.fake->qp.vqp.qp, &wr, &bad) == 0);
 	fake_complete(both.fake, DINGO_WR_SEND, 0, IBV_WC_SUCCESS, 0);
 	both.fake->cq.last_qp = &both.fake->qp;
-	step_through(poll_stepped, overwrite_freed_record, &both);
+	CHECK(step_through(poll_stepped, overwrite_freed_record, &both) > 1 || !CAN_STEP);
 	CHECK(both.wc.wr_id == 1 && both.wc.opcode == IBV_WC_SEND);
 	fake_free(both.fake);
 }

@@ -510,6 +510,10 @@ static void an_atomic_has_one_sge(void)
 		ibv_wr_atomic_fetch_add(ex, 1, 0, 1);
 		ibv_wr_set_inline_data_list(ex, 2, data);
 		CHECK(ibv_wr_complete(ex) == EINVAL && fake->qp.sq.producer == 2);
+		ibv_wr_start(ex);
+		ibv_wr_atomic_fetch_add(ex, 1, 0, 1);
+		ibv_wr_set_inline_data(ex, text, 8);
+		CHECK(ibv_wr_complete(ex) == EINVAL && fake->qp.sq.producer == 2);
 		fake_free(fake);
 	}
 }

@@ -28,6 +28,12 @@ static void on_step(int sig, siginfo_t *info, void *context)
 }
 #endif
 
+#ifdef __x86_64__
+#define CAN_STEP 1
+#else
+#define CAN_STEP 0
+#endif
+
 /* Calls work(arg), and look(arg) after each of its instructions. Returns the number of looks: 0 on processors where this
  * file does not know how.
  */
