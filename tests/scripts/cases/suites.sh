@@ -60,7 +60,7 @@ terminated() (
         run_suites "$work/suites" "$1" "a|x|$work/suites/endless|A" "b|y|$work/suites/slow|B" >/dev/null
     ) &
     pid=$!
-    for _ in $(seq 100); do [ ! -e "$work/suites/begun" ] || break; sleep 0.05; done
+    for _ in $(seq 600); do [ ! -e "$work/suites/begun" ] || break; sleep 0.05; done
     kill -TERM $pid
     wait $pid || rc=$?
     echo "$rc $([ -e "$work/suites/cleaned" ] && echo yes)"
