@@ -228,11 +228,10 @@ void dingo_set_up(struct dingo_dev *dev)
 	dingo_netdev_rx_mode(dev);
 	/* A failure since the start is a new one: the reporter takes it. */
 	dingo_devlink_state(dev, true);
-	if (!failed) {
+	if (!failed)
 		schedule_delayed_work(&dev->health_work, DINGO_HEALTH_PERIOD);
-	} else if (!dev->gone) {
+	else if (!dev->gone)
 		dingo_recover_later(dev);
-	}
 }
 
 /**
