@@ -133,29 +133,20 @@ run_suites() {
     lane_pids=()
 }
 
-# groups_of PID...: prints the process groups of these processes and of all their descendants; a
-# "timeout" on the way has a group of its own.
-groups_of() {
-    ps -eo pid=,ppid=,pgid= | awk -v roots=" $* " '
-        { parent[$1] = $2; group[$1] = $3 }
-        END {
-            for (p in parent) {
-                for (q = p; q in parent && index(roots, " " q " ") == 0; q = parent[q]) {}
-                if (q in parent) print group[p]
-            }
-        }' | sort -u
-}
-
 # end_lanes: terminates the lanes that still run when this script exits, and what ended lanes left in
-# their groups.
+# their groups. A "timeout" has a group of its own and passes the signal on.
 end_lanes() {
-    local group groups=() end=$((SECONDS + 30))
-    [ ${#lane_pids[@]} = 0 ] ||
-        mapfile -t groups < <({ printf '%s\n' "${lane_pids[@]}" && groups_of "${lane_pids[@]}"; } | sort -u)
-    for group in "${groups[@]}"; do kill -TERM -- "-$group" 2>/dev/null || true; done
+    local pid child groups=("${lane_pids[@]}") end=$((SECONDS + 30))
+    for pid in "${lane_pids[@]}"; do
+        for child in $(ps -o pid=,pgid= --ppid "$pid" | awk '$1 == $2 { print $1 }'); do
+            kill -TERM "$child" 2>/dev/null || true
+            groups+=("$child")
+        done
+        kill -TERM -- "-$pid" 2>/dev/null || true
+    done
     # Wait up to 30 s for all: suites clean up their guests, cards and network namespaces.
-    for group in "${groups[@]}"; do
-        while [ $SECONDS -lt $end ] && kill -0 -- "-$group" 2>/dev/null; do sleep 0.1; done
+    for pid in "${groups[@]}"; do
+        while [ $SECONDS -lt $end ] && kill -0 -- "-$pid" 2>/dev/null; do sleep 0.1; done
     done
     rm -rf "$ends"
 }

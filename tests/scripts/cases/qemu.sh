@@ -3,6 +3,7 @@
 (
     # shellcheck source=/dev/null
     . scripts/lib/qemu.sh
+    DINGO_CACHE=$work/qemu-cache
     first=$(tsc_khz)
     [[ $first =~ ^[0-9]+$ ]] && echo number
     [ "$(tsc_khz)" = "$first" ] && echo same
