@@ -57,42 +57,44 @@ build_qemu_preload() {
     gcc -O2 -Wall -Wextra -Werror -shared -fPIC -o "$1/preload.so" "$2" -ldl
 }
 
+# once_per_boot NAME COMMAND...: prints what COMMAND printed when it first ran since this machine
+# started. Parallel sessions may run it at the same time; each stores its answer as a whole.
+once_per_boot() {
+    local answer part
+    answer=$DINGO_CACHE/$1-$(cat /proc/sys/kernel/random/boot_id)
+    part=$answer.$BASHPID  # in a redirection, $BASHPID may be that of a child
+    if [ ! -s "$answer" ]; then
+        mkdir -p "$DINGO_CACHE"
+        # Remove the answers of earlier boots only: parallel sessions may be at work, too.
+        find "$DINGO_CACHE" -maxdepth 1 -name "$1-*" ! -name "${answer##*/}*" -delete
+        "${@:2}" >"$part"
+        mv "$part" "$answer"
+    fi
+    cat "$answer"
+}
+
 # kvm_usable KERNEL-DIR: succeeds if an ordinary kernel really boots under KVM here. That /dev/kvm
 # opens is no proof: paravirtual-only KVM (kvm-pvm in cloud sandboxes) opens and then emulates. The
 # answer is cached until the machine restarts.
 kvm_usable() {
-    local kernel_dir=$1 answer part
     [ -r /dev/kvm ] && [ -w /dev/kvm ] || return 1
     grep -qE '^flags.* (vmx|svm)( |$)' /proc/cpuinfo || return 1
-    answer=$DINGO_CACHE/kvm-$(cat /proc/sys/kernel/random/boot_id)
-    if [ ! -e "$answer" ]; then
-        # Other sessions may be trying, too: each has its own log, and the answers are the same.
-        find "$DINGO_CACHE" -maxdepth 1 -name 'kvm-*' ! -name "${answer##*/}*" -delete
-        log "trying KVM"
-        part=$answer.$BASHPID
-        qemu_command "$(qemu_root)"
-        timeout 20 "${qemu_command[@]}" -nodefaults -no-user-config -no-reboot -display none \
-            -m 256 -machine q35 -accel kvm -cpu host -serial stdio \
-            -kernel "$(boot_file "$kernel_dir")" -initrd "$kernel_dir/initrd" \
-            -append 'console=ttyS0 quiet panic=-1 dingo-trial' </dev/null >"$part.log" 2>&1 || true
-        grep -q dingo-trial-passed "$part.log" && echo yes >"$part" || echo no >"$part"
-        mv "$part.log" "$answer.log"
-        mv "$part" "$answer"
-    fi
-    [ "$(cat "$answer")" = yes ]
+    [ "$(once_per_boot kvm try_kvm "$1")" = yes ]
+}
+
+# try_kvm KERNEL-DIR: prints "yes" if the kernel boots under KVM, else "no".
+try_kvm() {
+    local kernel_dir=$1 console
+    log "trying KVM"
+    qemu_command "$(qemu_root)"
+    console=$(timeout 20 "${qemu_command[@]}" -nodefaults -no-user-config -no-reboot -display none \
+        -m 256 -machine q35 -accel kvm -cpu host -serial stdio \
+        -kernel "$(boot_file "$kernel_dir")" -initrd "$kernel_dir/initrd" \
+        -append 'console=ttyS0 quiet panic=-1 dingo-trial' </dev/null 2>&1 | tr -d '\0' | tee "$DINGO_CACHE/kvm-trial.log") || true
+    [[ $console == *dingo-trial-passed* ]] && echo yes || echo no
 }
 
 # tsc_khz: prints the frequency of the host's time-stamp counter in kHz; measured once per boot.
 tsc_khz() {
-    local answer part
-    answer=$DINGO_CACHE/tsc-khz-$(cat /proc/sys/kernel/random/boot_id)
-    part=$answer.$BASHPID  # a redirection of python3 would be expanded in a child, with another PID
-    if [ ! -s "$answer" ]; then
-        mkdir -p "$DINGO_CACHE"
-        # Remove the answers of earlier boots only: parallel sessions may be measuring, too.
-        find "$DINGO_CACHE" -maxdepth 1 -name 'tsc-khz-*' ! -name "${answer##*/}*" -delete
-        python3 "$dingo_root/scripts/lib/tsc_khz.py" >"$part"
-        mv "$part" "$answer"
-    fi
-    cat "$answer"
+    once_per_boot tsc-khz python3 "$dingo_root/scripts/lib/tsc_khz.py"
 }

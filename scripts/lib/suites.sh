@@ -21,14 +21,13 @@ children_cpu() {
 # run_lane LANE SUITE...: runs those of LANE, one after the other; prints "NAME STATUS SECONDS CPU"
 # after each. STATUS is "late" if no time was left to start it, and "cut" if the deadline ended it.
 run_lane() {
-    local lane=$1 suite name rc start limit cpu before polite=()
+    local lane=$1 suite name rc start limit cpu=0 before polite=()
     shift
     # Lane cpu gives way to suites that wait for a card or a guest.
     [ "$lane" != cpu ] || [ "$(lanes "$@")" = cpu ] || polite=(nice -n 10)
     for suite in "$@"; do
         [ "$(field 2 "$suite")" = "$lane" ] || continue
         name=$(field 1 "$suite") start=$SECONDS rc=0 limit=()
-        children_cpu "$logs/.$lane.times"
         before=$cpu
         if [ "$deadline" != 0 ]; then
             if [ $((deadline - SECONDS)) -lt 60 ]; then
@@ -84,6 +83,7 @@ start_lane() {
     set +m
     lane_pids+=($!)
     exec {lane_fd}<"$fifo"
+    rm "$fifo"
 }
 
 # fails_beside_others NAME STATUS: succeeds if the suite has failed and ran beside other lanes; then
