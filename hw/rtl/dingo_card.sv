@@ -294,7 +294,7 @@ module dingo_card #(
   assign busy_o = {
       !rest.compute, !regs_idle,                                                                           // 25, 24
       ev_waits, msix_valid_o, rxh_valid, db_valid, rsp_work, req_work, !wire_rx_idle, !wire_tx_idle,  // 23..16
-      !rest.tx_mux, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle || cq_due, !rest.rsp, !rest.req,          // 15..8
+      !rest.tx_mux, !stats_idle, !admin_idle, !db_idle, !eq_idle, !cq_idle || cq_due, !rest.rsp, !rest.req || !rest.req_timers,  // 15..8
       !rest.scatter, !rest.dispatch, !eth_rx_idle, !eth_tx_idle, !rest.gather, !rest.rsp_tx, !rest.req_tx, !ready_o};
   assign idle_o = busy_o == '0;
 

@@ -63,6 +63,7 @@ CmService::CmService(const Options& options, uverbs::Driver& driver, Poller& pol
       manager_(*this, *this),
       file_quota_(kMaxFiles, EMFILE, Quota::Fair::kForeign),
       id_quota_(kMaxIds, ENOMEM, Quota::Fair::kForeign),
+      port_quota_(Ports::kEphemerals, EADDRNOTAVAIL, Quota::Fair::kForeign),
       join_quota_(kMaxJoins, ENOMEM, Quota::Fair::kForeign),
       numbers_(kMaxIds),
       join_numbers_(kMaxJoins),

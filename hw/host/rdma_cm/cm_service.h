@@ -53,6 +53,7 @@ class CmService final : public uverbs::Service,
     [[nodiscard]] Poller& poller() { return poller_; }
     [[nodiscard]] cm::Manager& manager() { return manager_; }
     [[nodiscard]] Ports& ports() { return ports_; }
+    [[nodiscard]] Quota& port_quota() { return port_quota_; }
     [[nodiscard]] const Routes& routes() const { return routes_; }
     [[nodiscard]] std::uint64_t node_guid() const { return device_.node_guid; }
     [[nodiscard]] std::uint8_t rate() const { return rate_; }
@@ -102,6 +103,7 @@ class CmService final : public uverbs::Service,
     cm::Manager manager_;
     Quota file_quota_;
     Quota id_quota_;
+    Quota port_quota_;
     Quota join_quota_;
     uverbs::IdPool numbers_;
     uverbs::IdPool join_numbers_;

@@ -75,10 +75,19 @@ void bind(Command& c) {
     c.file.id(r.id).bind(sized_address(r.addr, r.addr_size));
 }
 
+/// Returns the identifier for a command that leads to an event and may be repeated. Throws
+/// ErrnoError(ENOMEM) if too many events are unread.
+Id& id_for_event(Command& c, std::uint32_t number) {
+    if (!c.file.has_room_for_events()) {
+        throw ErrnoError(ENOMEM);
+    }
+    return c.file.id(number);
+}
+
 void resolve_ip(Command& c) {
     const auto r = c.request<rdma_ucm_resolve_ip>();
-    c.file.id(r.id).resolve_address(address_of(&r.src_addr, sizeof r.src_addr),
-                                    address_of(&r.dst_addr, sizeof r.dst_addr), r.timeout_ms);
+    id_for_event(c, r.id).resolve_address(address_of(&r.src_addr, sizeof r.src_addr),
+                                          address_of(&r.dst_addr, sizeof r.dst_addr), r.timeout_ms);
 }
 
 void resolve_addr(Command& c) {
@@ -87,7 +96,8 @@ void resolve_addr(Command& c) {
         throw ErrnoError(EINVAL);
     }
     const Address source = r.src_size != 0 ? sized_address(r.src_addr, r.src_size) : Address{};
-    c.file.id(r.id).resolve_address(source, sized_address(r.dst_addr, r.dst_size), r.timeout_ms);
+    id_for_event(c, r.id).resolve_address(source, sized_address(r.dst_addr, r.dst_size),
+                                          r.timeout_ms);
 }
 
 void resolve_route(Command& c) {
@@ -96,7 +106,7 @@ void resolve_route(Command& c) {
 
 void connect(Command& c) {
     const auto r = c.request<rdma_ucm_connect>();
-    c.file.id(r.id).connect(r.conn_param);
+    id_for_event(c, r.id).connect(r.conn_param);
 }
 
 void listen(Command& c) {
@@ -164,7 +174,7 @@ void migrate_id(Command& c) {
     Id* const id = c.service.find_id(r.id);
     // The descriptor's number has no meaning here; what counts is that the process has used that
     // descriptor.
-    if (id == nullptr || !c.file.may_take_from(id->file(), c.process)) {
+    if (id == nullptr || !c.file.may_take(*id, c.process)) {
         throw ErrnoError(EINVAL);
     }
     if (c.out_length < sizeof(rdma_ucm_migrate_resp)) {

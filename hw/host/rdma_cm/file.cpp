@@ -232,11 +232,14 @@ void File::made(const Id& id) {
     last_made_ = id.number();
 }
 
-bool File::may_take_from(const File& from, std::int64_t process) const {
+bool File::may_take(const Id& id, std::int64_t process) const {
+    const File& from = id.file();
+    // A process of another PID namespace claims a PID, and may claim that of another user's.
+    const bool known = process > 0 || client_.sender.user == from.client_.sender.user;
     // A relayed connection is used by one card for many clients, so the identifier must belong to
     // the client that has connected.
-    return from.processes_.contains(process) && relayed_ == from.relayed_ &&
-           (!relayed_ || (pid() == from.pid() && pid() != 0));
+    return !id.unread_request && known && from.processes_.contains(process) &&
+           relayed_ == from.relayed_ && (!relayed_ || (pid() == from.pid() && pid() != 0));
 }
 
 std::vector<std::uint32_t> File::with_unread_requests(const Id& id) const {
@@ -254,7 +257,7 @@ Id& File::id(std::uint32_t number) const {
         number = last_made_;
     }
     Id* const id = service_.find_id(number);
-    if (id == nullptr || !ids_.contains(id)) {
+    if (id == nullptr || !ids_.contains(id) || id->unread_request) {
         throw ErrnoError(EINVAL);
     }
     return *id;
@@ -312,6 +315,7 @@ void File::taken() {
         ++entry.join->events_reported;
     }
     if (entry.request != nullptr) {
+        entry.request->unread_request = false;
         entry.about->request_read();
     }
 }
@@ -333,6 +337,7 @@ void File::post(Id& about, rdma_ucm_event_resp event) {
 void File::post_request(Id& listener, Id& request, rdma_ucm_event_resp event) {
     event.uid = listener.uid();
     event.id = request.number();
+    request.unread_request = true;
     push({&listener, &request, event, nullptr});
 }
 

@@ -50,10 +50,13 @@ class File final : public Pollable {
     [[nodiscard]] std::size_t joins() const { return joins_; }
     void joined() { ++joins_; }
     void left() { --joins_; }
-    [[nodiscard]] std::size_t events() const { return events_.size(); }
+    /// Returns false if the client leaves too many events unread.
+    [[nodiscard]] bool has_room_for_events() const { return events_.size() < kMostEvents; }
+    static constexpr std::size_t kMostEvents = 16384;
 
     // Called by commands:
-    /// Throws ErrnoError(EINVAL) if this descriptor has no such identifier.
+    /// Throws ErrnoError(EINVAL) if this descriptor has no such identifier, or it is a request
+    /// whose event is unread.
     [[nodiscard]] Id& id(std::uint32_t number) const;
     void add(Id& id);
     /// Destroys the identifier, and those of its connection requests whose events are unread.
@@ -63,8 +66,8 @@ class File final : public Pollable {
     void adopt(Id& id);
     /// Records that CREATE_ID has created the identifier.
     void made(const Id& id);
-    /// Returns true if a process that uses this descriptor may take identifiers from `from`.
-    [[nodiscard]] bool may_take_from(const File& from, std::int64_t process) const;
+    /// Returns true if a process that uses this descriptor may move the identifier here.
+    [[nodiscard]] bool may_take(const Id& id, std::int64_t process) const;
     [[nodiscard]] Relay& relay() { return relay_; }
     [[nodiscard]] const Relay& relay() const { return relay_; }
     /// Returns the identifier's number and those of its unread requests.

@@ -10,6 +10,7 @@
 
 #include "base/errno_error.h"
 #include "host/rdma_cm/cm_service.h"
+#include "host/rdma_cm/file.h"
 
 namespace dingo::rdma_cm {
 namespace {
@@ -58,6 +59,7 @@ void Id::require(IdState state) const {
 void Id::release_port() {
     if (std::exchange(bound_, false)) {
         service_.ports().release(space_, binding_);
+        port_charge_ = {};
     }
 }
 
@@ -96,7 +98,9 @@ void Id::bind(const Address& address) {
     if (!af_only_set_) {
         binding_.af_only = address.family == AF_INET;
     }
+    Charge charge(file_->account(), service_.port_quota());
     service_.ports().bind(space_, binding_);
+    port_charge_ = std::move(charge);
     bound_ = true;
     if (index >= 0) {
         use_gid(index);
@@ -140,6 +144,7 @@ void Id::resolve_address(const Address& source, const Address& destination,
     } catch (const NotYet&) {
         // poll() continues
     }
+    before_ = {gid_index_, path_, binding_};
     if (!has_device()) {
         binding_.address.gid = myself ? Address::loopback(ipv4) : routes.gid(index);
         binding_.loopback = myself;
@@ -183,6 +188,12 @@ bool Id::poll(Nanoseconds now) {
     wait_.stop_waiting();
     resolve_until_ = kNever;
     state_ = status == 0 ? IdState::kAddressResolved : IdState::kAddressBound;
+    if (status != 0) {  // another destination may need another source
+        gid_index_ = before_.gid_index;
+        path_ = before_.path;
+        binding_.address = before_.binding.address;
+        binding_.loopback = before_.binding.loopback;
+    }
     post(status == 0 ? EventType::kAddrResolved : EventType::kAddrError, status);
     return true;
 }

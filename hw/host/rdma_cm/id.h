@@ -135,6 +135,9 @@ class Id final : private cm::Owner {
     void unbind();
 
     std::uint32_t events_reported = 0;
+    /// A connection request whose event is unread: its number is not known to the client, so
+    /// commands may not name it, and it stays with its listener.
+    bool unread_request = false;
 
   private:
     static constexpr std::uint8_t kRc = IB_UVERBS_QPT_RC;
@@ -171,6 +174,7 @@ class Id final : private cm::Owner {
     IdState state_ = IdState::kIdle;
     Binding binding_;
     bool bound_ = false;  ///< binding_ is registered in the ports
+    Charge port_charge_;
     bool af_only_set_ = false;
     Address destination_;
     Gid remote_gid_{};
@@ -178,6 +182,12 @@ class Id final : private cm::Owner {
     cm::Path path_;
     bool has_path_ = false;
     Nanoseconds resolve_until_ = kNever;
+    /// What resolve_address() changes, kept in case it fails.
+    struct Source {
+        int gid_index = -1;
+        cm::Path path;
+        Binding binding;
+    } before_;
     Wait wait_{*this};
     std::uint8_t traffic_class_ = 0;
     std::optional<std::uint8_t> ack_timeout_;  ///< RDMA_OPTION_ID_ACK_TIMEOUT

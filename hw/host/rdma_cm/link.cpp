@@ -61,10 +61,7 @@ Link::Link(Owner& owner, Poller& poller, ForeignSocket socket)
 }
 
 Link::~Link() {
-    if (!lost_) {
-        poller_.remove(socket_end_.id);
-        poller_.remove(answers_end_.id);
-    }
+    abandon();
 }
 
 void Link::start(std::function<void(int result)> done) {
@@ -243,15 +240,28 @@ void Link::learn_routes(std::span<const std::byte> bytes) {
     routes_ = Routes(std::move(prefixes));
 }
 
-void Link::lose() {
-    if (std::exchange(lost_, true)) {
-        return;
-    }
+void Link::close() {
+    lost_ = true;
     poller_.remove(socket_end_.id);
     poller_.remove(answers_end_.id);
     socket_.reset();
     answers_.reset();
     answer_to_.reset();
+}
+
+void Link::abandon() {
+    if (!lost_) {
+        close();
+        sent_.clear();
+        waiting_.clear();
+    }
+}
+
+void Link::lose() {
+    if (lost_) {
+        return;
+    }
+    close();
     std::deque<Request> left = std::move(sent_);
     std::move(waiting_.begin(), waiting_.end(), std::back_inserter(left));
     waiting_.clear();

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -43,7 +44,7 @@ T request_of(std::span<const std::byte> body) {
     return value;
 }
 
-class Link final {
+class Link final : public std::enable_shared_from_this<Link> {
   public:
     class Owner {
       public:
@@ -77,6 +78,9 @@ class Link final {
     void send(Command command, Done done);
     /// Marks the link as lost.
     void give_up() { lose(); }
+    /// Called before the owner is destroyed: the link is lost, and the owner is not called again.
+    /// Commands that are not answered are forgotten.
+    void abandon();
     /// Processes the answers received so far.
     void take_answers();
 
@@ -111,6 +115,7 @@ class Link final {
     void ask_event();
     void learn_routes(std::span<const std::byte> bytes);
     void lose();
+    void close();
 
     Owner& owner_;
     Poller& poller_;

@@ -11,7 +11,10 @@ namespace {
 
 // The default of Linux's ip_local_port_range.
 constexpr std::uint32_t kFirstEphemeral = 32768;
-constexpr std::uint32_t kEphemerals = 60999 - kFirstEphemeral + 1;
+
+constexpr bool is_ephemeral(std::uint16_t port) {
+    return port >= kFirstEphemeral && port < kFirstEphemeral + Ports::kEphemerals;
+}
 
 /// Returns true if both could receive a packet to the same address.
 bool overlap(const Binding& a, const Binding& b) {
@@ -36,28 +39,38 @@ void Ports::check(const std::vector<Binding*>& others, const Binding& mine, bool
     }
 }
 
+void Ports::add(Key key, Binding& binding) {
+    std::vector<Binding*>& there = ports_[key];
+    there.push_back(&binding);
+    if (there.size() == 1 && is_ephemeral(key.second)) {
+        ++ephemerals_[key.first];
+    }
+}
+
 void Ports::bind(std::uint16_t space, Binding& binding) {
     if (binding.address.port != 0) {
-        std::vector<Binding*>& there = ports_[{space, binding.address.port}];
-        check(there, binding, binding.reuse);
-        there.push_back(&binding);
-        return;
+        const Key key{space, binding.address.port};
+        if (const auto at = ports_.find(key); at != ports_.end()) {
+            check(at->second, binding, binding.reuse);
+        }
+        return add(key, binding);
+    }
+    if (ephemerals_[space] == kEphemerals) {
+        throw ErrnoError(EADDRNOTAVAIL);  // without a search, which is long
     }
     const std::uint32_t start = random_() % kEphemerals;
     for (std::uint32_t n = 0; n < kEphemerals; ++n) {
         const auto port = static_cast<std::uint16_t>(kFirstEphemeral + (start + n) % kEphemerals);
-        std::vector<Binding*>& there = ports_[{space, port}];
-        if (there.empty()) {
+        if (!ports_.contains({space, port})) {
             binding.address.port = port;
-            there.push_back(&binding);
-            return;
+            return add({space, port}, binding);
         }
     }
     throw ErrnoError(EADDRNOTAVAIL);
 }
 
 void Ports::listen(std::uint16_t space, Binding& binding) {
-    check(ports_[{space, binding.address.port}], binding, false);
+    check(ports_.at({space, binding.address.port}), binding, false);
     binding.listening = true;
 }
 
@@ -69,6 +82,9 @@ void Ports::release(std::uint16_t space, const Binding& binding) {
     std::erase(at->second, &binding);
     if (at->second.empty()) {
         ports_.erase(at);
+        if (is_ephemeral(binding.address.port)) {
+            --ephemerals_[space];
+        }
     }
 }
 

@@ -13,12 +13,26 @@
 #include "host/rdma_cm/id.h"
 
 namespace dingo::rdma_cm {
+
+Relay::~Relay() {
+    for (const auto& link : links_) {
+        link->abandon();
+    }
+    // Identifiers that have not arrived stay where they are.
+    for (const auto& [key, number] : migrating_) {
+        Id* const id = service_.find_id(number);
+        if (id != nullptr && id->file().relay().entry_of(number, key) != nullptr) {
+            id->file().relay().arrived(number);
+        }
+    }
+}
+
 void Relay::join(ForeignSocket socket, Later& later) {
     if (links_.size() >= kMostLinks) {
         fail(ENOSPC);
     }
     Link::Owner& self = *this;
-    links_.push_back(std::make_unique<Link>(self, service_.poller(), std::move(socket)));
+    links_.push_back(std::make_shared<Link>(self, service_.poller(), std::move(socket)));
     const Result result = std::make_shared<Later>(std::move(later));
     ++open_;
     Link& link = *links_.back();
@@ -69,7 +83,7 @@ bool Relay::expects(std::uint64_t key, const Link& link) const {
     const auto at = coming_.find(key);
     return at != coming_.end() &&
            std::any_of(at->second.begin(), at->second.end(),
-                       [&link](const Twin& twin) { return twin.link == &link; });
+                       [&link](const Twin& twin) { return twin.link.get() == &link; });
 }
 
 void Relay::forget(const Id& id) {
@@ -172,9 +186,9 @@ void Relay::make_twin(const Id& id, Link& link, Link::Command last, Then then) {
         error = making->error != 0 ? making->error : error;
         Entry* const known = entry_of(number, key);
         if (error == 0 && known != nullptr) {
-            known->twins.push_back({&link, *making->number});
+            known->twins.push_back({link.shared_from_this(), *making->number});
         } else if (making->number) {
-            destroy_twin({&link, *making->number});
+            destroy_twin({link.shared_from_this(), *making->number});
         }
         then(error);
     });
@@ -196,7 +210,7 @@ void Relay::destroy_twin(const Twin& twin, Then then) {
 
 void Relay::drop_twins(Entry& entry, const Link* but) {
     for (const Twin& twin : std::exchange(entry.twins, {})) {
-        if (twin.link == but) {
+        if (twin.link.get() == but) {
             entry.twins.push_back(twin);
         } else {
             destroy_twin(twin);
@@ -207,10 +221,13 @@ void Relay::drop_twins(Entry& entry, const Link* but) {
 bool Relay::leads_to_twin(const Entry& entry, const Link& link) const {
     return expects(entry.key, link) ||
            std::any_of(entry.twins.begin(), entry.twins.end(),
-                       [&link](const Twin& twin) { return twin.link == &link; });
+                       [&link](const Twin& twin) { return twin.link.get() == &link; });
 }
 
 void Relay::on_event(Link& link, const rdma_ucm_event_resp& event) {
+    if (!file_.has_room_for_events()) {
+        return link.give_up();  // only a client that reads none gets here
+    }
     if (event.event == static_cast<std::uint32_t>(EventType::kMulticastJoin) ||
         event.event == static_cast<std::uint32_t>(EventType::kMulticastError)) {
         return on_group_event(link, event);
@@ -223,7 +240,7 @@ void Relay::on_event(Link& link, const rdma_ucm_event_resp& event) {
     const Entry* const entry = of == nullptr ? nullptr : of->entry_of(number, event.uid);
     if (entry == nullptr || !leads_to_twin(*entry, link)) {
         if (request) {
-            destroy_twin({&link, event.id});
+            destroy_twin({link.shared_from_this(), event.id});
         }
     } else if (request) {
         of->on_request(link, *id, event);
@@ -237,19 +254,19 @@ void Relay::on_request(Link& link, Id& listener, rdma_ucm_event_resp event) {
                        ? service_.make_id(file_, 0, listener.space(), listener.qp_type())
                        : nullptr;
     if (id == nullptr) {
-        return destroy_twin({&link, event.id});
+        return destroy_twin({link.shared_from_this(), event.id});
     }
     Entry& entry = entries_[id->number()];
     entry.key = service_.next_key(id->number());
     entry.away = true;
-    entry.twins.push_back({&link, event.id});
+    entry.twins.push_back({link.shared_from_this(), event.id});
     file_.post_request(listener, *id, event);
 }
 
 void Relay::on_lost(Link& link) {
     for (auto& [number, entry] : entries_) {
-        const auto gone =
-            std::erase_if(entry.twins, [&link](const Twin& twin) { return twin.link == &link; });
+        const auto gone = std::erase_if(
+            entry.twins, [&link](const Twin& twin) { return twin.link.get() == &link; });
         Id* const id = service_.find_id(number);
         if (gone != 0 && entry.away && id != nullptr) {
             rdma_ucm_event_resp event{};

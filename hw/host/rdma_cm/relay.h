@@ -53,6 +53,9 @@ class Relay final : private Link::Owner {
     static constexpr std::size_t kMostOpen = 256;
 
     Relay(CmService& service, File& file) : service_(service), file_(file) {}
+    ~Relay() override;
+    Relay(const Relay&) = delete;
+    Relay& operator=(const Relay&) = delete;
 
     /// DINGO_UVERBS_RDMA_CM_JOIN. Moves `later` unless it throws ErrnoError.
     void join(ForeignSocket socket, Later& later);
@@ -73,7 +76,7 @@ class Relay final : private Link::Owner {
   private:
     using Then = std::function<void(int error)>;  ///< 0 or -errno
     struct Twin {
-        Link* link;
+        std::shared_ptr<Link> link;  ///< may be one of another descriptor while it moves
         std::uint32_t number;
     };
     struct Entry {
@@ -151,10 +154,11 @@ class Relay final : private Link::Owner {
 
     CmService& service_;
     File& file_;
-    std::vector<std::unique_ptr<Link>> links_;
+    std::vector<std::shared_ptr<Link>> links_;
     std::map<std::uint32_t, Entry> entries_;
     std::size_t open_ = 0;                               ///< requests that wait
     std::map<std::uint64_t, std::vector<Twin>> coming_;  ///< twins that have moved already, by key
+    std::map<std::uint64_t, std::uint32_t> migrating_;   ///< identifiers on their way here, by key
 };
 
 }  // namespace dingo::rdma_cm

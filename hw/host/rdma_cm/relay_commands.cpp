@@ -50,12 +50,14 @@ const Relay::Layout Relay::kLayouts[] = {
 
 Relay::Did Relay::execute(Command& command, uverbs::Message& message) {
     const auto header = request_of<rdma_ucm_cmd_hdr>(command.in);
-    if (links_.empty() || command.in.size() < sizeof header ||
-        command.in.size() - sizeof header < header.in) {
+    if (command.in.size() < sizeof header || command.in.size() - sizeof header < header.in) {
         return Did::kNothing;
     }
     if (header.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
-        return migrate(command, message);
+        return migrate(command, message);  // the other descriptor may have links
+    }
+    if (links_.empty()) {
+        return Did::kNothing;
     }
     if (header.cmd == RDMA_USER_CM_CMD_LEAVE_MCAST) {
         return leave_group(command, message);
@@ -244,7 +246,7 @@ Relay::Did Relay::resolve(Call& call, const Address& source, const Address& dest
     }
     Link* const link = way_to(destination);
     const auto twin = std::find_if(call.entry.twins.begin(), call.entry.twins.end(),
-                                   [link](const Twin& known) { return known.link == link; });
+                                   [link](const Twin& known) { return known.link.get() == link; });
     if (twin == call.entry.twins.end()) {
         execute_command(call.command);
         drop_twins(call.entry);

@@ -15,8 +15,7 @@ Relay::Did Relay::migrate(Command& command, uverbs::Message& message) {
     const auto header = request_of<rdma_ucm_cmd_hdr>(command.in);
     const auto r = request_of<rdma_ucm_migrate_id>(command.in.subspan(sizeof header, header.in));
     Id* const id = service_.find_id(r.id);
-    if (id == nullptr || &id->file() == &file_ ||
-        !file_.may_take_from(id->file(), command.process) ||
+    if (id == nullptr || &id->file() == &file_ || !file_.may_take(*id, command.process) ||
         header.out < sizeof(rdma_ucm_migrate_resp)) {
         return Did::kNothing;
     }
@@ -32,6 +31,7 @@ Relay::Did Relay::migrate(Command& command, uverbs::Message& message) {
         fail(EBUSY);
     }
     entry->second.busy = true;
+    migrating_.emplace(entry->second.key, r.id);
     migrate_rest(r.id, entry->second.key, r.response, later(message));
     return Did::kLater;
 }
@@ -41,6 +41,7 @@ void Relay::migrate_rest(std::uint32_t number, std::uint64_t key, std::uint64_t 
     Id* const id = service_.find_id(number);
     Relay* const from = id == nullptr ? nullptr : &id->file().relay();
     if (from == nullptr || from->entry_of(number, key) == nullptr) {
+        migrating_.erase(key);
         return answer(result, -EINVAL);
     }
     struct Rest {
@@ -62,6 +63,7 @@ void Relay::migrate_rest(std::uint32_t number, std::uint64_t key, std::uint64_t 
         }
     }
     if (rest.empty()) {
+        migrating_.erase(key);
         File& left = id->file();
         const int error =
             result->arguments->write(response, bytes_of(rdma_ucm_migrate_resp{id->events_reported}))
@@ -81,6 +83,7 @@ void Relay::migrate_rest(std::uint32_t number, std::uint64_t key, std::uint64_t 
             if (gathered->error == 0) {
                 return migrate_rest(number, key, response, result);
             }
+            migrating_.erase(key);
             answer(result, gathered->error);
             if (Id* const still = service_.find_id(number)) {
                 still->file().relay().arrived(number);
@@ -111,9 +114,9 @@ void Relay::migrate_twin(std::uint32_t number, std::uint64_t key, const Twin& tw
                      twin.link->take_answers();
                  }
                  if (error == 0 && owner() != nullptr) {
-                     coming_[key].push_back({to, twin.number});
+                     coming_[key].push_back({to->shared_from_this(), twin.number});
                  } else if (error == 0) {
-                     destroy_twin({to, twin.number});
+                     destroy_twin({to->shared_from_this(), twin.number});
                  }
                  then(error);
              });

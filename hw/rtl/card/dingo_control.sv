@@ -281,7 +281,7 @@ module dingo_control (
       .clk_i, .rst_ni(core_rst_ni), .cq_idle_o, .eq_idle_o, .ev_waits_o, .halt_i(halt_rx_o), .due_o(cq_due_o), .timer_valid_o,
       .timer_next_o, .now_ns_i, .orders_i(orders_o), .cq_info_valid_o(cq_info_valid), .cq_info_o(cq_info), .bell_i(bell_o),
       .cq_bell_taken_o(cq_bell_taken), .eq_bell_taken_o(eq_bell_taken), .cqe_valid_i, .cqe_ready_o, .cqe_i, .fail_o(cq_fail_o),
-      .rsp_done_o(cq_rsp_done_o), .ev_valid_i({ev_port_valid, ev_valid_i}), .ev_ready_o({ev_port_ready, ev_ready_o}),
+      .rsp_done_o(cq_rsp_done_o), .ev_valid_i({ev_port_valid && !halt_rx_o, ev_valid_i}), .ev_ready_o({ev_port_ready, ev_ready_o}),
       .ev_i({ev_port, ev_i}), .fatal_valid_i(fatal_valid), .fatal_code_i(fatal_code), .admin_irq_i(irq), .msix_valid_o,
       .msix_ready_i, .msix_vector_o, .stat_valid_o(stat_valid[rtl_pkg::STAT_CQ+:2]),
       .stat_ready_i(stat_ready[rtl_pkg::STAT_CQ+:2]), .stat_o(stat[rtl_pkg::STAT_CQ*SW+:2*SW]),

@@ -197,8 +197,10 @@ module dingo_transport (
   assign answers_o.cq_valid = 1'b0;
   assign answers_o.cq = '0;
 
+  logic req_due;
+  assign rest_o.req_timers = !req_due;
   dingo_requester i_requester (
-      .clk_i, .rst_ni, .halt_tx_i(halt_tx_i), .tx_idle_o(rest_o.req_tx), .idle_o(rest_o.req),
+      .clk_i, .rst_ni, .halt_tx_i(halt_tx_i), .tx_idle_o(rest_o.req_tx), .idle_o(rest_o.req), .due_o(req_due),
       .work_o(req_work_o), .timer_valid_o, .timer_next_o, .now_ns_i, .xl_flush_i(orders_i.xl_flush), .resume_i(orders_i.resume), .port_mtu_i(port_mtu_i),
       .gid_valid_i, .db_valid_i(bell_i.sq), .db_ready_o(sq_bell_taken_o), .db_i(bell_i.q), .db_bad_o(req_db_bad),
       .push_valid_i, .push_ready_o, .push_i,

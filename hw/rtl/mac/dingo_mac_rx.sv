@@ -41,6 +41,11 @@ module dingo_mac_rx #(
       .b_run_o(run), .b_clear_o(clear)
   );
 
+  // One cycle longer than the reset: the reader may have read the next beat in its first cycle.
+  logic up_last_q = 1'b0, up;
+  always_ff @(posedge clk_i) up_last_q <= up_i;
+  assign up = up_i && up_last_q;
+
   // The EtherType is compared a cycle before the beat is written or not.
   logic up_q = 1'b0, valid_q = 1'b0, type_q = 1'b0;
   mac_pkg::beat_t beat_q;
@@ -62,11 +67,11 @@ module dingo_mac_rx #(
   );
   dingo_mac_fifo #(.Width(mac_pkg::BEAT_W), .LogDepth(LogDepth)) i_fifo (
       .wr_clk_i(mac_clk_i), .wr_clear_i(mac_clear), .push_i(push), .last_i(beat_q.last), .data_i(beat_q), .rollback_i(rollback),
-      .room_o(room), .held_o(held), .rd_clk_i(clk_i), .rd_run_i(run), .rd_clear_i(clear), .rd_drop_i(!up_i),
+      .room_o(room), .held_o(held), .rd_clk_i(clk_i), .rd_run_i(run), .rd_clear_i(clear), .rd_drop_i(!up),
       .valid_o(f_valid), .ready_i(f_ready), .last_o(f_last), .data_o(f_beat)
   );
   dingo_mac_end i_end (
-      .clk_i, .up_i, .run_i(run), .valid_i(f_valid && up_i), .ready_o(f_ready), .beat_i(f_beat), .valid_o, .ready_i, .beat_o
+      .clk_i, .up_i(up), .run_i(run), .valid_i(f_valid && up), .ready_o(f_ready), .beat_i(f_beat), .valid_o, .ready_i, .beat_o
   );
 
   logic high_q = 1'b0;

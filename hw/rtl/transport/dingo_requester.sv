@@ -7,9 +7,10 @@
 module dingo_requester (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic        halt_tx_i,       // start no packet and no flush
+    input  logic        halt_tx_i,       // start no packet and no flush; deadlines wait
     output logic        tx_idle_o,       // no packet and no flush is in work
-    output logic        idle_o,          // no event waits, nothing is in work
+    output logic        idle_o,          // no event waits, nothing is in work; deadlines do not count
+    output logic        due_o,           // a deadline may have passed
     output logic        work_o,          // a QP is ready for a turn
     output logic        timer_valid_o,   // a timer runs
     output logic [63:0] timer_next_o,    // no timer fires before this time
@@ -195,7 +196,9 @@ module dingo_requester (
   assign wake_valid = settle_wake_valid || pause_wake_valid || wqe_wake_valid;
   assign wake_qp = settle_wake_valid ? settle_wake_qp : pause_wake_valid ? pause_wake_qp : wqe_wake_qp;
   assign idle_o = step_idle && turn_rest && place_idle && reads_idle && cache_idle && settle_idle && out_idle && !commit_valid_i && !rxp_valid_i && !db_valid_i && !db_valid && !txerr_valid_i && !fails &&
-                  !qpa_wait && !due_valid && !fail_valid_i && !cq_fail_valid_i && !(timer_valid_o && timer_next_o <= now_ns_i);
+                  !qpa_wait && !fail_valid_i && !cq_fail_valid_i;
+  // Not in idle_o: a command is carried out at rest, and a deadline that passes meanwhile waits until it has ended.
+  assign due_o = due_valid || (timer_valid_o && timer_next_o <= now_ns_i);
 
   // Doorbells wait here for their steps, so that dingo_db can check the next ones.
   dingo_fifo #(.Width(3 + 32 + rtl_pkg::QP_LOG), .LogDepth(2)) u_db (
@@ -205,7 +208,7 @@ module dingo_requester (
       .clk_i, .rst_ni, .ready_o(sched_clear), .commit_i(commit_valid_i), .commit_qp_i(commit_item.qp[rtl_pkg::QP_LOG-1:0]),
       .rxp_i(rxp_soon), .rxp_wait_i(rxp_valid_i && !is_ack && scat_room_i),
       .rxp_qp_i(rxp_i.qp), .db_i(db_valid), .db_qp_i(db.qp), .txerr_i(txerr_valid_i), .txerr_qp_i(txerr_i.qp),
-      .due_i(due_valid), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
+      .due_i(due_valid && !halt_tx_i), .due_qp_i(due_qp), .qpa_i(qpa_wait && place_idle && reads_idle), .qpa_qp_i(qpa_qp), .ack_i(turn_ack),
       .ack_qp_i(turn_qp), .cq_fail_i(cq_fail_valid_i), .cq_fail_qp_i, .fail_i(fail_valid_i), .fail_qp_i, .fails_o(fails),
       .fetch_i(fetch), .fetch_qp_i(set_qp), .fetch_ok_i(fetch_ok && !step_asks && !halt_tx_i), .ready_i(ready), .ready_qp_i(set_qp),
       .woken_i(wake_valid), .woken_take_o(wake_take), .woken_qp_i(wake_qp), .work_o, .waits_o(others), .step_i(step_busy), .step_qp_i(qp),

@@ -48,6 +48,7 @@
     logic        req_tx;           // *_tx: has nothing to send
     logic        rsp_tx;
     logic        req;
+    logic        req_timers;       // no deadline of the requester has passed
     logic        rsp;
     logic        tx_mux;
     logic        gather;

@@ -21,12 +21,12 @@ namespace dingo::rdma_cm::test {
 
 // Event types as numbers read by clients.
 inline constexpr int kResolved = static_cast<int>(EventType::kAddrResolved);
-inline constexpr int kUnresolved = static_cast<int>(EventType::kAddrError);
 inline constexpr int kRouted = static_cast<int>(EventType::kRouteResolved);
 inline constexpr int kRequest = static_cast<int>(EventType::kConnectRequest);
 inline constexpr int kResponse = static_cast<int>(EventType::kConnectResponse);
 inline constexpr int kRejected = static_cast<int>(EventType::kRejected);
 inline constexpr int kEstablished = static_cast<int>(EventType::kEstablished);
+inline constexpr int kUnresolved = static_cast<int>(EventType::kAddrError);
 inline constexpr int kDisconnected = static_cast<int>(EventType::kDisconnected);
 inline constexpr int kJoined = static_cast<int>(EventType::kMulticastJoin);
 inline constexpr int kRemoval = static_cast<int>(EventType::kDeviceRemoval);

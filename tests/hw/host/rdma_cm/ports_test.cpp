@@ -88,7 +88,31 @@ TEST_F(CmPorts, EphemeralPortsAreDifferentAndComeToAnEnd) {
     }
     EXPECT_EQ(seen.size(), 28232U);
     EXPECT_EQ(*seen.begin(), 32768);
+    const std::uint32_t asked = last_;
     EXPECT_EQ(error_of([&] { ports.bind(kTcp, all.back()); }), EADDRNOTAVAIL);
+    EXPECT_EQ(last_, asked) << "no search";
+    EXPECT_EQ(error_of([&] { ports.bind(kUdp, all.back()); }), 0) << "another space";
+    ports.release(kTcp, all.front());
+    Binding next = at(0, 0);
+    EXPECT_EQ(error_of([&] { ports.bind(kTcp, next); }), 0);
+    EXPECT_EQ(next.address.port, all.front().address.port);
+}
+
+TEST_F(CmPorts, PortsBoundByNumberAreNotTakenForFreeOnes) {
+    Binding shared[] = {at(1, 40000), at(2, 40000), at(1, 7471)};
+    for (Binding& b : shared) {
+        ports.bind(kTcp, b);
+    }
+    std::vector<Binding> all(28232, at(0, 0));
+    for (std::size_t n = 0; n + 1 < all.size(); ++n) {
+        ports.bind(kTcp, all[n]);
+        EXPECT_NE(all[n].address.port, 40000);
+    }
+    EXPECT_EQ(error_of([&] { ports.bind(kTcp, all.back()); }), EADDRNOTAVAIL);
+    ports.release(kTcp, shared[0]);
+    EXPECT_EQ(error_of([&] { ports.bind(kTcp, all.back()); }), EADDRNOTAVAIL);
+    ports.release(kTcp, shared[1]);
+    EXPECT_EQ(error_of([&] { ports.bind(kTcp, all.back()); }), 0);
 }
 
 }  // namespace

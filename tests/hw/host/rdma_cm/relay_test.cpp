@@ -2,6 +2,7 @@
 // One rdma_cm descriptor of two cards: to which card identifiers move, their lifetime, and attacks
 // of a client that hands over something else than a card.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -373,8 +374,8 @@ class FalseCard {
             uverbs::Reply reply;
             if (message.header.type != DINGO_UVERBS_HELLO) {
                 std::uint64_t at = message.header.arg;
-                if (message.header.type == DINGO_UVERBS_RDMA_CM) {  // a command begins with it
-                    std::memcpy(&at, message.payload.data() + sizeof(rdma_ucm_cmd_hdr), sizeof at);
+                if (message.header.type == DINGO_UVERBS_RDMA_CM) {
+                    at = read_command(message.payload);
                 }
                 EXPECT_TRUE(bytes.empty() || message.arguments->write(at, bytes));
                 reply.arguments = message.arguments;
@@ -391,8 +392,37 @@ class FalseCard {
     /// Sends to the link's own end, which the client has as well.
     void send_to_link() { EXPECT_EQ(::send(mine_.get(), "", 1, MSG_NOSIGNAL), 1); }
     void close() { mine_.reset(); }
+    /// Answers HELLO and ROUTES as the card `node_guid`.
+    void introduce(std::uint64_t node_guid) {
+        dingo_uverbs_cm_routes routes{};
+        routes.node_guid = node_guid;
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, routes);
+        answer(2, 0, bytes);
+    }
+    /// Answers a request with the identifier `number`.
+    void answer_number(std::uint32_t number) {
+        uverbs::test::Bytes bytes;
+        uverbs::test::append(bytes, rdma_ucm_create_id_resp{number});
+        answer(1, 0, bytes);
+    }
+    /// uid of the last identifier that was created.
+    [[nodiscard]] std::uint64_t uid() const { return uid_; }
 
   private:
+    /// Returns the address of the answer, with which many commands begin.
+    std::uint64_t read_command(std::span<const std::byte> payload) {
+        const auto header = request_of<rdma_ucm_cmd_hdr>(payload);
+        const auto body = payload.subspan(sizeof header);
+        if (header.cmd == RDMA_USER_CM_CMD_CREATE_ID) {
+            uid_ = request_of<rdma_ucm_create_id>(body).uid;
+        }
+        return header.cmd == RDMA_USER_CM_CMD_CREATE_ID
+                   ? request_of<rdma_ucm_create_id>(body).response
+                   : request_of<std::uint64_t>(body);
+    }
+
+    std::uint64_t uid_ = 0;
     UniqueFd given_;
     UniqueFd mine_;
     ForeignSocket answers_;
@@ -443,6 +473,77 @@ TEST_F(UcmaRelay, FalseCardHarmsNobodyElse) {
     EXPECT_EQ(hostile.bind(hostile.id, ipv4("10.77.0.1", 1)), 0) << "the rest of it works on";
 }
 
+TEST_F(UcmaRelay, IdentifierWithTwinsStaysWhereItsLinksAre) {
+    CmClient without(first->directory);
+    CmClient with(first->directory);
+    FalseCard card;
+    std::thread plays([&card] {
+        card.introduce(77);
+        card.answer_number(1);
+        card.answer(1, 0);  // BIND
+    });
+    ASSERT_EQ(join(with, card.given()), 0);
+    ASSERT_EQ(with.create(1), 0);
+    const std::uint32_t id = with.id;
+    EXPECT_EQ(with.bind(id, ipv4("0.0.0.0", 7480)), 0);
+    plays.join();
+    EXPECT_EQ(without.migrate(with, id), -EINVAL);
+    EXPECT_EQ(without.destroy(id), -EINVAL);
+    card.close();
+    with.close();
+    EXPECT_EQ(without.create(2), 0);
+    EXPECT_EQ(without.bind(without.id, ipv4("0.0.0.0", 7480)), 0) << "it is gone";
+}
+
+// Its new descriptor ends before it has arrived.
+TEST_F(UcmaRelay, IdentifierThatDoesNotArriveStaysUsable) {
+    CmClient from(first->directory);
+    auto to = std::make_unique<CmClient>(first->directory);
+    std::array<FalseCard, 4> cards;  // two, as seen by `from` and by `to`
+    for (std::size_t n = 0; n < cards.size(); ++n) {
+        std::thread plays([&card = cards.at(n), n] { card.introduce(70 + n % 2); });
+        EXPECT_EQ(join(n < 2 ? from : *to, cards.at(n).given()), 0);
+        plays.join();
+    }
+    std::thread plays([&cards] {
+        for (const std::size_t n : {0, 1}) {
+            cards.at(n).answer_number(1);
+            cards.at(n).answer(1, 0);  // BIND
+        }
+        cards[0].answer(1, 0);  // LISTEN
+        cards[1].answer(1, 0);
+    });
+    ASSERT_EQ(from.create(1), 0);
+    const std::uint32_t id = from.id;
+    EXPECT_EQ(from.bind(id, ipv4("0.0.0.0", 7480)), 0);
+    EXPECT_EQ(from.listen(id, 4), 0);
+    plays.join();
+    std::thread mover([&] { to->migrate(from, id); });
+    cards[2].answer(1, 0);  // and the other card never
+    rdma_ucm_event_resp request{};
+    request.uid = cards[0].uid();
+    request.id = 9;
+    request.event = kRequest;
+    cards[2].token();
+    uverbs::test::Bytes event;
+    uverbs::test::append(event, request);
+    cards[2].answer(1, 0, event);
+    ASSERT_EQ(from.wait_event(), kRequest);
+    const std::uint32_t child = from.event.id;
+    std::thread destroyer([&] { EXPECT_EQ(from.destroy(id), 0); });  // waits until it has moved
+    EXPECT_TRUE(wait_count(*first, "links", 6));
+    ASSERT_EQ(::shutdown(to->raw().socket(), SHUT_RDWR), 0);
+    EXPECT_TRUE(wait_count(*first, "links", 4));
+    cards[0].close();
+    cards[1].close();
+    mover.join();
+    destroyer.join();
+    rdma_ucm_reject reject{};
+    reject.id = child;
+    EXPECT_EQ(from.command(RDMA_USER_CM_CMD_REJECT, reject), -EIO);
+    EXPECT_EQ(from.destroy(child), 0);
+}
+
 // The client reads there into memory that faults: until then the end is locked.
 TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
     const dingo::test::Trap trap;
@@ -451,13 +552,7 @@ TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
     }
     CmClient hostile(first->directory);
     FalseCard card;
-    std::thread plays([&card] {
-        dingo_uverbs_cm_routes routes{};
-        routes.node_guid = 77;
-        uverbs::test::Bytes bytes;
-        uverbs::test::append(bytes, routes);
-        card.answer(2, 0, bytes);
-    });
+    std::thread plays([&card] { card.introduce(77); });
     ASSERT_EQ(join(hostile, card.given()), 0);
     plays.join();
     card.send_to_link();
@@ -479,13 +574,7 @@ TEST_F(UcmaRelay, ClientThatHoldsTheLinkHoldsNobodyUp) {
 TEST_F(UcmaRelay, SilentCardCostsNoMoreDescriptorsThanItsLimit) {
     CmClient hostile(first->directory);
     FalseCard card;
-    std::thread plays([&card] {
-        dingo_uverbs_cm_routes routes{};
-        routes.node_guid = 77;
-        uverbs::test::Bytes bytes;
-        uverbs::test::append(bytes, routes);
-        card.answer(2, 0, bytes);
-    });
+    std::thread plays([&card] { card.introduce(77); });
     ASSERT_EQ(join(hostile, card.given()), 0);
     plays.join();
     ASSERT_EQ(hostile.create(1), 0);

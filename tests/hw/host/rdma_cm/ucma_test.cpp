@@ -9,6 +9,7 @@
 
 #include "../uverbs/running_card.h"
 #include "cm_client.h"
+#include "host/rdma_cm/file.h"
 
 namespace dingo::rdma_cm::test {
 namespace {
@@ -94,6 +95,54 @@ TEST_F(Ucma, RequestCarriesTheApplicationsData) {
     sockaddr_in source{};
     std::memcpy(&source, &addresses.src_addr, sizeof source);
     EXPECT_EQ(ntohs(source.sin_port), 7471);
+}
+
+TEST_F(Ucma, RequestIsNoIdentifierBeforeItsEventIsRead) {
+    listen(7471);
+    CmClient second(card.directory);
+    ASSERT_EQ(ask(7471, 0x100), 0);
+    ASSERT_TRUE(wait_count("ids", 3));
+    for (std::uint32_t n = 0; n < 8; ++n) {
+        if (n != listener) {
+            EXPECT_EQ(server.destroy(n), -EINVAL) << n;
+            EXPECT_TRUE(n == client.id || second.migrate(server, n) == -EINVAL) << n;
+        }
+    }
+    ASSERT_EQ(second.migrate(server, listener), 0) << "the request goes with its listener";
+    EXPECT_EQ(second.wait_event(), kRequest);
+    EXPECT_EQ(second.destroy(second.event.id), 0);
+    EXPECT_EQ(client.wait_event(), kRejected);
+    ASSERT_EQ(ask(7471, 0x200), 0);
+    ASSERT_TRUE(wait_count("ids", 4));
+    EXPECT_EQ(second.destroy(listener), 0);
+    EXPECT_TRUE(wait_count("ids", 2)) << "an unread one ends with its listener";
+}
+
+TEST_F(Ucma, EventsThatNobodyReadsAreLimited) {
+    ASSERT_EQ(client.create(5), 0);
+    const auto resolve = [&] { return client.resolve(client.id, ipv4("10.77.0.99", 1), 0); };
+    std::size_t made = 0;
+    int result = 0;
+    for (; made <= 2 * File::kMostEvents && result != -ENOMEM; made += result == 0 ? 1 : 0) {
+        result = resolve();
+        ASSERT_TRUE(result == 0 || result == -EINVAL || result == -ENOMEM) << result;
+    }
+    EXPECT_EQ(made, File::kMostEvents);
+    EXPECT_EQ(client.get_event(), 0);
+    EXPECT_EQ(resolve(), 0) << "there is room again";
+    EXPECT_EQ(server.create(6), 0);
+}
+
+TEST_F(Ucma, AddressThatDoesNotAnswerLeavesTheSourceOpen) {
+    ASSERT_EQ(client.create(5), 0);
+    ASSERT_EQ(client.resolve(client.id, ipv4("10.77.0.99", 1), 1), 0);
+    ASSERT_EQ(client.wait_event(), kUnresolved);
+    const rdma_ucm_query_addr_resp addresses = client.addresses(client.id);
+    EXPECT_EQ(address_of(addresses.src_addr), "0.0.0.0");
+    EXPECT_EQ(addresses.node_guid, 0U) << "no device";
+    EXPECT_EQ(client.resolve(client.id, ipv4("10.77.0.1", 1)), 0);
+    EXPECT_EQ(client.wait_event(), kResolved);
+    EXPECT_EQ(address_of(client.addresses(client.id).src_addr), "10.77.0.1");
 }
 
 TEST_F(Ucma, QpAttributesAreTheConnections) {

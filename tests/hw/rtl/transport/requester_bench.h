@@ -237,8 +237,8 @@ class RequesterBench {
         run_until([&] { return quiet() && !dut.work_o && dut.mux_idle_o && dut.tx_idle_o; });
     }
     bool quiet() const {
-        return dut.idle_o && doorbells.empty() && responses.empty() && commits.empty() &&
-               reports.empty() && scatter_.empty();
+        return dut.idle_o && (dut.due_o == 0 || dut.halt_tx_i != 0) && doorbells.empty() &&
+               responses.empty() && commits.empty() && reports.empty() && scatter_.empty();
     }
     /// Advances the time to the next deadline and runs what follows from it.
     void next_deadline() {

@@ -8,6 +8,7 @@ module requester_bench (
     output logic        tx_idle_o,
     output logic        mux_idle_o,
     output logic        idle_o,
+    output logic        due_o,
     output logic        work_o,
     output logic        timer_valid_o,
     output logic [63:0] timer_next_o,
@@ -301,7 +302,7 @@ module requester_bench (
   end
 
   dingo_requester u_requester (
-      .clk_i, .rst_ni, .halt_tx_i, .tx_idle_o, .idle_o, .work_o, .timer_valid_o, .timer_next_o, .now_ns_i,
+      .clk_i, .rst_ni, .halt_tx_i, .tx_idle_o, .idle_o, .due_o, .work_o, .timer_valid_o, .timer_next_o, .now_ns_i,
       .xl_flush_i(1'b0), .resume_i, .port_mtu_i, .gid_valid_i,
       .db_valid_i, .db_ready_o, .db_i(db), .db_bad_o,
       .rxp_valid_i, .rxp_ready_o, .rxp_i(rxp),

@@ -56,6 +56,27 @@ TEST_F(Requester, TimeoutsRepeatUntilTheRetriesAreUsedUpAndThenEverythingIsFlush
     expect_cqe(2, 2, DINGO_WR_SEND, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
 }
 
+TEST_F(Requester, ADeadlineThatPassesDuringACommandWaitsForItsEnd) {
+    config.retry = 0;
+    start();
+    send(20);
+    go();
+    b.halt();
+    ASSERT_TRUE(b.dut.timer_valid_o);
+    b.now = b.dut.timer_next_o + 1;
+    b.run(2000);
+    EXPECT_TRUE(b.dut.idle_o) << "the card stays at rest";
+    EXPECT_TRUE(b.dut.due_o) << "but time does not pass unseen";
+    EXPECT_TRUE(b.cqes.empty());
+    EXPECT_TRUE(b.fails.empty());
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_RTS);
+    b.dut.halt_tx_i = 0;
+    b.settle();
+    ASSERT_EQ(b.cqes.size(), 1U);
+    expect_cqe(0, 0, DINGO_WR_SEND, DINGO_WCS_RETRY_EXC_ERR, DINGO_VERR_TIMEOUT);
+    EXPECT_EQ(b.qps[kQp].state, DINGO_QPS_ERR);
+}
+
 TEST_F(Requester, TheTimerRunsFromTheLastProgress) {
     config.timeout = 1;  // 8.192 us
     start();
