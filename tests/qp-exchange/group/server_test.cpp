@@ -6,6 +6,7 @@
 #include "group/messages.h"
 #include "net/stream.h"
 #include "peer/handshake.h"
+#include "qpx/qpx_group.h"
 #include "running_server.h"
 #include "service/authorize.h"
 #include "wire/frame.h"
@@ -202,6 +203,50 @@ TEST(Hostile, AConversationCannotBePlayedBack) {
     second.read_all();
     EXPECT_TRUE(server.reaches("protocol_errors_total", 2));
     EXPECT_EQ(server.metric("joins_total"), 1u);
+}
+
+TEST(Hostile, ALongReasonEndsOnlyItsSender) {
+    RunningServer server;
+    GroupOptions second;
+    second.rank = 1;
+    second.size = 3;
+    auto other = Group::join(server.url(), second);
+    qpx_group_options third = QPX_GROUP_OPTIONS_INIT;
+    third.rank = 2;
+    third.size = 3;
+    qpx_group* in_c = nullptr;
+    ASSERT_EQ(qpx_group_join(server.url().c_str(), &third, &in_c), 0) << qpx_last_error();
+    Greeted client(server.port());
+    client.say({.type = Type::Join, .request = 1, .rank = 0, .size = 3, .job = "job"});
+    EXPECT_TRUE(server.reaches("members", 3));
+    std::string text;
+    while (text.size() < 70'000) {
+        text += "\xc3\xbc";
+    }
+    Bytes refusal;
+    wire::FrameWriter writer(refusal, wire::Type::Refuse);
+    writer.text(wire::tag::reason_text, text);
+    writer.finish(client.next);
+    client.raw.send(text_of(refusal));
+    EXPECT_TRUE(server.reaches("failures_total", 1));
+    std::string reason;
+    for (int i = 0; i < 1000 && reason.empty(); ++i) {
+        const auto event = other->poll_event();
+        reason = event && event->kind == GroupEvent::Kind::Failed ? event->reason : "";
+        std::this_thread::sleep_for(event ? 0ms : 10ms);
+    }
+    EXPECT_EQ(reason, "said: " + text.substr(0, 1024));
+    // A structure of C has less space, in which the text must be whole characters.
+    qpx_group_event event = {};
+    for (int i = 0; i < 1000 && event.kind != QPX_FAILED; ++i) {
+        const int some = qpx_group_poll_event(in_c, &event);
+        ASSERT_GE(some, 0) << qpx_last_error();
+        std::this_thread::sleep_for(some != 0 ? 0ms : 10ms);
+    }
+    EXPECT_EQ(event.reason, "said: " + text.substr(0, 248));
+    other->put("k", "still served");
+    EXPECT_EQ(server.metric("failures_total"), 1u);
+    qpx_group_free(in_c);
 }
 
 TEST(Hostile, WhoDoesNotReadIsEnded) {
