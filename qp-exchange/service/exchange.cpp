@@ -301,7 +301,11 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
     }
     counters_.endpoints += count;
     if (last) {
+        const uint32_t cancel = delivery.cancel;
         client.delivery.reset();
+        if (cancel != 0) {
+            send(client, {.type = Type::Done, .request = cancel});
+        }
     }
 }
 

@@ -243,6 +243,9 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
                 }
                 return;
             }
+            if (cancel != 0) {
+                deadline = net::Deadline::in(cancel_time);  // the service sends all parts first
+            }
         } else if (message && cancel != 0 && message->request == cancel) {
             timed_out(std::string(message->text));
         } else if (!message && !in_time && cancel == 0) {

@@ -267,6 +267,46 @@ void try_exchange(RegistryTest& test, ClientId id, uint32_t from, const std::vec
     }
 }
 
+TEST_F(Exchange, ACancelledExchangeThatIsCompleteIsDeliveredFirst) {
+    const ClientId a = member("j", 0, 2), b = member("j", 1, 2);
+    uint32_t request = 0;
+    try_exchange(*this, a, 0, {1}, 1, &request);
+    try_exchange(*this, b, 1, {0}, 1);
+    ask(a, {.type = Type::Cancel, .rank = request});
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#1"}}));
+    const Heard done = hear(a, Type::Done);
+    EXPECT_EQ(done.message.request, request + 1);
+    EXPECT_EQ(done.message.text, "");
+    EXPECT_TRUE(silent(a));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
+    try_exchange(*this, a, 0, {1}, 2);
+    try_exchange(*this, b, 1, {0}, 2);
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#2"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#2"}}));
+}
+
+TEST_F(Exchange, ACancelBetweenTwoPartsIsAnsweredAfterTheLast) {
+    const ClientId a = open("", 70'000), b = member("j", 1, 3), c = member("j", 2, 3);
+    ask(a, {.type = Type::Join, .rank = 0, .size = 3, .job = "j"});
+    hear(a, Type::Joined);
+    skip_events(a);
+    Bytes large, mine;
+    append_item(large, 0, Bytes(60'000));
+    append_item(mine, 1, {});
+    append_item(mine, 2, {});
+    ask(b, {.type = Type::Exchange, .options = last_part, .items = large});
+    ask(c, {.type = Type::Exchange, .options = last_part, .items = large});
+    const uint32_t request = ask(a, {.type = Type::Exchange, .options = last_part, .items = mine});
+    pull(a, 1);  // the first part
+    ask(a, {.type = Type::Cancel, .rank = request});
+    ask(a, {.type = Type::Cancel, .rank = request});
+    EXPECT_EQ(hear(a, Type::Exchanged).message.options & last_part, 0u);
+    EXPECT_EQ(hear(a, Type::Done).message.request, request + 2);
+    EXPECT_EQ(hear(a, Type::Exchanged).message.options & last_part, uint32_t{last_part});
+    EXPECT_EQ(hear(a, Type::Done).message.request, request + 1);
+    EXPECT_TRUE(silent(a));
+}
+
 TEST_F(Exchange, AfterATimeoutNewItemsMeetNewItems) {
     const ClientId a = member("j", 0, 3), b = member("j", 1, 3);
     member("j", 2, 3);  // c never answers
