@@ -61,7 +61,8 @@ void Registry::exchange(Client& client, const Message& m) {
     if (client.abandoned_exchange == m.request) {
         return;  // FAILED was sent for an earlier part
     }
-    if (client.delivery || (client.exchanging && client.exchanging->all_sent)) {
+    if (client.delivery || (client.exchanging && (client.exchanging->all_sent ||
+                                                  client.exchanging->request != m.request))) {
         client.abandoned_exchange = m.request;
         throw RequestError(ErrorCode::Argument, "one exchange at a time");
     }

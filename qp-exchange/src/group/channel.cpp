@@ -184,9 +184,18 @@ void Channel::call(Message request, std::chrono::milliseconds timeout, const cha
 void Channel::call_with_items(Message request, View items, std::chrono::milliseconds timeout,
                               const char* what, const OnAnswer& on_answer) {
     check_usable();
+    const size_t most = frames_.theirs().limits.max_frame - frame_overhead;
+    // All items are checked before the first part is queued: the service would wait for the rest.
+    for (Items each(items); each.next();) {
+        if (item_overhead + each.bytes().size() > most) {
+            throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
+                                              std::to_string(each.rank()) + " has " +
+                                              std::to_string(each.bytes().size()) +
+                                              " bytes, more than the service takes");
+        }
+    }
     request.request = ++last_request_;
-    const size_t room =
-        std::min<size_t>(part_size, frames_.theirs().limits.max_frame - frame_overhead);
+    const size_t room = std::min(part_size, most);
     const uint32_t options = request.options;
     Items each(items);
     const std::byte* begin = items.data();
@@ -200,12 +209,6 @@ void Channel::call_with_items(Message request, View items, std::chrono::millisec
     };
     while (each.next()) {
         const size_t more = item_overhead + each.bytes().size();
-        if (more > frames_.theirs().limits.max_frame - frame_overhead) {
-            throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
-                                              std::to_string(each.rank()) + " has " +
-                                              std::to_string(each.bytes().size()) +
-                                              " bytes, more than the service takes");
-        }
         if (size != 0 && size + more > room) {
             part(false);
         }

@@ -209,6 +209,18 @@ TEST(Groups, ExchangesLargerThanAFrame) {
     });
 }
 
+TEST(Groups, AnExchangeWithAnItemThatIsTooLongSendsNothing) {
+    RunningServer server;
+    auto group = Group::join(server.url(), member(0, 3));
+    const std::vector<std::byte> first(200'000), last(2 << 20);
+    const std::array<RankBytes, 3> wrong = {{{0, first}, {1, first}, {2, last}}};
+    EXPECT_EQ(thrown([&] { group->exchange_bytes(wrong); }).first, ErrorCode::Limit);
+    const std::array<RankBytes, 1> right = {{{0, bytes("to myself")}}};
+    const Exchanged got = group->exchange_bytes(right);
+    ASSERT_EQ(got.items.size(), 1u);
+    EXPECT_EQ(text(got.items[0].bytes), "to myself");
+}
+
 TEST(Groups, MembersFindEachOtherByName) {
     RunningServer server;
     auto client = Group::join(server.url());  // rank 0, whose name the other looks up
