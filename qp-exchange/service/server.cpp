@@ -112,6 +112,8 @@ class Server::Impl {
     int wait_ms() const;
     void dispatch(uint64_t data);
     void accept_links();
+    void watch_listeners(uint32_t events);
+    void pause_accept(const Error& error);
     void accept_link(net::Fd fd, const net::Address& peer);
     void turn_away(net::Fd fd, const std::string& address, const std::string& why);
     void step(uint32_t number);
@@ -225,12 +227,24 @@ void Server::Impl::accept_links() {
             }
             accept_link(std::move(fd), peer);
         } catch (const Error& error) {
-            log(LogLevel::Warning, error.what());
-            watch(listener_.get(), 0, token(Kind::Listener, 0), EPOLL_CTL_MOD);
-            resume_accept_ = now_ + accept_pause;
+            pause_accept(error);
             return;
         }
     }
+}
+
+void Server::Impl::watch_listeners(uint32_t events) {
+    watch(listener_.get(), events, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+    if (http_listener_.get() >= 0) {
+        watch(http_listener_.get(), events, token(Kind::HttpListener, 0), EPOLL_CTL_MOD);
+    }
+}
+
+// A listener stays ready while it has a connection that cannot be accepted.
+void Server::Impl::pause_accept(const Error& error) {
+    log(LogLevel::Warning, error.what());
+    watch_listeners(0);
+    resume_accept_ = now_ + accept_pause;
 }
 
 void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
@@ -415,7 +429,7 @@ void Server::Impl::expire() {
     expire_idle();
     if (resume_accept_ && *resume_accept_ <= now_) {
         resume_accept_.reset();
-        watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+        watch_listeners(EPOLLIN);
     }
     for (auto it = http_.begin(); it != http_.end();) {
         const bool late = it->second->since() + http_timeout <= now_;
@@ -448,17 +462,22 @@ void Server::Impl::expire_idle() {
 }
 
 void Server::Impl::accept_http() {
-    net::Fd fd(accept4(http_listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (fd.get() < 0) {
-        return;
+    try {
+        net::Address peer;
+        net::Fd fd = net::accept_tcp(http_listener_.get(), peer);
+        if (fd.get() < 0) {
+            return;
+        }
+        if (http_.size() >= most_http) {
+            ++registry_.counters().http_refused;
+            return;
+        }
+        const uint32_t number = next_http_++;
+        watch(fd.get(), EPOLLIN, token(Kind::Http, number), EPOLL_CTL_ADD);
+        http_.emplace(number, std::make_unique<HttpLink>(std::move(fd), registry_, now_));
+    } catch (const Error& error) {
+        pause_accept(error);
     }
-    if (http_.size() >= most_http) {
-        ++registry_.counters().http_refused;
-        return;
-    }
-    const uint32_t number = next_http_++;
-    watch(fd.get(), EPOLLIN, token(Kind::Http, number), EPOLL_CTL_ADD);
-    http_.emplace(number, std::make_unique<HttpLink>(std::move(fd), registry_, now_));
 }
 
 void Server::Impl::step_http(uint32_t number) {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tests of the service with hostile, slow and unauthorized clients.
+#include <sys/resource.h>
+
+#include <atomic>
+#include <ctime>
+#include <future>
 #include <random>
 
 #include "group/channel.h"
@@ -343,6 +348,38 @@ TEST(Http, MetricsStatusAndNonsense) {
     EXPECT_NE(server.http("nonsense\r\n\r\n").find("400"), std::string::npos);
     EXPECT_EQ(server.http(std::string(20'000, 'x')), "");
     EXPECT_EQ(server.metric("http_refused_total"), 2u);
+}
+
+std::chrono::nanoseconds processor_time() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST(Http, WithoutDescriptorsAcceptingPauses) {
+    std::atomic<int> warnings = 0;
+    ServerOptions options;
+    options.log = [&](LogLevel level, const std::string& text) {
+        warnings += level == LogLevel::Warning && text.find("ulimit -n") != std::string::npos;
+    };
+    RunningServer server(options);
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit before = limit;
+    const int free_descriptor = ::dup(STDERR_FILENO);
+    ::close(free_descriptor);
+    limit.rlim_cur = static_cast<rlim_t>(free_descriptor) + 1;  // for the client's socket
+    setrlimit(RLIMIT_NOFILE, &limit);
+    auto answer =
+        std::async(std::launch::async, [&] { return server.http("GET /status HTTP/1.0\r\n\r\n"); });
+    const auto begun = processor_time();
+    std::this_thread::sleep_for(500ms);
+    const auto used = processor_time() - begun;
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_LT(used, 100ms);
+    EXPECT_GE(warnings, 1);
+    EXPECT_NE(answer.get().find("200 OK"), std::string::npos);
+    Group::join(server.url())->put("k", "clients are accepted again, too");
 }
 
 TEST(Http, StatusComesOverTheServicesPortToo) {
