@@ -115,7 +115,9 @@ int qpx_group_secure(const qpx_group* group) {
     return group->group->secure() ? 1 : 0;
 }
 int qpx_group_fd(const qpx_group* group) {
-    return group->group->fd();
+    int fd = -1;
+    guarded([&] { fd = group->group->fd(); });
+    return fd;
 }
 
 int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length) {
