@@ -93,6 +93,8 @@ class Server::Impl {
         bool write_watched = false;
         bool stall_watched = false;
         bool idle_watched = false;
+        bool silence_watched = false;
+        Time silence_from{};
     };
 
     void watch(int fd, uint32_t events, uint64_t data, int operation) {
@@ -122,6 +124,10 @@ class Server::Impl {
     void end(uint32_t number);
     void expire();
     void expire_idle();
+    void expire_silent();
+    std::chrono::milliseconds keepalive() const {
+        return std::max(std::chrono::seconds(1), options_.keepalive);
+    }
     bool is_fair(uint32_t held) const;
     void accept_http();
     void step_http(uint32_t number);
@@ -137,7 +143,7 @@ class Server::Impl {
     std::vector<uint32_t> free_;
     std::vector<uint32_t> slot_of_client_;
     std::vector<uint32_t> again_;  ///< links with bytes in TLS's buffer
-    std::deque<Timer> handshakes_, stalls_, idle_;
+    std::deque<Timer> handshakes_, stalls_, idle_, silences_;
     std::unordered_map<std::string, uint32_t> per_network_;  ///< links, by net::network_of()
     std::unordered_map<uint32_t, std::unique_ptr<HttpLink>> http_;
     uint32_t next_http_ = 0;
@@ -180,7 +186,7 @@ int Server::Impl::wait_ms() const {
         return 0;
     }
     Time next = Time::max();
-    for (const auto* timers : {&handshakes_, &stalls_, &idle_}) {
+    for (const auto* timers : {&handshakes_, &stalls_, &idle_, &silences_}) {
         if (!timers->empty()) {
             next = std::min(next, timers->front().at);
         }
@@ -280,8 +286,6 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    // The same for a host that dies while an answer is unacknowledged.
-    net::set_option(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
     std::string why_old;
     const auto tls = tls_.current(&why_old);
     if (!why_old.empty()) {
@@ -367,6 +371,11 @@ void Server::Impl::after(uint32_t number, Link::State state) {
         slot.idle_watched = true;
         idle_.push_back({now_ + options_.join_timeout, number, slot.serial});
     }
+    if (!slot.silence_watched && !slot.link->handshaking()) {
+        slot.silence_watched = true;
+        slot.silence_from = now_;
+        silences_.push_back({now_ + keepalive() / 2, number, slot.serial});
+    }
     if (slot.link->wants_step()) {
         again_.push_back(number);
     }
@@ -427,6 +436,7 @@ void Server::Impl::expire() {
         }
     }
     expire_idle();
+    expire_silent();
     if (resume_accept_ && *resume_accept_ <= now_) {
         resume_accept_.reset();
         watch_listeners(EPOLLIN);
@@ -457,6 +467,34 @@ void Server::Impl::expire_idle() {
         } else if (since) {
             slot.idle_watched = true;
             idle_.push_back({now_ + options_.join_timeout, timer.link, timer.serial});
+        }
+    }
+}
+
+// Closes connections to dead hosts while data is unacknowledged, when the kernel sends no keepalive
+// probes. TCP_USER_TIMEOUT would also close those of living members that do not read.
+void Server::Impl::expire_silent() {
+    constexpr unsigned lost = 3;  // retries: a closed window is probed ever more rarely
+    while (!silences_.empty() && silences_.front().at <= now_) {
+        const Timer timer = silences_.front();
+        silences_.pop_front();
+        Slot& slot = slots_[timer.link];
+        if (!slot.link || slot.serial != timer.serial) {
+            continue;
+        }
+        const net::Unacknowledged data = net::unacknowledged(slot.link->fd());
+        slot.silence_watched = data.some;
+        if (!data.some) {
+            continue;
+        }
+        // Before data was sent, silence meant nothing.
+        const Time::duration silence =
+            std::min<Time::duration>(data.silence, now_ - slot.silence_from);
+        if (data.retries >= lost && silence >= 2 * keepalive()) {
+            slot.link->close("does not answer: its host or network is down", now_);
+            end(timer.link);
+        } else {
+            silences_.push_back({now_ + keepalive() / 2, timer.link, timer.serial});
         }
     }
 }

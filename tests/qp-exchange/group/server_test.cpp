@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tests of the service with hostile, slow and unauthorized clients.
+#include <linux/filter.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -37,7 +38,7 @@ std::string frame(const Message& message, uint32_t sequence) {
 
 /// A client after the greetings, with the sequence number that the server expects next.
 struct Greeted {
-    explicit Greeted(uint16_t port) : raw(port) {
+    explicit Greeted(uint16_t port, int receive_buffer = 0) : raw(port, receive_buffer) {
         raw.send(hello());
         std::string got = raw.read(wire::header_size);
         auto header =
@@ -266,6 +267,56 @@ TEST(Hostile, WhoDoesNotReadIsEnded) {
         client.say({.type = Type::Get, .request = request, .keys = {"k"}});
     }
     EXPECT_TRUE(server.reaches("slow_readers_total", 1));
+}
+
+/// A member with a small receive buffer and a megabyte of answers that it does not read.
+struct Unreading : Greeted {
+    explicit Unreading(const RunningServer& server) : Greeted(server.port(), 16 << 10) {
+        const Bytes value(1 << 20);
+        say({.type = Type::Join, .request = 1, .job = "job"});
+        say({.type = Type::Put, .request = 2, .keys = {"k"}, .value = value});
+        say({.type = Type::Get, .request = 3, .keys = {"k"}});
+        EXPECT_TRUE(server.reaches("gets_total", 1));
+    }
+};
+
+/// Makes the kernel drop all that arrives, as if the socket's host had died.
+void die(const Greeted& client) {
+    sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program = {1, &drop};
+    EXPECT_EQ(setsockopt(client.raw.fd(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program),
+              0);
+}
+
+ServerOptions impatient() {
+    ServerOptions options;
+    options.keepalive = 1s;
+    return options;
+}
+
+TEST(Silence, WhoDoesNotReadIsAlive) {
+    RunningServer server(impatient());
+    Unreading client(server);
+    std::this_thread::sleep_for(7s);
+    EXPECT_EQ(server.metric("failures_total"), 0u);
+    EXPECT_GE(client.raw.read(200'000).size(), 200'000u);
+}
+
+TEST(Silence, AHostThatDiesIsFound) {
+    RunningServer server(impatient());
+    auto other = Group::join(server.url());
+    Unreading unreading(server);
+    Greeted reading(server.port()), idle(server.port());
+    for (Greeted* client : {&reading, &idle}) {
+        client->say({.type = Type::Join, .request = 1, .job = client == &idle ? "idle" : "job"});
+    }
+    EXPECT_TRUE(server.reaches("members", 4));
+    for (Greeted* client : {&reading, &idle, static_cast<Greeted*>(&unreading)}) {
+        die(*client);
+    }
+    Group::join(server.url())->leave();  // events that `reading` does not acknowledge
+    EXPECT_TRUE(server.reaches("failures_total", 3));
+    other->put("k", "still served");
 }
 
 TEST(Hostile, TooManyClientsAreTurnedAwayWithAReason) {
