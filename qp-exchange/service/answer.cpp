@@ -110,8 +110,8 @@ void Registry::output(ClientId id, Bytes& out, size_t wanted) {
     // Events that were withheld while the client did not read.
     if (client.job && !client.job->events_listed && !client.delivery && out.size() < wanted) {
         send_events(client);
-        client.outbox.pull(out, wanted);
     }
+    client.outbox.pull(out, wanted);
 }
 
 }  // namespace qpx::service

@@ -61,7 +61,8 @@ void Registry::exchange(Client& client, const Message& m) {
     if (client.abandoned_exchange == m.request) {
         return;  // FAILED was sent for an earlier part
     }
-    if (client.delivery || (client.exchanging && client.exchanging->all_sent)) {
+    if (client.delivery || (client.exchanging && (client.exchanging->all_sent ||
+                                                  client.exchanging->request != m.request))) {
         client.abandoned_exchange = m.request;
         throw RequestError(ErrorCode::Argument, "one exchange at a time");
     }
@@ -301,7 +302,11 @@ void Registry::next_delivery_frame(Client& client, Bytes& out) {
     }
     counters_.endpoints += count;
     if (last) {
+        const uint32_t cancel = delivery.cancel;
         client.delivery.reset();
+        if (cancel != 0) {
+            send(client, {.type = Type::Done, .request = cancel});
+        }
     }
 }
 

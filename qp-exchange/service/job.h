@@ -144,6 +144,7 @@ struct Exchanging {
 /// A completed exchange that is sent to its client frame by frame, as fast as the client reads.
 struct Delivery {
     uint32_t request = 0;
+    uint32_t cancel = 0;  ///< request that cancels it, answered after the last part; 0: none
     std::vector<Parcel> parcels;
     size_t next = 0;
     std::vector<uint32_t> gone;

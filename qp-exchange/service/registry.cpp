@@ -374,11 +374,16 @@ std::vector<std::shared_ptr<const Bytes>> Registry::member_list(Job& job) {
     return parts;
 }
 
-// Answers with what the cancelled request was missing. No other answer to that request follows.
+// Answers with what the cancelled request was missing. No other answer to that request follows: a
+// complete exchange, whose peers have taken this member's items, is delivered first.
 void Registry::cancel(Client& client, const Message& m) {
     const Job& job = job_of(client);
     ++counters_.cancels;
     const uint32_t target = m.rank;  // the request to give up
+    if (client.delivery && client.delivery->request == target && client.delivery->cancel == 0) {
+        client.delivery->cancel = m.request;
+        return;
+    }
     std::string missing;
     if (client.exchanging && client.exchanging->request == target) {
         missing = missing_in_exchange(job, client);

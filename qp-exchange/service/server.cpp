@@ -93,6 +93,8 @@ class Server::Impl {
         bool write_watched = false;
         bool stall_watched = false;
         bool idle_watched = false;
+        bool silence_watched = false;
+        Time silence_from{};
     };
 
     void watch(int fd, uint32_t events, uint64_t data, int operation) {
@@ -112,6 +114,8 @@ class Server::Impl {
     int wait_ms() const;
     void dispatch(uint64_t data);
     void accept_links();
+    void watch_listeners(uint32_t events);
+    void pause_accept(const Error& error);
     void accept_link(net::Fd fd, const net::Address& peer);
     void turn_away(net::Fd fd, const std::string& address, const std::string& why);
     void step(uint32_t number);
@@ -120,6 +124,10 @@ class Server::Impl {
     void end(uint32_t number);
     void expire();
     void expire_idle();
+    void expire_silent();
+    std::chrono::milliseconds keepalive() const {
+        return std::max(std::chrono::seconds(1), options_.keepalive);
+    }
     bool is_fair(uint32_t held) const;
     void accept_http();
     void step_http(uint32_t number);
@@ -135,7 +143,7 @@ class Server::Impl {
     std::vector<uint32_t> free_;
     std::vector<uint32_t> slot_of_client_;
     std::vector<uint32_t> again_;  ///< links with bytes in TLS's buffer
-    std::deque<Timer> handshakes_, stalls_, idle_;
+    std::deque<Timer> handshakes_, stalls_, idle_, silences_;
     std::unordered_map<std::string, uint32_t> per_network_;  ///< links, by net::network_of()
     std::unordered_map<uint32_t, std::unique_ptr<HttpLink>> http_;
     uint32_t next_http_ = 0;
@@ -178,7 +186,7 @@ int Server::Impl::wait_ms() const {
         return 0;
     }
     Time next = Time::max();
-    for (const auto* timers : {&handshakes_, &stalls_, &idle_}) {
+    for (const auto* timers : {&handshakes_, &stalls_, &idle_, &silences_}) {
         if (!timers->empty()) {
             next = std::min(next, timers->front().at);
         }
@@ -225,12 +233,24 @@ void Server::Impl::accept_links() {
             }
             accept_link(std::move(fd), peer);
         } catch (const Error& error) {
-            log(LogLevel::Warning, error.what());
-            watch(listener_.get(), 0, token(Kind::Listener, 0), EPOLL_CTL_MOD);
-            resume_accept_ = now_ + accept_pause;
+            pause_accept(error);
             return;
         }
     }
+}
+
+void Server::Impl::watch_listeners(uint32_t events) {
+    watch(listener_.get(), events, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+    if (http_listener_.get() >= 0) {
+        watch(http_listener_.get(), events, token(Kind::HttpListener, 0), EPOLL_CTL_MOD);
+    }
+}
+
+// A listener stays ready while it has a connection that cannot be accepted.
+void Server::Impl::pause_accept(const Error& error) {
+    log(LogLevel::Warning, error.what());
+    watch_listeners(0);
+    resume_accept_ = now_ + accept_pause;
 }
 
 void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
@@ -266,8 +286,6 @@ void Server::Impl::accept_link(net::Fd fd, const net::Address& peer) {
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
     net::set_option(raw, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    // The same for a host that dies while an answer is unacknowledged.
-    net::set_option(raw, IPPROTO_TCP, TCP_USER_TIMEOUT, std::max(1, seconds) * 2000);
     std::string why_old;
     const auto tls = tls_.current(&why_old);
     if (!why_old.empty()) {
@@ -353,6 +371,11 @@ void Server::Impl::after(uint32_t number, Link::State state) {
         slot.idle_watched = true;
         idle_.push_back({now_ + options_.join_timeout, number, slot.serial});
     }
+    if (!slot.silence_watched && !slot.link->handshaking()) {
+        slot.silence_watched = true;
+        slot.silence_from = now_;
+        silences_.push_back({now_ + keepalive() / 2, number, slot.serial});
+    }
     if (slot.link->wants_step()) {
         again_.push_back(number);
     }
@@ -413,9 +436,10 @@ void Server::Impl::expire() {
         }
     }
     expire_idle();
+    expire_silent();
     if (resume_accept_ && *resume_accept_ <= now_) {
         resume_accept_.reset();
-        watch(listener_.get(), EPOLLIN, token(Kind::Listener, 0), EPOLL_CTL_MOD);
+        watch_listeners(EPOLLIN);
     }
     for (auto it = http_.begin(); it != http_.end();) {
         const bool late = it->second->since() + http_timeout <= now_;
@@ -447,18 +471,51 @@ void Server::Impl::expire_idle() {
     }
 }
 
+// Closes connections to dead hosts while data is unacknowledged, when the kernel sends no keepalive
+// probes. TCP_USER_TIMEOUT would also close those of living members that do not read.
+void Server::Impl::expire_silent() {
+    constexpr unsigned lost = 3;  // retries: a closed window is probed ever more rarely
+    while (!silences_.empty() && silences_.front().at <= now_) {
+        const Timer timer = silences_.front();
+        silences_.pop_front();
+        Slot& slot = slots_[timer.link];
+        if (!slot.link || slot.serial != timer.serial) {
+            continue;
+        }
+        const net::Unacknowledged data = net::unacknowledged(slot.link->fd());
+        slot.silence_watched = data.some;
+        if (!data.some) {
+            continue;
+        }
+        // Before data was sent, silence meant nothing.
+        const Time::duration silence =
+            std::min<Time::duration>(data.silence, now_ - slot.silence_from);
+        if (data.retries >= lost && silence >= 2 * keepalive()) {
+            slot.link->close("does not answer: its host or network is down", now_);
+            end(timer.link);
+        } else {
+            silences_.push_back({now_ + keepalive() / 2, timer.link, timer.serial});
+        }
+    }
+}
+
 void Server::Impl::accept_http() {
-    net::Fd fd(accept4(http_listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (fd.get() < 0) {
-        return;
+    try {
+        net::Address peer;
+        net::Fd fd = net::accept_tcp(http_listener_.get(), peer);
+        if (fd.get() < 0) {
+            return;
+        }
+        if (http_.size() >= most_http) {
+            ++registry_.counters().http_refused;
+            return;
+        }
+        const uint32_t number = next_http_++;
+        watch(fd.get(), EPOLLIN, token(Kind::Http, number), EPOLL_CTL_ADD);
+        http_.emplace(number, std::make_unique<HttpLink>(std::move(fd), registry_, now_));
+    } catch (const Error& error) {
+        pause_accept(error);
     }
-    if (http_.size() >= most_http) {
-        ++registry_.counters().http_refused;
-        return;
-    }
-    const uint32_t number = next_http_++;
-    watch(fd.get(), EPOLLIN, token(Kind::Http, number), EPOLL_CTL_ADD);
-    http_.emplace(number, std::make_unique<HttpLink>(std::move(fd), registry_, now_));
 }
 
 void Server::Impl::step_http(uint32_t number) {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <system_error>
 
 #include "net/fd.h"
@@ -48,6 +50,18 @@ std::vector<std::string> split(std::string_view text) {
         }
         text.remove_prefix(comma + 1);
     }
+}
+
+/// Returns the bits of a key file's mode that must be 0. systemd lets a service's user read a
+/// credential by an ACL, whose mask stat() shows as the group's bits.
+mode_t forbidden_bits(const std::string& path) {
+    constexpr mode_t others = S_IRWXG | S_IRWXO;
+    const char* credentials = secure_getenv("CREDENTIALS_DIRECTORY");
+    std::error_code ignored;
+    const bool credential = credentials != nullptr &&
+                            std::filesystem::equivalent(std::filesystem::path(path).parent_path(),
+                                                        credentials, ignored);
+    return credential ? others & ~mode_t{S_IRGRP} : others;
 }
 
 PskKey parse_line(std::string_view line, const std::string& where) {
@@ -99,7 +113,7 @@ std::vector<PskKey> read_psk_file(const std::string& path) {
     if (file.get() < 0 || fstat(file.get(), &status) != 0) {
         throw failed();
     }
-    if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    if ((status.st_mode & forbidden_bits(path)) != 0) {
         throw Error(ErrorCode::Argument,
                     "key file " + path + " can be used by other users: chmod 600 " + path);
     }

@@ -63,6 +63,26 @@ TEST(PskFile, ThatOthersCanReadIsNotUsed) {
                  [&] { read_psk_file(directory.write("k", line, 0604)); });
 }
 
+TEST(PskFile, OfSystemdMayHaveAnAcl) {
+    const test::Directory credentials, elsewhere;
+    const std::string line = std::string("a:") + key32;
+    const std::string key = credentials.write("keys", line, 0440);
+    expect_error(ErrorCode::Argument, "chmod 600", [&] { read_psk_file(key); });
+    ::setenv("CREDENTIALS_DIRECTORY", credentials.path("").c_str(), 1);
+    EXPECT_EQ(read_psk_file(key).at(0).identity, "a");
+    for (const mode_t mode : {0444U, 0460U, 0450U}) {
+        ::chmod(key.c_str(), mode);
+        expect_error(ErrorCode::Argument, "chmod 600", [&] { read_psk_file(key); });
+    }
+    const std::string other = elsewhere.write("keys", line, 0440);
+    const std::string way = credentials.path(
+        "../" + std::filesystem::path(other).parent_path().filename().string() + "/keys");
+    for (const std::string& path : {other, way}) {
+        expect_error(ErrorCode::Argument, "chmod 600", [&] { read_psk_file(path); });
+    }
+    ::unsetenv("CREDENTIALS_DIRECTORY");
+}
+
 TEST(PskFile, ErrorsNameTheLineAndNotTheKey) {
     const test::Directory directory;
     const std::pair<std::string, const char*> cases[] = {

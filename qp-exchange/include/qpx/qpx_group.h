@@ -86,7 +86,7 @@ QPX_API uint32_t qpx_group_size(const qpx_group* group);
 QPX_API int qpx_group_secure(const qpx_group* group);
 
 /* Returns a descriptor for poll(), readable if qpx_group_poll_event() may have an event; -1 if the
- * back end has none. Do not read it. */
+ * back end has none or the process has none left (qpx_last_error()). Do not read it. */
 QPX_API int qpx_group_fd(const qpx_group* group);
 
 /*

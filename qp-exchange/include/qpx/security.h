@@ -46,7 +46,7 @@ struct Security {
 Security parse_security(std::string_view text);
 
 /// Reads lines "identity:hexadecimal key"; '#' begins a comment. @throws Error(Argument), also if
-/// others have read permission
+/// others have permissions, except that a file in $CREDENTIALS_DIRECTORY may be group-readable
 std::vector<PskKey> read_psk_file(const std::string& path);
 
 }  // namespace qpx

@@ -22,13 +22,6 @@ std::string text_of(const char (&text)[Size], const char* what) {
     return {text, length};
 }
 
-template <std::size_t Size>
-void copy_text(char (&out)[Size], const std::string& text) {
-    const std::size_t length = std::min(text.size(), Size - 1);
-    std::copy_n(text.begin(), length, out);
-    std::fill(out + length, out + Size, '\0');
-}
-
 template <class T>
 T* allocate(std::size_t count) {
     if (count == 0) {

@@ -18,6 +18,7 @@ struct qpx_group {
 
 namespace {
 
+using qpx::c::copy_text;
 using qpx::c::guarded;
 using qpx::c::guarded_bool;
 using qpx::c::want;
@@ -58,13 +59,6 @@ qpx_rank_bytes* to_c(const std::vector<qpx::RankBytes>& items) {
         data = std::copy(items[i].bytes.begin(), items[i].bytes.end(), data);
     }
     return list;
-}
-
-template <size_t Size>
-void copy_text(char (&out)[Size], const std::string& text) {
-    const size_t length = std::min(text.size(), Size - 1);
-    std::memcpy(out, text.data(), length);
-    out[length] = '\0';
 }
 
 }  // namespace
@@ -121,7 +115,9 @@ int qpx_group_secure(const qpx_group* group) {
     return group->group->secure() ? 1 : 0;
 }
 int qpx_group_fd(const qpx_group* group) {
-    return group->group->fd();
+    int fd = -1;
+    guarded([&] { fd = group->group->fd(); });
+    return fd;
 }
 
 int qpx_group_put(qpx_group* group, const char* key, const void* value, size_t length) {

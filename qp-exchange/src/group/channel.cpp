@@ -89,8 +89,23 @@ void Channel::broken(const Error& error) {
     throw Error(error.code(), who_ + ": " + error.what(), error.detail());
 }
 
-void Channel::queue(const Message& message) {
-    encode(message, frames_.take_sequence(), frames_.out());
+// Queues the whole message or, if it throws, nothing. @throws Error(Limit)
+void Channel::queue(const Message& message, const char* what) {
+    Bytes& out = frames_.out();
+    const size_t before = out.size();
+    try {
+        encode(message, frames_.next_sequence(), out);
+        const size_t payload = out.size() - before - wire::header_size;
+        if (const size_t most = frames_.theirs().limits.max_frame; payload > most) {
+            throw Error(ErrorCode::Limit, std::string(what) + ": a message of " +
+                                              std::to_string(payload) + " bytes, more than the " +
+                                              std::to_string(most) + " that the service takes");
+        }
+    } catch (...) {
+        out.resize(before);
+        throw;
+    }
+    frames_.take_sequence();
 }
 
 // Sends and receives bytes; waits if none can be moved. @return false if the deadline passed
@@ -162,16 +177,25 @@ void Channel::call(Message request, std::chrono::milliseconds timeout, const cha
                    const OnAnswer& on_answer) {
     check_usable();
     request.request = ++last_request_;
-    queue(request);
+    queue(request, what);
     run(request.request, timeout, what, on_answer);
 }
 
 void Channel::call_with_items(Message request, View items, std::chrono::milliseconds timeout,
                               const char* what, const OnAnswer& on_answer) {
     check_usable();
+    const size_t most = frames_.theirs().limits.max_frame - frame_overhead;
+    // All items are checked before the first part is queued: the service would wait for the rest.
+    for (Items each(items); each.next();) {
+        if (item_overhead + each.bytes().size() > most) {
+            throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
+                                              std::to_string(each.rank()) + " has " +
+                                              std::to_string(each.bytes().size()) +
+                                              " bytes, more than the service takes");
+        }
+    }
     request.request = ++last_request_;
-    const size_t room =
-        std::min<size_t>(part_size, frames_.theirs().limits.max_frame - frame_overhead);
+    const size_t room = std::min(part_size, most);
     const uint32_t options = request.options;
     Items each(items);
     const std::byte* begin = items.data();
@@ -179,18 +203,12 @@ void Channel::call_with_items(Message request, View items, std::chrono::millisec
     const auto part = [&](bool last) {
         request.items = View(begin, size);
         request.options = options | (last ? uint32_t{last_part} : 0);
-        queue(request);
+        queue(request, what);
         begin += size;
         size = 0;
     };
     while (each.next()) {
         const size_t more = item_overhead + each.bytes().size();
-        if (more > frames_.theirs().limits.max_frame - frame_overhead) {
-            throw Error(ErrorCode::Limit, std::string(what) + ": the item for rank " +
-                                              std::to_string(each.rank()) + " has " +
-                                              std::to_string(each.bytes().size()) +
-                                              " bytes, more than the service takes");
-        }
         if (size != 0 && size + more > room) {
             part(false);
         }
@@ -243,12 +261,15 @@ void Channel::run(uint32_t request, std::chrono::milliseconds timeout, const cha
                 }
                 return;
             }
+            if (cancel != 0) {
+                deadline = net::Deadline::in(cancel_time);  // the service sends all parts first
+            }
         } else if (message && cancel != 0 && message->request == cancel) {
             timed_out(std::string(message->text));
         } else if (!message && !in_time && cancel == 0) {
             // The service says what is missing. An answer that is already in transit still counts.
             cancel = ++last_request_;
-            queue({.type = Type::Cancel, .request = cancel, .rank = request});
+            queue({.type = Type::Cancel, .request = cancel, .rank = request}, what);
             deadline = net::Deadline::in(cancel_time);
         } else if (!message && !in_time) {
             timed_out("the service does not answer");
@@ -297,7 +318,7 @@ void Channel::send_last(Message request) noexcept {
     try {
         if (ended_.empty()) {
             request.request = ++last_request_;
-            queue(request);
+            queue(request, "the last request");
             frames_.write_queued();
         }
     } catch (const Error& error) {

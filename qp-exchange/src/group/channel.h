@@ -48,7 +48,7 @@ class Channel {
   private:
     struct Updated;
     void greet(const Url& url, const Security& security, int family, net::Deadline deadline);
-    void queue(const Message& message);
+    void queue(const Message& message, const char* what);
     void update() noexcept;
     std::optional<Message> next_message();
     void run(uint32_t request, std::chrono::milliseconds timeout, const char* what,

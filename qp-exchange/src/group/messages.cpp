@@ -7,6 +7,7 @@
 
 #include "wire/bytes.h"
 #include "wire/frame.h"
+#include "wire/text.h"
 
 namespace qpx::service {
 namespace {
@@ -274,12 +275,13 @@ bool Items::next() {
 }
 
 void append_record(Bytes& records, const Record& record) {
+    const View name = view_of(wire::cut(record.name, UINT16_MAX));
+    const View text = view_of(wire::cut(record.text, UINT16_MAX));
     wire::append(records, static_cast<uint8_t>(record.kind));
     wire::append(records, record.rank);
     wire::append(records, record.incarnation);
-    wire::append(records, static_cast<uint16_t>(record.name.size()));
-    wire::append(records, static_cast<uint16_t>(record.text.size()));
-    const View name = view_of(record.name), text = view_of(record.text);
+    wire::append(records, static_cast<uint16_t>(name.size()));
+    wire::append(records, static_cast<uint16_t>(text.size()));
     records.insert(records.end(), name.begin(), name.end());
     records.insert(records.end(), text.begin(), text.end());
 }

@@ -118,6 +118,7 @@ struct Record {
     uint32_t incarnation = 0;
     std::string_view name{}, text{};
 };
+/// Appends a packed record; its name and text are truncated to what their lengths can express.
 void append_record(Bytes& records, const Record& record);
 
 /// Unpacks records. @throws Error(Protocol) malformed records

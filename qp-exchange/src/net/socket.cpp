@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "net/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +40,20 @@ std::string errno_text(int code) {
 
 void set_option(int fd, int level, int option, int value) {
     setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+Unacknowledged unacknowledged(int fd) {
+    int bytes = 0;
+    tcp_info info{};
+    socklen_t length = sizeof(info);
+    if (ioctl(fd, SIOCOUTQ, &bytes) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
+        return {};
+    }
+    return {.some = bytes > 0,
+            .retries = std::max<unsigned>(info.tcpi_retransmits, info.tcpi_probes),
+            .silence = std::chrono::milliseconds(
+                std::min(info.tcpi_last_ack_recv, info.tcpi_last_data_recv))};
 }
 
 int try_connect(int fd, const Address& address, Deadline deadline) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -56,6 +57,14 @@ Fd connect_tcp(const std::vector<Address>& addresses, Deadline deadline);
 /// Listens with SO_REUSEADDR, on both families if the address is empty.
 /// @throws Error Refused if the port is in use
 Fd listen_tcp(const std::string& address, std::uint16_t port, int family, int backlog = 1024);
+
+/// Data that the peer has not acknowledged, and the last signs of its life.
+struct Unacknowledged {
+    bool some = false;
+    unsigned retries = 0;  ///< retransmissions, or probes of a closed window, without an answer
+    std::chrono::milliseconds silence{};  ///< time since anything was received
+};
+Unacknowledged unacknowledged(int fd);
 
 /// Accepts the next connection; returns an empty Fd if none is queued. @throws Error(Limit) if the
 /// process has no descriptors left

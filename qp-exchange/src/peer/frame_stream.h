@@ -19,7 +19,8 @@ class FrameStream {
 
     /// Buffer to which whole frames are appended for sending.
     std::vector<std::byte>& out() { return out_; }
-    /// Takes the sequence number of the next frame in out().
+    /// Sequence number of the next frame in out(); take_sequence() also advances.
+    std::uint32_t next_sequence() const { return session_.next_send; }
     std::uint32_t take_sequence() { return session_.next_send++; }
     std::size_t unsent() const { return out_.size() - sent_; }
     /// Writes from out() until the socket is full. @return bytes written

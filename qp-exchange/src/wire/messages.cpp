@@ -3,22 +3,13 @@
 
 #include <algorithm>
 
+#include "wire/text.h"
+
 namespace qpx::wire {
 
 namespace {
 
 constexpr std::size_t max_name = 255, max_reason_text = 1024;
-
-/// Truncates at the end of a character.
-std::string_view cut(std::string_view text, std::size_t bytes) {
-    if (text.size() <= bytes) {
-        return text;
-    }
-    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) {
-        --bytes;
-    }
-    return text.substr(0, bytes);
-}
 
 /// Truncates and replaces control characters by spaces, so that the text may be sent.
 std::string clean(std::string_view text, std::size_t bytes) {
@@ -139,7 +130,7 @@ Refusal decode_refusal(std::span<const std::byte> payload) noexcept {
             if (field->tag == tag::reason) {
                 refusal.reason = static_cast<Reason>(field->u16());
             } else if (field->tag == tag::reason_text) {
-                refusal.text = field->text();
+                refusal.text = cut(field->text(), max_reason_text);
             }
         }
     } catch (const std::exception&) {

@@ -45,7 +45,7 @@ std::string why_no_talk(std::uint64_t my_features, const Hello& theirs);
 
 struct Refusal {
     Reason reason = Reason::Protocol;
-    std::string text{};  ///< at most 1024 bytes are sent
+    std::string text{};  ///< at most 1024 bytes are sent and read
 };
 void encode(std::vector<std::byte>& out, const Refusal& refusal, std::uint32_t sequence);
 /// Never throws: a malformed refusal is still a refusal.

@@ -44,6 +44,16 @@ bool is_control(std::span<const std::byte> character) {
 
 }  // namespace
 
+std::string_view cut(std::string_view text, std::size_t bytes) noexcept {
+    if (text.size() <= bytes) {
+        return text;
+    }
+    while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0) == 0x80) {
+        --bytes;
+    }
+    return text.substr(0, bytes);
+}
+
 int hex_digit(char c) noexcept {
     if (c >= '0' && c <= '9') {
         return c - '0';

@@ -14,6 +14,9 @@ inline bool is_text(std::string_view value) noexcept {
     return is_text(std::as_bytes(std::span(value)));
 }
 
+/// Truncates to at most `bytes` bytes, at the end of a character.
+std::string_view cut(std::string_view text, std::size_t bytes) noexcept;
+
 /// Returns 0 to 15, or -1 if `c` is not a hexadecimal digit.
 int hex_digit(char c) noexcept;
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "qpx/qpx_group.h"
 
@@ -133,6 +135,26 @@ static void* member(void* argument) {
     return NULL;
 }
 
+static void without_descriptors(void) {
+    struct qpx_group_options options = QPX_GROUP_OPTIONS_INIT;
+    options.rank = 0;
+    options.size = 1;
+    qpx_group* group = NULL;
+    CHECK(qpx_group_join(url, &options, &group) == 0);
+    struct rlimit before;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const int free_descriptor = dup(2);
+    CHECK(free_descriptor >= 0);
+    close(free_descriptor);
+    const struct rlimit none = {(rlim_t)free_descriptor, before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    CHECK(qpx_group_fd(group) == -1);
+    CHECK(strstr(qpx_last_error(), "open files") != NULL);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(qpx_group_fd(group) >= 0);
+    qpx_group_free(group);
+}
+
 static void launched(void) {
     uint32_t rank = 9, size = 9;
 
@@ -157,6 +179,7 @@ int main(int argc, char** argv) {
     CHECK(pthread_create(&other, NULL, member, &one) == 0);
     member(NULL);
     pthread_join(other, NULL);
+    without_descriptors();
     qpx_group_free(NULL);
     puts("qpx_group.h: all is well");
     return 0;

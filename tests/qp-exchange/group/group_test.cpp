@@ -111,6 +111,21 @@ TEST(Groups, ValuesAreSharedAndCounted) {
     b->put("after", "still served");
 }
 
+TEST(Groups, AMessageThatIsTooLongIsNotSent) {
+    RunningServer server;
+    auto group = Group::join(server.url(), member(0, 1));
+    const std::vector<std::byte> large(2 << 20);
+    const auto [code, what] = thrown([&] { group->put("k", large); });
+    EXPECT_EQ(code, ErrorCode::Limit);
+    EXPECT_NE(what.find("put: a message of 2097"), std::string::npos) << what;
+    EXPECT_EQ(thrown([&] { group->all_gather(large); }).first, ErrorCode::Limit);
+    const std::vector<std::string> keys(1200, std::string(1000, 'k'));
+    EXPECT_EQ(thrown([&] { group->wait(keys); }).first, ErrorCode::Limit);
+    group->barrier();
+    EXPECT_FALSE(group->try_get("k"));
+    EXPECT_EQ(server.metric("oversized_total"), 0u);
+}
+
 TEST(Groups, GetAndWaitBlockUntilTheKeysCome) {
     RunningServer server;
     for_each_rank(2, [&](uint32_t rank) {
@@ -192,6 +207,18 @@ TEST(Groups, ExchangesLargerThanAFrame) {
         }
         group->leave();
     });
+}
+
+TEST(Groups, AnExchangeWithAnItemThatIsTooLongSendsNothing) {
+    RunningServer server;
+    auto group = Group::join(server.url(), member(0, 3));
+    const std::vector<std::byte> first(200'000), last(2 << 20);
+    const std::array<RankBytes, 3> wrong = {{{0, first}, {1, first}, {2, last}}};
+    EXPECT_EQ(thrown([&] { group->exchange_bytes(wrong); }).first, ErrorCode::Limit);
+    const std::array<RankBytes, 1> right = {{{0, bytes("to myself")}}};
+    const Exchanged got = group->exchange_bytes(right);
+    ASSERT_EQ(got.items.size(), 1u);
+    EXPECT_EQ(text(got.items[0].bytes), "to myself");
 }
 
 TEST(Groups, MembersFindEachOtherByName) {

@@ -257,6 +257,20 @@ TEST(ServiceMessages, EveryCutOfAPackedListIsRefused) {
     EXPECT_EQ(read[0].name, "name");
 }
 
+TEST(ServiceMessages, ARecordsTextsAreAsLongAsItSays) {
+    const std::string longest(UINT16_MAX, 'a'), longer(70'000, 'a');
+    const std::string letters = std::string(UINT16_MAX - 1, 'a') + "\xc3\xbc";
+    Bytes records;
+    append_record(records, {EventKind::Failed, 1, 2, longest, longer});
+    append_record(records, {EventKind::Failed, 2, 2, longer, letters});
+    const auto read = read_records(records);
+    ASSERT_EQ(read.size(), 2u);
+    EXPECT_EQ(read[0].name, longest);
+    EXPECT_EQ(read[0].text, longest);
+    EXPECT_EQ(read[1].name, longest);
+    EXPECT_EQ(read[1].text, letters.substr(0, UINT16_MAX - 1));
+}
+
 // The last field's bytes of VALUE, MEMBER_LIST and the types with items are sent separately.
 TEST(ServiceMessages, AFrameWithoutItsBytesIsTheWholeOneCutShort) {
     for (const Type type : {Type::Value, Type::MemberList, Type::Gathered, Type::Exchanged}) {

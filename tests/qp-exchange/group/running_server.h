@@ -75,7 +75,8 @@ class RunningServer {
 /// A TCP client that sends arbitrary bytes.
 class RawClient {
   public:
-    explicit RawClient(uint16_t port);
+    /// @param receive_buffer size (SO_RCVBUF); 0: the kernel's
+    explicit RawClient(uint16_t port, int receive_buffer = 0);
     ~RawClient();
     RawClient(const RawClient&) = delete;
     RawClient& operator=(const RawClient&) = delete;

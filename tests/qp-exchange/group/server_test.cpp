@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Tests of the service with hostile, slow and unauthorized clients.
+#include <linux/filter.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <ctime>
+#include <future>
 #include <random>
 
 #include "group/channel.h"
 #include "group/messages.h"
 #include "net/stream.h"
 #include "peer/handshake.h"
+#include "qpx/qpx_group.h"
 #include "running_server.h"
 #include "service/authorize.h"
 #include "wire/frame.h"
@@ -31,7 +38,7 @@ std::string frame(const Message& message, uint32_t sequence) {
 
 /// A client after the greetings, with the sequence number that the server expects next.
 struct Greeted {
-    explicit Greeted(uint16_t port) : raw(port) {
+    explicit Greeted(uint16_t port, int receive_buffer = 0) : raw(port, receive_buffer) {
         raw.send(hello());
         std::string got = raw.read(wire::header_size);
         auto header =
@@ -204,6 +211,50 @@ TEST(Hostile, AConversationCannotBePlayedBack) {
     EXPECT_EQ(server.metric("joins_total"), 1u);
 }
 
+TEST(Hostile, ALongReasonEndsOnlyItsSender) {
+    RunningServer server;
+    GroupOptions second;
+    second.rank = 1;
+    second.size = 3;
+    auto other = Group::join(server.url(), second);
+    qpx_group_options third = QPX_GROUP_OPTIONS_INIT;
+    third.rank = 2;
+    third.size = 3;
+    qpx_group* in_c = nullptr;
+    ASSERT_EQ(qpx_group_join(server.url().c_str(), &third, &in_c), 0) << qpx_last_error();
+    Greeted client(server.port());
+    client.say({.type = Type::Join, .request = 1, .rank = 0, .size = 3, .job = "job"});
+    EXPECT_TRUE(server.reaches("members", 3));
+    std::string text;
+    while (text.size() < 70'000) {
+        text += "\xc3\xbc";
+    }
+    Bytes refusal;
+    wire::FrameWriter writer(refusal, wire::Type::Refuse);
+    writer.text(wire::tag::reason_text, text);
+    writer.finish(client.next);
+    client.raw.send(text_of(refusal));
+    EXPECT_TRUE(server.reaches("failures_total", 1));
+    std::string reason;
+    for (int i = 0; i < 1000 && reason.empty(); ++i) {
+        const auto event = other->poll_event();
+        reason = event && event->kind == GroupEvent::Kind::Failed ? event->reason : "";
+        std::this_thread::sleep_for(event ? 0ms : 10ms);
+    }
+    EXPECT_EQ(reason, "said: " + text.substr(0, 1024));
+    // A structure of C has less space, in which the text must be whole characters.
+    qpx_group_event event = {};
+    for (int i = 0; i < 1000 && event.kind != QPX_FAILED; ++i) {
+        const int some = qpx_group_poll_event(in_c, &event);
+        ASSERT_GE(some, 0) << qpx_last_error();
+        std::this_thread::sleep_for(some != 0 ? 0ms : 10ms);
+    }
+    EXPECT_EQ(event.reason, "said: " + text.substr(0, 248));
+    other->put("k", "still served");
+    EXPECT_EQ(server.metric("failures_total"), 1u);
+    qpx_group_free(in_c);
+}
+
 TEST(Hostile, WhoDoesNotReadIsEnded) {
     ServerOptions options;
     options.limits.client_output = 4 << 20;
@@ -216,6 +267,56 @@ TEST(Hostile, WhoDoesNotReadIsEnded) {
         client.say({.type = Type::Get, .request = request, .keys = {"k"}});
     }
     EXPECT_TRUE(server.reaches("slow_readers_total", 1));
+}
+
+/// A member with a small receive buffer and a megabyte of answers that it does not read.
+struct Unreading : Greeted {
+    explicit Unreading(const RunningServer& server) : Greeted(server.port(), 16 << 10) {
+        const Bytes value(1 << 20);
+        say({.type = Type::Join, .request = 1, .job = "job"});
+        say({.type = Type::Put, .request = 2, .keys = {"k"}, .value = value});
+        say({.type = Type::Get, .request = 3, .keys = {"k"}});
+        EXPECT_TRUE(server.reaches("gets_total", 1));
+    }
+};
+
+/// Makes the kernel drop all that arrives, as if the socket's host had died.
+void die(const Greeted& client) {
+    sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program = {1, &drop};
+    EXPECT_EQ(setsockopt(client.raw.fd(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program),
+              0);
+}
+
+ServerOptions impatient() {
+    ServerOptions options;
+    options.keepalive = 1s;
+    return options;
+}
+
+TEST(Silence, WhoDoesNotReadIsAlive) {
+    RunningServer server(impatient());
+    Unreading client(server);
+    std::this_thread::sleep_for(7s);
+    EXPECT_EQ(server.metric("failures_total"), 0u);
+    EXPECT_GE(client.raw.read(200'000).size(), 200'000u);
+}
+
+TEST(Silence, AHostThatDiesIsFound) {
+    RunningServer server(impatient());
+    auto other = Group::join(server.url());
+    Unreading unreading(server);
+    Greeted reading(server.port()), idle(server.port());
+    for (Greeted* client : {&reading, &idle}) {
+        client->say({.type = Type::Join, .request = 1, .job = client == &idle ? "idle" : "job"});
+    }
+    EXPECT_TRUE(server.reaches("members", 4));
+    for (Greeted* client : {&reading, &idle, static_cast<Greeted*>(&unreading)}) {
+        die(*client);
+    }
+    Group::join(server.url())->leave();  // events that `reading` does not acknowledge
+    EXPECT_TRUE(server.reaches("failures_total", 3));
+    other->put("k", "still served");
 }
 
 TEST(Hostile, TooManyClientsAreTurnedAwayWithAReason) {
@@ -298,6 +399,38 @@ TEST(Http, MetricsStatusAndNonsense) {
     EXPECT_NE(server.http("nonsense\r\n\r\n").find("400"), std::string::npos);
     EXPECT_EQ(server.http(std::string(20'000, 'x')), "");
     EXPECT_EQ(server.metric("http_refused_total"), 2u);
+}
+
+std::chrono::nanoseconds processor_time() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+TEST(Http, WithoutDescriptorsAcceptingPauses) {
+    std::atomic<int> warnings = 0;
+    ServerOptions options;
+    options.log = [&](LogLevel level, const std::string& text) {
+        warnings += level == LogLevel::Warning && text.find("ulimit -n") != std::string::npos;
+    };
+    RunningServer server(options);
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit before = limit;
+    const int free_descriptor = ::dup(STDERR_FILENO);
+    ::close(free_descriptor);
+    limit.rlim_cur = static_cast<rlim_t>(free_descriptor) + 1;  // for the client's socket
+    setrlimit(RLIMIT_NOFILE, &limit);
+    auto answer =
+        std::async(std::launch::async, [&] { return server.http("GET /status HTTP/1.0\r\n\r\n"); });
+    const auto begun = processor_time();
+    std::this_thread::sleep_for(500ms);
+    const auto used = processor_time() - begun;
+    setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_LT(used, 100ms);
+    EXPECT_GE(warnings, 1);
+    EXPECT_NE(answer.get().find("200 OK"), std::string::npos);
+    Group::join(server.url())->put("k", "clients are accepted again, too");
 }
 
 TEST(Http, StatusComesOverTheServicesPortToo) {

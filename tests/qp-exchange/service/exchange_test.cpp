@@ -75,6 +75,27 @@ TEST_F(Exchange, ItMayComeInParts) {
     EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0"}, {2, "2>0"}}));
 }
 
+TEST_F(Exchange, OneThatLacksItsLastPartIsNotContinuedByTheNext) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3), c = member("j", 2, 3);
+    Bytes first, other;
+    append_item(first, 1, view_of("first"));
+    append_item(other, 2, view_of("other"));
+    say(a, {.type = Type::Exchange, .request = 7, .items = first});
+    say(a, {.type = Type::Exchange, .request = 8, .options = last_part, .items = other});
+    hear_failure(a, ErrorCode::Argument);
+    say(a, {.type = Type::Cancel, .request = 9, .rank = 7});
+    hear(a, Type::Done);
+    exchange(c, 2, {0});
+    EXPECT_TRUE(silent(c));
+    exchange(b, 1, {0});
+    EXPECT_TRUE(silent(b));
+    append_item(other, 1, view_of("again"));
+    say(a, {.type = Type::Exchange, .request = 10, .options = last_part, .items = other});
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0"}, {2, "2>0"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "again"}}));
+    EXPECT_EQ(hear_items(c, Type::Exchanged), (All{{0, "other"}}));
+}
+
 TEST_F(Exchange, WhoFailsIsReportedAndTheOthersArrive) {
     const ClientId a = member("j", 0, 4), b = member("j", 1, 4), c = member("j", 2, 4);
     const ClientId d = member("j", 3, 4);
@@ -208,13 +229,13 @@ TEST_F(Exchange, ARefusedPartTakesTheOthersWithIt) {
 }
 
 TEST_F(Exchange, BrokenPackingEndsTheConnection) {
-    const ClientId a = member("j", 0, 2);
+    const ClientId a = member("j", 0, 2), b = member("j", 1, 2);
     Bytes items;
     append_item(items, 1, view_of("abcdef"));
     items.pop_back();
     EXPECT_THROW(ask(a, {.type = Type::Exchange, .options = last_part, .items = items}), Error);
     items.resize(5);
-    EXPECT_THROW(ask(a, {.type = Type::Exchange, .options = last_part, .items = items}), Error);
+    EXPECT_THROW(ask(b, {.type = Type::Exchange, .options = last_part, .items = items}), Error);
 }
 
 TEST_F(Exchange, LimitsOfMemberAndJob) {
@@ -265,6 +286,46 @@ void try_exchange(RegistryTest& test, ClientId id, uint32_t from, const std::vec
     if (request != nullptr) {
         *request = number;
     }
+}
+
+TEST_F(Exchange, ACancelledExchangeThatIsCompleteIsDeliveredFirst) {
+    const ClientId a = member("j", 0, 2), b = member("j", 1, 2);
+    uint32_t request = 0;
+    try_exchange(*this, a, 0, {1}, 1, &request);
+    try_exchange(*this, b, 1, {0}, 1);
+    ask(a, {.type = Type::Cancel, .rank = request});
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#1"}}));
+    const Heard done = hear(a, Type::Done);
+    EXPECT_EQ(done.message.request, request + 1);
+    EXPECT_EQ(done.message.text, "");
+    EXPECT_TRUE(silent(a));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#1"}}));
+    try_exchange(*this, a, 0, {1}, 2);
+    try_exchange(*this, b, 1, {0}, 2);
+    EXPECT_EQ(hear_items(a, Type::Exchanged), (All{{1, "1>0#2"}}));
+    EXPECT_EQ(hear_items(b, Type::Exchanged), (All{{0, "0>1#2"}}));
+}
+
+TEST_F(Exchange, ACancelBetweenTwoPartsIsAnsweredAfterTheLast) {
+    const ClientId a = open("", 70'000), b = member("j", 1, 3), c = member("j", 2, 3);
+    ask(a, {.type = Type::Join, .rank = 0, .size = 3, .job = "j"});
+    hear(a, Type::Joined);
+    skip_events(a);
+    Bytes large, mine;
+    append_item(large, 0, Bytes(60'000));
+    append_item(mine, 1, {});
+    append_item(mine, 2, {});
+    ask(b, {.type = Type::Exchange, .options = last_part, .items = large});
+    ask(c, {.type = Type::Exchange, .options = last_part, .items = large});
+    const uint32_t request = ask(a, {.type = Type::Exchange, .options = last_part, .items = mine});
+    pull(a, 1);  // the first part
+    ask(a, {.type = Type::Cancel, .rank = request});
+    ask(a, {.type = Type::Cancel, .rank = request});
+    EXPECT_EQ(hear(a, Type::Exchanged).message.options & last_part, 0u);
+    EXPECT_EQ(hear(a, Type::Done).message.request, request + 2);
+    EXPECT_EQ(hear(a, Type::Exchanged).message.options & last_part, uint32_t{last_part});
+    EXPECT_EQ(hear(a, Type::Done).message.request, request + 1);
+    EXPECT_TRUE(silent(a));
 }
 
 TEST_F(Exchange, AfterATimeoutNewItemsMeetNewItems) {

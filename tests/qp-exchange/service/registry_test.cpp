@@ -113,6 +113,23 @@ TEST_F(Members, AFailureIsToldAtOnceWithItsReason) {
     EXPECT_EQ(events[0].text, "connection reset");
 }
 
+TEST_F(Members, AReasonOfAnyLengthIsTold) {
+    const ClientId a = member("j", 0, 3), b = member("j", 1, 3), c = member("j", 2, 3);
+    skip_events(b);
+    skip_events(c);
+    registry().close(a, std::string(70'000, 'a'), now);
+    registry().tick(now + std::chrono::seconds(1));
+    for (const ClientId id : {b, c}) {
+        const Heard told = hear(id, Type::Events);
+        const auto events = records_of(told);
+        ASSERT_EQ(events.size(), 1u);
+        EXPECT_EQ(events[0].kind, EventKind::Failed);
+        EXPECT_EQ(events[0].rank, 0u);
+        EXPECT_EQ(events[0].text, std::string(UINT16_MAX, 'a'));
+        EXPECT_TRUE(silent(id));
+    }
+}
+
 TEST_F(Members, ManyJoinsAreToldTogether) {
     const ClientId first = member("j");
     for (int i = 0; i < 100; ++i) {

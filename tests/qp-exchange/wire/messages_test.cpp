@@ -215,6 +215,20 @@ TEST(Refusal, ALongTextIsCutWhereACharacterEnds) {
     }
 }
 
+TEST(Refusal, ALongTextThatWasSentIsReadUpToItsLimit) {
+    for (const char* character : {"a", "\xc3\xbc"}) {
+        std::string text;
+        while (text.size() < 70'000) {
+            text += character;
+        }
+        std::vector<std::byte> out;
+        FrameWriter writer(out, Type::Refuse);
+        writer.text(tag::reason_text, text);
+        writer.finish(5);
+        EXPECT_EQ(decode_refusal(std::span(out).subspan(header_size)).text, text.substr(0, 1024));
+    }
+}
+
 TEST(Refusal, ItsTextKeepsItsLettersAndLosesControlCharacters) {
     std::vector<std::byte> out;
     encode(out, Refusal{Reason::Mismatch, "\xc3\x80 \x7f\x1f\n|\xe2\x82\x80"}, 5);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace qpx::wire {
 namespace {
@@ -43,6 +44,15 @@ TEST(Text, TakesTheFirstAndTheLastCharacterOfEachLength) {
           "\xed\xbf\xbf", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80"}) {
         EXPECT_FALSE(is_text(std::string_view(beside))) << beside;
     }
+}
+
+TEST(Text, IsCutWhereACharacterEnds) {
+    const std::string_view text = "a\xc3\xbc\xf0\x9f\x90\xb6";
+    for (const auto& [bytes, left] :
+         {std::pair{0U, 0U}, {1, 1}, {2, 1}, {3, 3}, {4, 3}, {6, 3}, {7, 7}, {8, 7}}) {
+        EXPECT_EQ(cut(text, bytes), text.substr(0, left)) << bytes;
+    }
+    EXPECT_EQ(cut("\xbc\xbc", 1), "");
 }
 
 TEST(Text, HexDigitsAreTheseAndNoOthers) {
