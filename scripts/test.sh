@@ -7,7 +7,7 @@ Builds everything and runs every test suite. Needs Debian 12 and root; installs 
 
 usage: scripts/test.sh [--list] [--budget MINUTES] [--in-turn] [SUITE...]
 
-Suites run in three lanes side by side: what computes (builds, unit tests, proofs), what drives cards on this host, what drives guests.
+Suites run in three lanes side by side: what computes (builds, unit tests, proofs), what drives cards on this host and then some guests, what drives guests.
 Results come in the order of --list. What fails beside others, as cases that wait for a time may, runs again alone at the end, and
 that counts. With --in-turn one suite runs at a time.
 Without SUITE all run but those that --list gives as "by name". With --budget none begins, and none goes on, when the time is over: what that leaves out is
@@ -24,7 +24,8 @@ cd "$(dirname "$0")/.."
 
 # name|lane|program|what it does; in order of usefulness per second. Each suite works alone in a
 # fresh tree, and beside those of other lanes: suites that need the same ports, guests or network
-# namespaces are in one lane.
+# namespaces are in one lane. Each pair of guests has its own, so some of their suites follow those of
+# lane cards, which would end long before lane guests.
 suites=(
     "style|cpu|tests/style.sh|formatting, licences, names, shell syntax"
     "scripts|cpu|tests/scripts/suite.sh|what the scripts share: the cache keeps only what was built, engines that are asked for"
@@ -58,16 +59,16 @@ suites=(
     "vm-rxe|guests|tests/e2e/vm/suite.sh rxe|the kernel's rdma_rxe as the peer, both roles"
     "vm-faults|guests|tests/e2e/vm/suite.sh faults|drop, reorder and corruption on the wire, data checked"
     "vm-lifecycle|guests|tests/e2e/vm/suite.sh lifecycle|kill -9, link down, reload, unplug, dead card"
-    "vm-driver|guests|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
+    "vm-driver|cards|tests/e2e/vm/suite.sh driver|the driver: resets, reloads, broken cards, DMA buffers that move or are pinned"
     "vm-ethernet|guests|tests/e2e/vm/suite.sh ethernet|the network interface: checksums, segments, rings, channels and RSS by ethtool, every byte of TCP; counters of QPs"
     "vm-capture|guests|tests/e2e/vm/suite.sh capture|tshark decodes what is on the wire"
     "vm-apps|guests|tests/e2e/vm/suite.sh apps|what kernels have on verbs: NFS, iSER, RDS, NVMe with SRQs under loss; a bond, an exclusive namespace"
     "vm-namespaces|guests|tests/e2e/vm/suite.sh namespaces|whose addresses a process may use, with network namespaces shared and exclusive"
     "vm-7.2|guests|tests/e2e/vm/suite.sh --kernel 7.2 smoke|the same driver on the newer kernel"
-    "vm-p2p|guests|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
+    "vm-p2p|cards|tests/e2e/vm/suite.sh --kernel 7.2 p2p|card memory and PCIe peer to peer: NVMe disk and two cards below one switch"
     "threads|cpu|tests/threads.sh|what has threads, under ThreadSanitizer; whole runs of rdma-bench too"
     "vm-rtl|guests|tests/e2e/vm/suite.sh rtl|two guests with the SystemVerilog card under Verilator, then one with the kernel's rdma_rxe"
-    "vm-promises|guests|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo_ib.ko"
+    "vm-promises|cards|tests/e2e/vm/suite.sh promises|the man pages' promises under dingo_ib.ko"
     "vm-pyverbs|guests|tests/e2e/vm/suite.sh pyverbs|Debian's pyverbs suite"
     "sanitizers|cpu|tests/unit.sh asan|the same under AddressSanitizer and UBSan"
     "tidy|cpu|tests/tidy.sh|clang-tidy finds nothing"

@@ -73,6 +73,16 @@ on() { # shellcheck disable=SC2086  # the prefixes and the cards are words
     $as_user timeout -k 5 "$limit" "$dingo" run $(printf -- '--card %s ' $1) -- bash -c "PATH=$dingo_root/tests/e2e/native/bin:\$PATH; $2"
 }
 
+# program_below PID: prints the process of perftest, rdma-bench or verbs_load below PID. (The card's
+# list of clients does not tell which is which: the peer is a client of both cards.)
+program_below() {
+    local pid
+    for pid in $(pgrep -P "$1"); do
+        case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench | verbs_load) echo "$pid" ;; *) program_below "$pid" ;; esac
+    done
+}
+kill_program() { kill -9 "$(program_below "$1")"; }
+
 # single NAME CARD COMMAND [REGEX]: case: COMMAND on CARD succeeds and prints a line like REGEX.
 single() {
     local name=$1 out rc=0

@@ -2,6 +2,7 @@
 #include "self_link.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -221,6 +222,9 @@ void SelfLink::check(unsigned n, std::uint8_t seed) {
 }
 
 int SelfLink::stream() {
+    round();
+    std::puts("holding");
+    std::fflush(stdout);
     for (;;)
         round();
 }

@@ -90,15 +90,6 @@ start_flow() {
     wait_connected 18515 $server || true
     sleep 1
 }
-# program_below PID: prints the process of perftest or rdma-bench below PID. (The card's list of
-# clients does not tell which is which: the peer is a client of both cards.)
-program_below() {
-    local pid
-    for pid in $(pgrep -P "$1"); do
-        case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench) echo "$pid" ;; *) program_below "$pid" ;; esac
-    done
-}
-kill_program() { kill -9 "$(program_below "$1")"; }
 end_flow() {
     kill_program $server 2>/dev/null || true
     kill_program $client 2>/dev/null || true

@@ -13,9 +13,9 @@ with_addresses='unshare --net sh -ec "ip link set lo up; ip link add eth7 type v
 # the cards, which must send as many.
 mpi() {
     local one two run="$dingo run --cluster 2 --card mpi -- ${3:-} $ranks $2 $ring"
-    limit=20 plain "$1" "$run" 'rank 1 of 2: 4473144 bytes right'
+    limit=60 plain "$1" "$run" 'rank 1 of 2: 4473144 bytes right'
     one=$(sent mpi0) two=$(sent mpi1)
-    DINGO_DIRECT=0 limit=20 plain "$1, by the cards" "$run" 'rank 1 of 2: 4473144 bytes right'
+    DINGO_DIRECT=0 limit=60 plain "$1, by the cards" "$run" 'rank 1 of 2: 4473144 bytes right'
     one=$(($(sent mpi0) - one)) two=$(($(sent mpi1) - two))
     [ $one -gt 4473144 ] && [ $two -gt 4473144 ] && pass "$1: by the cards" || fail "$1: by the cards" "they sent $one and $two bytes"
 }
@@ -28,6 +28,6 @@ else
     skip 'mpi: Open MPI over verbs;ofi_rxm' 'an interface for it can only root make'
 fi
 for what in msg tagged; do
-    limit=20 plain "fi_pingpong over verbs;ofi_rxd, $what" "$dingo pair mpi0 mpi1 -- fi_pingpong -c -m $what -p 'verbs;ofi_rxd' -e rdm" '^1m '
+    limit=60 plain "fi_pingpong over verbs;ofi_rxd, $what" "$dingo pair mpi0 mpi1 -- fi_pingpong -c -m $what -p 'verbs;ofi_rxd' -e rdm" '^1m '
 done
 for card in mpi0 mpi1; do "$dingo" card stop $card >/dev/null; done

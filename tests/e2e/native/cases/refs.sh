@@ -45,7 +45,7 @@ on beta "exec $load churn 1000000" >"$logs/churn.out" 2>&1 &
 churn=$!
 verified 'while queue pairs and regions come and go' 'write-bw -s 262144 -n 3000'
 kill -0 $churn || fail 'the load ran meanwhile' "$(why "$logs/churn.out")"
-pkill -9 -P $churn 2>/dev/null || true
+kill_program $churn 2>/dev/null || true
 wait $churn 2>/dev/null || true
 
 # start_flow: starts endless WRITEs from beta to alpha; sets $server and $client.
@@ -59,8 +59,8 @@ start_flow() {
     sleep 1
 }
 end_flow() {
-    pkill -9 -P $server 2>/dev/null || true
-    pkill -9 -P $client 2>/dev/null || true
+    kill_program $server 2>/dev/null || true
+    kill_program $client 2>/dev/null || true
     wait $server $client 2>/dev/null || true
 }
 # A stopped peer does not keep other clients' memory.
