@@ -62,7 +62,8 @@ struct Worker {
     std::vector<ibv_recv_wr> srq_ring;
     std::vector<ibv_sge> srq_sges;
     unsigned srq_at = 0;
-    unsigned repost = 1;  ///< receives posted again in one call
+    unsigned srq_owed = 0;  ///< as Lane::owed; kept between entries, which share the SRQ
+    unsigned repost = 1;    ///< receives posted again in one call
 
     std::vector<Lane*> lanes;  ///< lanes of this entry
     Task task;

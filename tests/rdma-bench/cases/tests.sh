@@ -28,6 +28,7 @@ for test in read-bw send-bw atomic-bw read-lat send-lat atomic-lat; do both "$te
 both 'send-bw -e -b -n 100'
 both 'send-bw --use-srq -q 4 -n 200'
 both 'send-bw --use-srq -q 4 --threads 2 -n 200'
+both 'send-bw --use-srq -r 16 -n 1003 --repeat 6' '6 repeats'
 both 'send-lat --use-srq -n 100'
 both 'send-bw -r 1 -n 50'
 both 'send-bw --recv_post_list 8 -n 100'

@@ -95,6 +95,31 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SendLatencyVerified", "send-lat", [](Options& o) { o.verify = true; }}),
     name_of);
 
+/// The number of messages is no multiple of the receives that are posted together.
+TEST(EntryRun, NoReceiveOfAnSrqIsLostBetweenEntries) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-bw");
+    options.srq = true;
+    options.qps = {1};
+    options.threads = 1;
+    options.rx_depth = 16;
+    options.iterations = 303;
+    TwoSides sides(options);
+    const auto run_it = [](Side& side) {
+        for (unsigned entry = 0; entry < 8; ++entry) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            const Measured mine = run.run(side.where());
+            if (run.ended() != nullptr) {
+                ADD_FAILURE() << "entry " << entry << ": " << run.ended()->what();
+                side.link.give_up(run.ended()->what(), false);
+                return;
+            }
+            run.exchange(mine);
+        }
+    };
+    sides.both(run_it, run_it);
+}
+
 TEST(EntryRun, DurationEndsAllThreads) {
     loop_verbs::set_faults({});
     Options options = options_of("send-bw");
