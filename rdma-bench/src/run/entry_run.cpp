@@ -46,10 +46,15 @@ EntryRun::EntryRun(Traffic& traffic, const Options& options, Link& link, Sink& s
 
 EntryRun::~EntryRun() {
     control_.abort = true;
+    join_threads();
+    close(control_.wake_fd);
+}
+
+void EntryRun::join_threads() {
     for (auto& thread : threads_) {
         thread.join();
     }
-    close(control_.wake_fd);
+    threads_.clear();
 }
 
 Task EntryRun::task() const {
@@ -148,11 +153,15 @@ Measured EntryRun::run(const Where& where) {
     quiet_ns_ = 0;
     moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     start.arrive_and_wait();
-    watch();
-    for (auto& thread : threads_) {
-        thread.join();
+    try {
+        watch();
+    } catch (...) {
+        // The threads use this function's variables.
+        control_.abort = true;
+        join_threads();
+        throw;
     }
-    threads_.clear();
+    join_threads();
     throw_worker_error();
     return collect();
 }
@@ -277,6 +286,8 @@ void EntryRun::hear_peer() {
         }
     } catch (const RunError& error) {
         end_early(error);
+    } catch (const std::exception&) {
+        end_early(RunError(Exit::kPeer, kNotOurProtocol));
     }
 }
 

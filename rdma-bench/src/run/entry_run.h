@@ -57,6 +57,7 @@ class EntryRun {
 
   private:
     void start_threads();
+    void join_threads();
     void prepare_memory(PingPong& ping);
     void watch();
     void hear_peer();

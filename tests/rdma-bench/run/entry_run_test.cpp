@@ -184,6 +184,28 @@ TEST(EntryRun, APeerThatVanishesEndsAllThreads) {
         });
 }
 
+TEST(EntryRun, AMessageThatCannotBeReadEndsTheEntry) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-lat");
+    options.iterations = std::uint64_t{1} << 40;
+    for (const auto& message :
+         {nlohmann::json{{"nothing", 1}}, nlohmann::json{{"posted", "all"}}}) {
+        TwoSides sides(options);
+        sides.both(
+            [&](Side& side) {
+                side.link.send("ready", nlohmann::json::object());
+                side.link.expect("ready");
+                side.link.send("done", message);
+            },
+            [](Side& side) {
+                EntryRun run(side.traffic, side.options, side.link, side.sink);
+                run.run(side.where());
+                ASSERT_NE(run.ended(), nullptr);
+                EXPECT_EQ(run.ended()->status(), Exit::kPeer);
+            });
+    }
+}
+
 /// An interrupt cannot be reset, so this must run in its own process.
 void interrupt_while_messages_move() {
     loop_verbs::set_faults({});
