@@ -61,7 +61,8 @@ class Loop {
                 pass_moment();
             }
             if (moved) {
-                w_.progress.store(done_ + received_, std::memory_order_relaxed);
+                w_.progress.store(done_, std::memory_order_relaxed);
+                w_.arrived.store(received_, std::memory_order_relaxed);
             }
             if (control_.stop.load(std::memory_order_relaxed) && !stopping_) [[unlikely]] {
                 stop_posting();

@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 /// Version of the protocol between the two programs; a peer with another one is refused.
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 
 std::string utc_now() {
     const std::time_t now = std::time(nullptr);
@@ -346,9 +346,9 @@ class Session {
         Entry entry = new_entry(where);
         EntryRun run(traffic, options_, *link_, sink_);
         run.start_together = start_together_;
-        run.interval = [&](const Measured& part) {
+        run.interval = [&](const Measured& part, const Measured& peers) {
             Entry row = new_entry(where);
-            fill(row, part, {}, run);
+            fill(row, part, peers, run);
             keep(std::move(row), where);
         };
         auto counters = read_counters(result_.local.device.name, options_.port, counter_names_);

@@ -68,7 +68,8 @@ struct Worker {
     std::vector<Lane*> lanes;  ///< lanes of this entry
     Task task;
     Outcome outcome;
-    std::atomic<std::uint64_t> progress{0};  ///< messages completed or received, updated at times
+    std::atomic<std::uint64_t> progress{0};  ///< messages completed, updated at times
+    std::atomic<std::uint64_t> arrived{0};   ///< bandwidth: messages received, updated at times
     std::atomic<std::uint64_t> expected{0};  ///< messages to receive; UINT64_MAX: not known yet
     std::atomic<bool> sends_done{false};     ///< all sends are complete, no more are posted
     std::exception_ptr error;

@@ -138,6 +138,53 @@ TEST(EntryRun, DurationEndsAllThreads) {
     sides.both(run_it, run_it);
 }
 
+class Intervals : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Intervals, AreReportedByTheInitiatorOnly) {
+    loop_verbs::set_faults({});
+    Options options = options_of("write-bw");
+    options.run_infinitely = true;
+    options.duration = 1;
+    options.bidirectional = GetParam();
+    TwoSides sides(options);
+    unsigned at_server = 0;
+    std::vector<Measured> own, peers;
+    sides.both(
+        [&](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.interval = [&](const Measured&, const Measured&) { ++at_server; };
+            run.run(side.where());
+            EXPECT_NE(run.ended(), nullptr);
+        },
+        [&](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.interval = [&](const Measured& mine, const Measured& theirs) {
+                own.push_back(mine);
+                peers.push_back(theirs);
+                if (own.size() == 2) {
+                    throw RunError(Exit::kFailed, "that is enough");
+                }
+            };
+            try {
+                run.run(side.where());
+                EXPECT_NE(run.ended(), nullptr);
+            } catch (const RunError& error) {
+                EXPECT_STREQ(error.what(), "that is enough");
+            }
+            side.link.give_up("that is enough", false);
+        });
+    EXPECT_EQ(at_server, 0U);
+    ASSERT_EQ(own.size(), 2U);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        EXPECT_GT(own[i].messages, 0U);
+        EXPECT_EQ(peers[i].messages > 0, options.bidirectional);
+        EXPECT_EQ(peers[i].rate > 0, options.bidirectional);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Intervals, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "BothWays" : "OneWay"; });
+
 TEST(EntryRun, OneThreadsErrorEndsTheOthersAndThePeer) {
     loop_verbs::set_faults({.fail = 500});
     Options options = options_of("write-bw");
