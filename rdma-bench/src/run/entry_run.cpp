@@ -61,7 +61,7 @@ Task EntryRun::task() const {
     Task task;
     task.sends = role_.sends;
     task.receives = role_.receives;
-    task.samples = options_.report.histogram || options_.report.unsorted;
+    task.samples = role_.initiator && (options_.report.histogram || options_.report.unsorted);
     task.extended = traffic_.extended();
     task.cost = options_.report.cpu;
     const double per_second = 1e9 / ns_per_tick();
