@@ -233,8 +233,6 @@ cmd_up() {
     local started attempt
     [ -n "$name" ] || die "up needs --name"
     session=$sessions_dir/$name
-    mkdir -p "$sessions_dir"
-    chmod 700 "$sessions_dir"
     ! alive "$session/supervisor.pid" || die "session '$name' is running already"
     prepare
     # Under emulation, a debug kernel takes minutes to boot.
@@ -405,6 +403,7 @@ main() {
     parse "$@"
     check_options
     set -- "${positional[@]}"
+    [ "$command" = build ] || own_sessions
     case $command in
     once)
         [[ ${1:-} != [a-z]* ]] || die "'$1': the command comes before its options (vm.sh --help)"
