@@ -25,3 +25,40 @@ if [ "$(id -u)" = 0 ]; then
 else
     echo "SKIP scripts:vm: another user's sessions: needs root"
 fi
+
+# A vm.sh that starts nothing. Its file "started" has a line for each session that it would start.
+mkdir -p "$work/vm/scripts"
+ln -s "$PWD/scripts/lib" "$work/vm/scripts/lib"
+cat >"$work/vm/stubs" <<'END'
+prepare() {
+    echo >>"$stubs/prepared"
+    for _ in $(seq 100); do [ ! -e "$stubs/go" ] || return 0; sleep 0.05; done
+}
+start_session() {
+    own_session=1
+    mkdir -p "$session"
+    record_pid "$session/supervisor.pid" "$keeper"
+    echo >>"$stubs/started"
+}
+wait_ready() { :; }
+end_session() { rm -rf "$session"; }
+END
+sed 's|^main "$@"; exit|. "$stubs/stubs"; &|' scripts/vm.sh >"$work/vm/scripts/vm.sh"
+chmod +x "$work/vm/scripts/vm.sh"
+# starts ARGUMENTS...: prints that vm.sh's status.
+starts() (
+    rc=0
+    stubs=$work/vm keeper=$$ DINGO_VM_DIR=$work/own "$work/vm/scripts/vm.sh" "$@" >/dev/null 2>&1 || rc=$?
+    echo $rc
+)
+starts up --name t >"$work/first" &
+first=$!
+for _ in $(seq 600); do [ ! -e "$work/vm/prepared" ] || break; sleep 0.05; done
+second=$(starts up --name t)
+touch "$work/vm/go"
+wait $first
+check 'vm: of two that start one session, the second is refused' '0 125 1' "$(cat "$work/first") $second $(wc -l <"$work/vm/started")"
+check 'vm: a session that runs is neither started nor ended by another' '125 yes' \
+    "$(starts --name t -- true -- true) $([ -e "$work/own/t" ] && echo yes)"
+check 'vm: no session is named like the locks, or a directory above' '125 125 1' \
+    "$(starts up --name slots) $(starts up --name ..) $(wc -l <"$work/vm/started")"
