@@ -42,7 +42,13 @@ mkdir -p "$logs"
 wanted() { [[ $parts == *" $1 "* ]]; }
 # suite NAME: runs a suite of tests/e2e/native; collects its cases and the rates that it measured.
 suite() {
-    DINGO_REAL_GPU=1 tests/e2e/native/suite.sh "$1" 2>&1 | tee -a "$logs/cases" || true
+    local rc=0 out=$logs/suite-$1.out
+    DINGO_REAL_GPU=1 tests/e2e/native/suite.sh "$1" 2>&1 | tee "$out" || rc=${PIPESTATUS[0]}
+    # A suite that died, or printed no result, has failed.
+    if ! grep -q '^FAIL ' "$out" && { [ "$rc" != 0 ] || ! grep -qE '^(PASS|SKIP) ' "$out"; }; then
+        echo "FAIL gpu:$1: the suite ended with status $rc" | tee -a "$out"
+    fi
+    cat "$out" >>"$logs/cases"
     cat "build/test-logs/native-$1/rates" >>"$logs/rates" 2>/dev/null || true
 }
 

@@ -95,7 +95,7 @@ kernel=6.12 packages='' append='' iommu='' accel=auto cpus='' memory=1024 mtu=90
 engine_A='' engine_B='' switch='' nvme='' second_card='' second_card_args='' qemu_args=''
 card='' card_args='' faults_A='' faults_B='' pcap='' log_level='' boot_timeout=300 parent=''
 preload='' ko='' provider='' overlay='' name='' dmesg_prefix='' keep='' shell_mode=''
-timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all=''
+timeout=300 linger=10 kill_server='' server_side=A out_dir='' tty='' use_stdin='' warnings_only='' all='' own_session=''
 positional=()
 
 parse() {
@@ -184,7 +184,8 @@ check_options() {
     [[ $accel =~ ^(kvm|tcg|auto)$ ]] || die "--accel takes kvm, tcg or auto, not '$accel'"
     [[ $wire =~ ^(unix|udp)$ ]] || die "--wire takes unix or udp, not '$wire'"
     [ "$wire" = udp ] || [ "$kind_A$kind_B" = cardcard ] || die "rxe guests are joined by udp only"
-    [[ $name =~ ^[A-Za-z0-9_.-]{0,40}$ ]] || die "--name: letters, digits, '_', '.', '-'"
+    [[ $name =~ ^([A-Za-z0-9_-][A-Za-z0-9_.-]{0,39})?$ ]] || die "--name: letters, digits, '_', '-', and '.' after the first"
+    [ "$name" != slots ] || die "--name: 'slots' has the locks of all sessions"
     [[ -z $parent || $parent =~ ^[0-9]+$ ]] || die "--parent takes a process id"
 }
 
@@ -230,11 +231,15 @@ prepare() {
 
 # cmd_up: start a session and wait until both guests are ready.
 cmd_up() {
-    local started attempt
+    local started attempt lock
     [ -n "$name" ] || die "up needs --name"
     session=$sessions_dir/$name
-    mkdir -p "$sessions_dir"
-    chmod 700 "$sessions_dir"
+    mkdir -p "$sessions_dir/slots"
+    lock=$sessions_dir/slots/$name.lock
+    # Held until the guests are ready: another `up` would delete this one's files. -ef: the last
+    # owner may have removed the file after this process opened it.
+    exec 5>"$lock"
+    flock -n 5 && [ "$lock" -ef /dev/fd/5 ] || die "session '$name' is being started by another vm.sh"
     ! alive "$session/supervisor.pid" || die "session '$name' is running already"
     prepare
     # Under emulation, a debug kernel takes minutes to boot.
@@ -255,11 +260,14 @@ cmd_up() {
             boot_failed "$failed_side"
         fi
     done
+    rm -f "$lock"
+    exec 5>&-
     log "session $name: ready after $((SECONDS - started)) s"
 }
 
 # start_session: makes the session's directory and starts its supervisor.
 start_session() {
+    own_session=1
     rm -rf "$session"
     mkdir -p "$session/overlay"
     [ -z "$overlay" ] || cp -a "$overlay/." "$session/overlay/"
@@ -268,7 +276,7 @@ start_session() {
     save_conf
     echo starting >"$session/state"
     log "session $name: booting ($accel, kernel $kernel, A: $kind_A, B: $kind_B)"
-    setsid "$here/vm.sh" __supervise "$session" </dev/null >"$session/supervisor.log" 2>&1 &
+    setsid "$here/vm.sh" __supervise "$session" </dev/null >"$session/supervisor.log" 2>&1 5>&- &
     record_pid "$session/supervisor.pid" $!
 }
 
@@ -384,7 +392,8 @@ cmd_once() {
 
 end_once() {
     trap '' INT TERM HUP
-    [ ! -d "${session:-/nonexistent}" ] || end_session
+    # Without it, --name named a session of another vm.sh.
+    [ -z "$own_session" ] || end_session
 }
 
 main() {
@@ -405,6 +414,7 @@ main() {
     parse "$@"
     check_options
     set -- "${positional[@]}"
+    [ "$command" = build ] || own_sessions
     case $command in
     once)
         [[ ${1:-} != [a-z]* ]] || die "'$1': the command comes before its options (vm.sh --help)"

@@ -53,6 +53,24 @@ build_kernel_root() {
     printf '%s\n' "$release" >"$out/release"
 }
 
+# copy_sources SOURCE COPY: gives COPY the sources of SOURCE. Removes all modules; objects stay for an
+# incremental build. Compares contents, as an older file may be the right one (git stash, cp -a); a
+# file that is copied gets the present time, so that make compiles it.
+copy_sources() {
+    local source=$1 copy=$2 f
+    local sources=(-type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) ! -path '*/.kbuild-*' ! -name '*.mod.c' -print0)
+    mkdir -p "$copy"
+    find "$copy" -name '*.ko' -delete
+    (cd "$copy" && find . "${sources[@]}") |
+        while IFS= read -r -d '' f; do [ -e "$source/$f" ] || rm -f "$copy/$f"; done
+    (cd "$source" && find . "${sources[@]}") |
+        while IFS= read -r -d '' f; do
+            cmp -s "$source/$f" "$copy/$f" && continue
+            mkdir -p "$(dirname "$copy/$f")"
+            cp "$source/$f" "$copy/$f"
+        done
+}
+
 # build_kmod KERNEL OUTDIR [SOURCE [TARGET...]]: build SOURCE (default: kmod/) out of tree for
 # KERNEL; the .ko files go to OUTDIR. DINGO_CONTRACT_INC names the directory of the generated
 # contract header; make sees a copy of it under the same variable name. OUTDIR/.kbuild-KERNEL
@@ -77,19 +95,9 @@ build_kmod_strictly() {
     work=$outdir/.kbuild-$kernel
     (
         flock 7
-        mkdir -p "$work/src" "$work/contract"
-        # Remove deleted sources and all modules from the copy; objects stay for an incremental
-        # build.
-        find "$work/src" -name '*.ko' -delete
-        (cd "$work/src" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
-            ! -name '*.mod.c' -print0) |
-            while IFS= read -r -d '' f; do [ -e "$source/$f" ] || rm -f "$work/src/$f"; done
-        (cd "$source" && find . -type f \( -name '*.[chS]' -o -name Kbuild -o -name Makefile \) \
-            ! -path '*/.kbuild-*' ! -name '*.mod.c' -print0) |
-            tar -C "$source" --null -T - -cf - | tar -C "$work/src" --keep-newer-files -xf - 2>/dev/null
-        if [ -n "${DINGO_CONTRACT_INC:-}" ]; then
-            cp -pu "$DINGO_CONTRACT_INC"/*.h "$work/contract/"
-        fi
+        copy_sources "$source" "$work/src"
+        mkdir -p "$work/contract"
+        [ -z "${DINGO_CONTRACT_INC:-}" ] || copy_sources "$DINGO_CONTRACT_INC" "$work/contract"
         # In a private mount namespace: nothing to unmount, and builds for two kernels may run in
         # parallel.
         unshare -m bash -c '

@@ -4,10 +4,20 @@
 
 # Unix socket paths have 108 bytes, so sessions live in a short place.
 sessions_dir=${DINGO_VM_DIR:-/tmp/dingo-vm-$(id -u)}
+sessions_dir=${sessions_dir%/}
 
 session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card card_args engine_A engine_B
     faults_A faults_B pcap append iommu switch nvme second_card second_card_args qemu_args kernel_dir root_img qemu_dir preload boot_timeout parent
     log_level)
+
+# own_sessions: makes $sessions_dir, for this user only. Dies if it is another user's or a link:
+# commands source the sessions' files, and anyone may make directories in /tmp.
+own_sessions() {
+    [ -e "$sessions_dir" ] || mkdir -p -m 700 "$sessions_dir"
+    [ ! -L "$sessions_dir" ] && [ -d "$sessions_dir" ] && [ -O "$sessions_dir" ] ||
+        die "$sessions_dir is not a directory of this user (owner: $(stat -c %U "$sessions_dir")); DINGO_VM_DIR names another"
+    chmod 700 "$sessions_dir"
+}
 
 save_conf() {
     local v

@@ -152,11 +152,14 @@ class Matcher {
     std::size_t few_ = 0;
 };
 
-const Entry* find(const Result& result, const Entry& like) {
-    const auto found =
-        std::find_if(result.entries.begin(), result.entries.end(),
-                     [&](const Entry& e) { return e.size == like.size && e.qps == like.qps; });
-    return found == result.entries.end() ? nullptr : &*found;
+/// Returns the entry of `other` that was measured like `entry` of `own`. If several have the same
+/// size and number of QPs, they match in their order.
+const Entry* find(const Result& other, const Result& own, const Entry& entry) {
+    const auto alike = [&](const Entry& e) { return e.size == entry.size && e.qps == entry.qps; };
+    auto before = std::count_if(own.entries.data(), &entry, alike);
+    const auto found = std::find_if(other.entries.begin(), other.entries.end(),
+                                    [&](const Entry& e) { return alike(e) && before-- == 0; });
+    return found == other.entries.end() ? nullptr : &*found;
 }
 
 void remark_parameters(const Result& first, const Result& second, Comparison& out) {
@@ -180,7 +183,7 @@ void remark_parameters(const Result& first, const Result& second, Comparison& ou
 
 void remark_missing(const Result& in, const Result& from, const char* which, Comparison& out) {
     for (const Entry& entry : in.entries) {
-        if (find(from, entry) == nullptr) {
+        if (find(from, in, entry) == nullptr) {
             out.remarks.push_back(fmt::format("{} with {} QP(s): only in the {}",
                                               report::format_bytes(static_cast<double>(entry.size)),
                                               entry.qps, which));
@@ -220,7 +223,7 @@ Comparison compare(const Result& first, const Result& second, const CompareOptio
     Comparison out;
     Matcher matcher(options, out);
     for (const Entry& entry : first.entries) {
-        if (const Entry* other = find(second, entry); other != nullptr) {
+        if (const Entry* other = find(second, first, entry); other != nullptr) {
             matcher.match(entry, *other);
         }
     }

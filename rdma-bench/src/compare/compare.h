@@ -58,8 +58,9 @@ struct Comparison {
     [[nodiscard]] bool worse() const;
 };
 
-/// Compares two runs. Entries are matched by size and number of QPs. With repeats in both runs the
-/// confidence intervals of their medians decide, otherwise the threshold alone.
+/// Compares two runs. Entries are matched by size and number of QPs, and in their order if several
+/// have the same. With repeats in both runs the confidence intervals of their medians decide,
+/// otherwise the threshold alone.
 /// @throws std::invalid_argument for runs of two different tests, or without a common entry
 Comparison compare(const Result& first, const Result& second, const CompareOptions& options);
 

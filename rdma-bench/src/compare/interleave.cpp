@@ -178,6 +178,7 @@ std::string to_json(const std::vector<report::Run>& runs, const Comparison& comp
             const Repeat &a = first[i].repeats[r], &b = second[i].repeats[r];
             const bool latency = a.median > 0;
             rounds.push_back({{"size_bytes", first[i].size},
+                              {"qps", first[i].qps},
                               {"round", r + 1},
                               {"first", latency ? a.median / 1e3 : a.bandwidth},
                               {"second", latency ? b.median / 1e3 : b.bandwidth}});

@@ -100,6 +100,10 @@ std::vector<double> numbers(const std::string& line) {
     return all;
 }
 
+unsigned number_of_qps(const std::string& line, std::size_t at) {
+    return static_cast<unsigned>(std::max(1, std::atoi(line.c_str() + at)));
+}
+
 Result read_table(std::string_view text, const std::string& name) {
     Result result;
     result.client = true;
@@ -113,7 +117,10 @@ Result read_table(std::string_view text, const std::string& name) {
             continue;
         }
         if (const auto at = line.find("Number of qps   : "); at != line.npos) {
-            qps = static_cast<unsigned>(std::max(1, std::atoi(line.c_str() + at + 18)));
+            qps = number_of_qps(line, at + 18);
+        } else if (line.starts_with("\tQPs: ") && !result.entries.empty()) {
+            // rdma-bench with several -q: behind each row, its own number.
+            result.entries.back().qps = number_of_qps(line, 6);
         } else if (line.find("#bytes") != line.npos && line.find("#iterations") != line.npos) {
             head = head_of(line, name);
             result.entries.clear();

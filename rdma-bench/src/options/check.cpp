@@ -102,9 +102,10 @@ void set_sizes(Options& o) {
 void check_options(const Options& o) {
     check_sizes(o);
     require(!o.run_infinitely || o.duration, "--run_infinitely needs -D, how often a line comes");
-    require(!o.duration || 2 * o.margin < o.duration,
-            "-f: both margins are " + std::to_string(2 * o.margin) + " s, the run -D " +
-                std::to_string(o.duration) + " s");
+    const std::uint64_t margins = std::uint64_t{2} * o.margin;
+    require(!o.duration || margins < o.duration, "-f: both margins are " + std::to_string(margins) +
+                                                     " s, the run -D " +
+                                                     std::to_string(o.duration) + " s");
     require(o.repeat == 1 || !o.run_infinitely, "--repeat and --run_infinitely exclude each other");
     require(!(o.verify && o.rate > 0), "--verify and --rate exclude each other");
     require(!(o.verify && o.reversed),

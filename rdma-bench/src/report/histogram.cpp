@@ -97,6 +97,9 @@ Histogram::State Histogram::state() const {
 }
 
 Histogram Histogram::from_state(const State& state) {
+    if (state.min_ticks > state.max_ticks || !(state.unit_ns > 0)) {
+        throw std::invalid_argument("histogram with wrong limits or unit");
+    }
     Histogram result(state.unit_ns);
     for (const auto& [index, count] : state.counts) {
         if (index >= kBuckets) {

@@ -63,7 +63,8 @@ class Histogram {
         std::vector<std::pair<std::uint32_t, std::uint64_t>> counts;  ///< bucket number, samples
     };
     [[nodiscard]] State state() const;
-    /// @throws std::invalid_argument a bucket that there is not
+    /// @throws std::invalid_argument a bucket that there is not, a minimum above the maximum, a
+    /// unit that is not positive
     static Histogram from_state(const State& state);
 
     static std::size_t index(std::uint64_t ticks) {

@@ -286,7 +286,10 @@ class TableSink final : public Sink {
             std::printf(v.lost ? ", %" PRIu64 " lost\n" : "\n", v.lost);
         }
         if (entry.partial) {
-            std::printf("\tinterrupted: the row has what was measured until then\n");
+            // The peer's direction comes with its report, which an early end leaves out.
+            const bool one_way = options_.bidirectional && options_.repeat == 1 && !options_.verify;
+            std::printf("\tinterrupted: the row has what was measured until then%s\n",
+                        one_way ? ", in this side's direction" : "");
         }
     }
 

@@ -61,7 +61,8 @@ class Loop {
                 pass_moment();
             }
             if (moved) {
-                w_.progress.store(done_ + received_, std::memory_order_relaxed);
+                w_.progress.store(done_, std::memory_order_relaxed);
+                w_.arrived.store(received_, std::memory_order_relaxed);
             }
             if (control_.stop.load(std::memory_order_relaxed) && !stopping_) [[unlikely]] {
                 stop_posting();
@@ -162,12 +163,12 @@ class Loop {
                     }
                     lane.owed = 0;
                 }
-            } else if (++owed_ >= w_.repost) {
+            } else if (++w_.srq_owed >= w_.repost) {
                 if (const int error =
-                        post_receives(nullptr, w_.srq.get(), w_.srq_ring, w_.srq_at, owed_)) {
+                        post_receives(nullptr, w_.srq.get(), w_.srq_ring, w_.srq_at, w_.srq_owed)) {
                     fail_post("ibv_post_srq_recv", error, nullptr);
                 }
-                owed_ = 0;
+                w_.srq_owed = 0;
             }
         }
         received_ += static_cast<unsigned>(count);
@@ -281,7 +282,6 @@ class Loop {
     Control& control_;
     std::vector<Lane*>& lanes_;
     std::uint64_t goals_ = 0, done_ = 0, received_ = 0;
-    unsigned owed_ = 0;
     std::uint64_t sample_from_ = 0, sample_to_ = 0, end_ = 0, next_moment_ = 0;
     std::uint64_t first_tick_ = 0, last_tick_ = 0, done_before_ = 0;
     std::uint64_t sample_ = 0;

@@ -46,17 +46,22 @@ EntryRun::EntryRun(Traffic& traffic, const Options& options, Link& link, Sink& s
 
 EntryRun::~EntryRun() {
     control_.abort = true;
+    join_threads();
+    close(control_.wake_fd);
+}
+
+void EntryRun::join_threads() {
     for (auto& thread : threads_) {
         thread.join();
     }
-    close(control_.wake_fd);
+    threads_.clear();
 }
 
 Task EntryRun::task() const {
     Task task;
     task.sends = role_.sends;
     task.receives = role_.receives;
-    task.samples = options_.report.histogram || options_.report.unsorted;
+    task.samples = role_.initiator && (options_.report.histogram || options_.report.unsorted);
     task.extended = traffic_.extended();
     task.cost = options_.report.cpu;
     const double per_second = 1e9 / ns_per_tick();
@@ -148,11 +153,15 @@ Measured EntryRun::run(const Where& where) {
     quiet_ns_ = 0;
     moved_processor_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     start.arrive_and_wait();
-    watch();
-    for (auto& thread : threads_) {
-        thread.join();
+    try {
+        watch();
+    } catch (...) {
+        // The threads use this function's variables.
+        control_.abort = true;
+        join_threads();
+        throw;
     }
-    threads_.clear();
+    join_threads();
     throw_worker_error();
     return collect();
 }
@@ -191,10 +200,18 @@ void EntryRun::prepare_memory(PingPong& ping) {
     }
 }
 
-std::uint64_t EntryRun::moved() const {
+std::uint64_t EntryRun::sent() const {
     std::uint64_t sum = 0;
     for (const Worker* worker : workers_) {
         sum += worker->progress.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+std::uint64_t EntryRun::moved() const {
+    std::uint64_t sum = sent();
+    for (const Worker* worker : workers_) {
+        sum += worker->arrived.load(std::memory_order_relaxed);
     }
     return sum;
 }
@@ -248,8 +265,19 @@ void EntryRun::end_early(const RunError& why) {
 
 void EntryRun::hear_peer() {
     try {
-        const auto message = link_.look_any({"done", "report"});
+        std::vector<std::string> types{"done", "report"};
+        if (peer_ends_intervals()) {
+            types.emplace_back("interval");
+        }
+        const auto message = link_.look_any(types);
         if (!message) {
+            return;
+        }
+        if ((*message)["type"] == "interval") {
+            const Measured peers = measured_from(*message);
+            if (interval && control_.running != 0) {
+                interval(take_interval(monotonic_ns()), peers);
+            }
             return;
         }
         // A peer that has ended early sends its report.
@@ -277,6 +305,8 @@ void EntryRun::hear_peer() {
         }
     } catch (const RunError& error) {
         end_early(error);
+    } catch (const std::exception&) {
+        end_early(RunError(Exit::kPeer, kNotOurProtocol));
     }
 }
 
@@ -301,20 +331,49 @@ void EntryRun::say_done() {
     }
 }
 
+/// --run_infinitely -b: returns true on the initiator, whose intervals end when the peer reports
+/// its own, so that a row has both directions.
+bool EntryRun::peer_ends_intervals() const {
+    return options_.run_infinitely && options_.bidirectional && role_.initiator;
+}
+
+void EntryRun::pass_interval(std::uint64_t now) {
+    if (!options_.run_infinitely || !role_.sends || peer_ends_intervals() ||
+        now - interval_ns_ < options_.duration * kSecond) {
+        return;
+    }
+    const Measured part = take_interval(now);
+    if (role_.initiator) {
+        if (interval) {
+            interval(part, {});
+        }
+        return;
+    }
+    try {
+        link_.send("interval", to_json(part));
+    } catch (const RunError& error) {
+        end_early(error);
+    }
+}
+
+/// Begins the next interval. @return this side's part of the last one
+Measured EntryRun::take_interval(std::uint64_t now) {
+    const std::uint64_t count = sent();
+    Measured part;
+    part.messages = count - interval_sent_;
+    part.seconds = static_cast<double>(now - interval_ns_) * 1e-9;
+    part.rate = static_cast<double>(part.messages) / part.seconds;
+    interval_ns_ = now;
+    interval_sent_ = count;
+    return part;
+}
+
 void EntryRun::show_progress() {
     const std::uint64_t now = monotonic_ns();
     const std::uint64_t count = moved();
     look_for_stall(now, count);
     note_series(now, count);
-    if (interval && options_.run_infinitely && now - interval_ns_ >= options_.duration * kSecond) {
-        Measured part;
-        part.messages = count - interval_moved_;
-        part.seconds = static_cast<double>(now - interval_ns_) * 1e-9;
-        part.rate = static_cast<double>(part.messages) / part.seconds;
-        interval_ns_ = now;
-        interval_moved_ = count;
-        interval(part);
-    }
+    pass_interval(now);
     if (now - shown_ns_ < kSecond / 4) {
         return;
     }

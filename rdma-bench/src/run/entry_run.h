@@ -52,20 +52,26 @@ class EntryRun {
 
     /// --clients: called when the peer is ready; returns when all clients are.
     std::function<void(Link&)> start_together;
-    /// --run_infinitely: called after each interval with its results.
-    std::function<void(const Measured&)> interval;
+    /// --run_infinitely: called on the initiator after each interval with its results, and with
+    /// those of the peer if it sends, too.
+    std::function<void(const Measured& mine, const Measured& peers)> interval;
 
   private:
     void start_threads();
+    void join_threads();
     void prepare_memory(PingPong& ping);
     void watch();
     void hear_peer();
     void say_done();
     void show_progress();
+    void pass_interval(std::uint64_t now);
+    Measured take_interval(std::uint64_t now);
+    [[nodiscard]] bool peer_ends_intervals() const;
     void end_early(const RunError& why);
     void note_series(std::uint64_t now, std::uint64_t count);
     void look_for_stall(std::uint64_t now, std::uint64_t moved);
     void throw_worker_error();
+    [[nodiscard]] std::uint64_t sent() const;
     [[nodiscard]] std::uint64_t moved() const;
     Measured collect();
     [[nodiscard]] Task task() const;
@@ -86,7 +92,7 @@ class EntryRun {
     std::uint64_t moved_before_ = 0;
     std::uint64_t looked_ns_ = 0, quiet_ns_ = 0;  ///< last check; time without progress
     std::uint64_t moved_processor_ns_ = 0;        ///< CPU time of the process at the last progress
-    std::uint64_t interval_ns_ = 0, interval_moved_ = 0;
+    std::uint64_t interval_ns_ = 0, interval_sent_ = 0;
     std::uint64_t peer_posted_ = 0;
     std::vector<SeriesPoint> series_;
     double series_step_ = 0;  ///< seconds per point

@@ -210,8 +210,7 @@ std::optional<nlohmann::json> Link::take() {
     } catch (const qpx::Error& error) {
         throw RunError(Exit::kPeer, std::string("the peer is gone: ") + error.what());
     } catch (const nlohmann::json::exception&) {
-        throw RunError(Exit::kPeer,
-                       "the peer does not follow rdma-bench's protocol: is it another version?");
+        throw RunError(Exit::kPeer, kNotOurProtocol);
     }
     const auto reason = message.value("reason", std::string("no reason given"));
     if (message.value("interrupted", false)) {

@@ -13,6 +13,10 @@
 
 namespace rdma_bench {
 
+/// Error text for a message that cannot be read.
+constexpr auto kNotOurProtocol =
+    "the peer does not follow rdma-bench's protocol: is it another version?";
+
 /// Handler of SIGINT (Ctrl-C) and SIGTERM. From the first call of instance() on these signals do
 /// not end the process but are reported here.
 class Interrupt {

@@ -7,6 +7,27 @@ namespace rdma_bench {
 
 using nlohmann::json;
 
+namespace {
+
+json to_json(const Histogram& histogram) {
+    const auto state = histogram.state();
+    return {{"unit_ns", state.unit_ns}, {"min", state.min_ticks},   {"max", state.max_ticks},
+            {"sum", state.sum},         {"squares", state.squares}, {"counts", state.counts}};
+}
+
+Histogram histogram_from(const json& j) {
+    Histogram::State state;
+    j.at("unit_ns").get_to(state.unit_ns);
+    j.at("min").get_to(state.min_ticks);
+    j.at("max").get_to(state.max_ticks);
+    j.at("sum").get_to(state.sum);
+    j.at("squares").get_to(state.squares);
+    j.at("counts").get_to(state.counts);
+    return Histogram::from_state(state);
+}
+
+}  // namespace
+
 json to_json(const Measured& m) {
     json counters = json::array();
     for (const auto& counter : m.counters) {
@@ -23,22 +44,26 @@ json to_json(const Measured& m) {
     for (const auto& point : m.series) {
         series.push_back({point.seconds, point.messages});
     }
-    return {{"messages", m.messages},
-            {"series", series},
-            {"seconds", m.seconds},
-            {"peak", m.peak},
-            {"rate", m.rate},
-            {"received", m.received},
-            {"late", m.late},
-            {"lost", m.lost},
-            {"cost", cost},
-            {"counters", counters},
-            {"verification",
-             {{"messages", v.messages},
-              {"bytes", v.bytes},
-              {"wrong", v.wrong},
-              {"lost", v.lost},
-              {"first", v.first}}}};
+    json all{{"messages", m.messages},
+             {"series", series},
+             {"seconds", m.seconds},
+             {"peak", m.peak},
+             {"rate", m.rate},
+             {"received", m.received},
+             {"late", m.late},
+             {"lost", m.lost},
+             {"cost", cost},
+             {"counters", counters},
+             {"verification",
+              {{"messages", v.messages},
+               {"bytes", v.bytes},
+               {"wrong", v.wrong},
+               {"lost", v.lost},
+               {"first", v.first}}}};
+    if (m.latency) {
+        all["latency"] = to_json(*m.latency);
+    }
+    return all;
 }
 
 Measured measured_from(const json& j) {
@@ -70,6 +95,9 @@ Measured measured_from(const json& j) {
     v.at("wrong").get_to(m.verification.wrong);
     v.at("lost").get_to(m.verification.lost);
     v.at("first").get_to(m.verification.first);
+    if (j.contains("latency")) {
+        m.latency = histogram_from(j["latency"]);
+    }
     return m;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "report/result.h"
@@ -19,10 +20,11 @@ struct Measured {
     std::vector<Counter> counters;
     Verification verification;
     std::vector<SeriesPoint> series;
+    std::optional<Histogram> latency;  ///< of the initiator, if it measured any
 };
 
 nlohmann::json to_json(const Measured& measured);
-/// @throws nlohmann::json::exception
+/// @throws nlohmann::json::exception, std::invalid_argument
 Measured measured_from(const nlohmann::json& json);
 
 nlohmann::json to_json(const HostFacts& facts);

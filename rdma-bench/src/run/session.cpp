@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 /// Version of the protocol between the two programs; a peer with another one is refused.
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 
 std::string utc_now() {
     const std::time_t now = std::time(nullptr);
@@ -346,15 +346,18 @@ class Session {
         Entry entry = new_entry(where);
         EntryRun run(traffic, options_, *link_, sink_);
         run.start_together = start_together_;
-        run.interval = [&](const Measured& part) {
+        run.interval = [&](const Measured& part, const Measured& peers) {
             Entry row = new_entry(where);
-            fill(row, part, {}, run);
+            fill(row, part, peers, run);
             keep(std::move(row), where);
         };
         auto counters = read_counters(result_.local.device.name, options_.port, counter_names_);
         Measured mine = run.run(where);
         read_again(counters, result_.local.device.name, options_.port);
         mine.counters = counters;
+        if (measures() && run.latency.count()) {
+            mine.latency = run.latency;
+        }
         Measured peers;
         if (!run.ended()) {
             peers = run.exchange(mine);
@@ -364,7 +367,7 @@ class Session {
         // After an early end, skip the row if nothing was measured.
         if (!entry.partial || entry.iterations) {
             keep(std::move(entry), where);
-        } else if (role_.sends) {
+        } else if (measures()) {
             warn("nothing was measured yet");
         }
         if (run.ended()) {
@@ -372,11 +375,13 @@ class Session {
         }
     }
 
+    /// Returns true on the initiator, and with -b on both sides: their rows have their own
+    /// measurement, others the peer's.
+    [[nodiscard]] bool measures() const { return role_.initiator || options_.bidirectional; }
+
     void fill(Entry& entry, const Measured& mine, const Measured& peers, EntryRun& run) {
         const bool latency = options_.test.latency();
-        // The initiator measures the messages; in ping-pong tests both sides do.
-        const bool own = role_.initiator || options_.bidirectional || options_.test.ping_pong();
-        const Measured& from = own ? mine : peers;
+        const Measured& from = measures() ? mine : peers;
         entry.iterations = from.messages;
         entry.bytes = from.messages * entry.size;
         entry.seconds = from.seconds;
@@ -388,10 +393,8 @@ class Session {
                              static_cast<double>(entry.size);
             entry.bandwidth = bandwidth;
         }
-        if (run.latency.count()) {
-            entry.latency = run.latency;
-            entry.samples = run.samples;
-        }
+        entry.latency = from.latency;
+        entry.samples = run.samples;
         if (options_.rate > 0) {
             entry.rate = RateOutcome{options_.rate, from.rate, from.late};
         }
@@ -400,7 +403,7 @@ class Session {
         entry.counters = mine.counters;
         entry.peer_counters = peers.counters;
         entry.lost = mine.lost + peers.lost;
-        entry.series = own ? mine.series : peers.series;
+        entry.series = from.series;
         if (options_.verify) {
             entry.verification = mine.verification;
             merge(*entry.verification, peers.verification);

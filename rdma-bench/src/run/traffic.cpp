@@ -395,7 +395,7 @@ std::vector<Worker*> Traffic::prepare(const Part& part) {
         worker.task = part.task;
         worker.task.ticks_per_message *= options_.threads;
         worker.outcome = Outcome{};
-        worker.progress = 0;
+        worker.progress = worker.arrived = 0;
         worker.expected =
             part.expected == UINT64_MAX ? UINT64_MAX : part.expected * worker.lanes.size();
         worker.sends_done = false;

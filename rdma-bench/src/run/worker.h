@@ -62,12 +62,14 @@ struct Worker {
     std::vector<ibv_recv_wr> srq_ring;
     std::vector<ibv_sge> srq_sges;
     unsigned srq_at = 0;
-    unsigned repost = 1;  ///< receives posted again in one call
+    unsigned srq_owed = 0;  ///< as Lane::owed; kept between entries, which share the SRQ
+    unsigned repost = 1;    ///< receives posted again in one call
 
     std::vector<Lane*> lanes;  ///< lanes of this entry
     Task task;
     Outcome outcome;
-    std::atomic<std::uint64_t> progress{0};  ///< messages completed or received, updated at times
+    std::atomic<std::uint64_t> progress{0};  ///< messages completed, updated at times
+    std::atomic<std::uint64_t> arrived{0};   ///< bandwidth: messages received, updated at times
     std::atomic<std::uint64_t> expected{0};  ///< messages to receive; UINT64_MAX: not known yet
     std::atomic<bool> sends_done{false};     ///< all sends are complete, no more are posted
     std::exception_ptr error;

@@ -17,7 +17,7 @@ mkdir -p "$2"
 out=$(cd "$2" && pwd)
 
 mkdir -p "$out/.dmabuf_exporter"
-cp -pu "$here"/{Kbuild,dmabuf_exporter.c,dmabuf_exporter.h} "$root/kmod/include/compat.h" "$out/.dmabuf_exporter/"
+cp "$here"/{Kbuild,dmabuf_exporter.c,dmabuf_exporter.h} "$root/kmod/include/compat.h" "$out/.dmabuf_exporter/"
 "$root/scripts/kbuild.sh" "$kernel" "$out" "$out/.dmabuf_exporter" modules W=1
 
 flags=()

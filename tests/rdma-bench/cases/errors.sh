@@ -123,11 +123,18 @@ for test in write-bw send-bw 'send-bw -c UD' read-bw write-lat send-lat 'send-bw
     wait $client 2>/dev/null || true
     ended "$test: the client is killed: the server says so" $server 4 "$logs/running.A" 'the peer is gone'
 done
-running 'write-bw -D 30 --run_infinitely'
-sleep 0.1
-kill -INT $client 2>/dev/null || true
-ended '--run_infinitely ends with Ctrl-C' $client 130 "$logs/running.B" 'interrupted'
-ended '--run_infinitely: the server too' $server 130 "$logs/running.A" 'interrupted'
+interval_row=' 65536 +[0-9]+ +[0-9.]+ +[0-9.]+'
+for test in write-bw 'write-bw -b'; do
+    running "$test -D 1 --run_infinitely"
+    for _ in $(seq 600); do
+        [ "$(grep -cE "$interval_row" "$logs/running.B")" -lt 2 ] || break
+        sleep 0.05
+    done
+    kill -INT $client 2>/dev/null || true
+    ended "$test --run_infinitely ends with Ctrl-C: a row each second" $client 130 "$logs/running.B" "$interval_row"
+    ended "$test --run_infinitely: the server too" $server 130 "$logs/running.A" 'interrupted'
+    plain "$test --run_infinitely: no row without messages" "! grep -E ' 65536 +0 ' $logs/running.A $logs/running.B"
+done
 
 # All processes are stopped for a while, as in a frozen virtual machine; the client continues first.
 card_pids="$(card_pid alpha) $(card_pid beta)"

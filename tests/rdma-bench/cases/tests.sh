@@ -28,6 +28,7 @@ for test in read-bw send-bw atomic-bw read-lat send-lat atomic-lat; do both "$te
 both 'send-bw -e -b -n 100'
 both 'send-bw --use-srq -q 4 -n 200'
 both 'send-bw --use-srq -q 4 --threads 2 -n 200'
+both 'send-bw --use-srq -r 16 -n 1003 --repeat 6' '6 repeats'
 both 'send-lat --use-srq -n 100'
 both 'send-bw -r 1 -n 50'
 both 'send-bw --recv_post_list 8 -n 100'
@@ -55,6 +56,22 @@ both 'write-bw --output=bandwidth -n 100' '^[0-9]+\.[0-9]+$'
 both 'write-lat --output=latency -n 100' '^[0-9]+\.[0-9]+$'
 both 'read-lat -H -n 20' '^20, [0-9.]+'
 both 'read-lat -U -C -n 20' 'cycles'
+
+# same_figures ARGUMENTS: case: the server's row has the client's figures.
+same_figures() {
+    local base figures="$row|latency, us:|rate:"
+    both "$1"
+    base=$logs/$(slug "$1")
+    if grep -qE "$row" "$base.A" && [ "$(grep -E "$figures" "$base.A")" = "$(grep -E "$figures" "$base.B")" ]; then
+        pass "$1: the server's row"
+    else
+        fail "$1: the server's row" "$(grep -E "$figures" "$base.A" | paste -sd ';') is not $(grep -E "$figures" "$base.B" | paste -sd ';')"
+    fi
+}
+for test in send-lat write-lat write-imm-lat read-lat atomic-lat write-bw; do
+    same_figures "$test --rate 200 -n 100"
+    same_figures "$test -n 101"
+done
 
 # TLS between the two programs, and on one side only.
 printf 'lab:%s\n' "$(od -An -tx1 -N32 /dev/urandom | tr -d ' \n')" >"$logs/psk"

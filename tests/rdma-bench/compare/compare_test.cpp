@@ -62,6 +62,21 @@ TEST(Compare, TheTailIsJudgedOnlyWhenAskedFor) {
               Verdict::kWorse);
 }
 
+TEST(Compare, RowsThatAreAlikeMatchInTheirOrder) {
+    Result first = samples::bandwidth();
+    first.entries.resize(1);
+    first.entries.push_back(first.entries[0]);
+    Result second = first;
+    second.entries[1].bandwidth->average *= 0.5;
+    const Comparison comparison = compare(first, second, {});
+    ASSERT_EQ(comparison.figures.size(), 2U);
+    EXPECT_DOUBLE_EQ(comparison.figures[0].ratio(), 1);
+    EXPECT_DOUBLE_EQ(comparison.figures[1].ratio(), 0.5);
+    EXPECT_TRUE(comparison.remarks.empty());
+    second.entries.pop_back();
+    EXPECT_EQ(compare(first, second, {}).remarks.size(), 1U) << "the second row of the first run";
+}
+
 TEST(Compare, WrongDataAndAnEarlyEndAreWorseWhateverTheSpeed) {
     Result wrong = samples::bandwidth(2);
     wrong.entries[0].verification->wrong = 1;

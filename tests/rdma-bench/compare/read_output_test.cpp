@@ -37,6 +37,22 @@ TEST(ReadOutput, PerftestsTablesOfBandwidthAndLatency) {
     EXPECT_DOUBLE_EQ(latency.entries[0].repeats.at(0).tail, 33140);
 }
 
+TEST(ReadOutput, EachRowHasItsOwnNumberOfQps) {
+    const Result result = read_output(
+        "                    RDMA_Write BW Test\n"
+        " Number of qps   : 8\t\tTransport type : IB\n"
+        " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+        " 64         1000             1.50               1.00              0.016384\n"
+        "\tQPs: 1\n"
+        " 64         8000             4.50               4.00              0.065536\n"
+        "\tQPs: 8\n",
+        "x");
+    ASSERT_EQ(result.entries.size(), 2U);
+    EXPECT_EQ(result.entries[0].qps, 1U);
+    EXPECT_EQ(result.entries[1].qps, 8U);
+    EXPECT_DOUBLE_EQ(result.entries[1].bandwidth->average, 4 * kMebibyte);
+}
+
 /// The output of perftest 6.06, which is not valid JSON.
 TEST(ReadOutput, PerftestsJsonWithoutQuotationMarks) {
     const Result result = read_output(

@@ -207,6 +207,7 @@ TEST(Options, WhatDoesNotFitTheTestIsRefused) {
                                                           {"write-bw", "-n 10 -D 3"},
                                                           {"write-bw", "-a -s 3"},
                                                           {"write-bw", "-D 4 -f 2"},
+                                                          {"write-bw", "-D 4 -f 2147483648"},
                                                           {"write-bw", "--threads 2"},
                                                           {"write-bw", "--run_infinitely"},
                                                           {"write-bw", "--verify --rate 100"},

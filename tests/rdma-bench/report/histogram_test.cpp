@@ -96,6 +96,8 @@ TEST(Histogram, StateRestoresEveryFigure) {
     Histogram::State wrong;
     wrong.counts = {{Histogram::kBuckets, 1}};
     EXPECT_THROW(Histogram::from_state(wrong), std::invalid_argument);
+    EXPECT_THROW(Histogram::from_state({1, 5, 4, 9, 81, {{5, 2}}}), std::invalid_argument);
+    EXPECT_THROW(Histogram::from_state({0, 4, 5, 9, 41, {{4, 1}, {5, 1}}}), std::invalid_argument);
 }
 
 }  // namespace

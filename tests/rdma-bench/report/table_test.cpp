@@ -43,6 +43,16 @@ TEST(Table, BandwidthRowHasPerftestsColumns) {
         << text;
 }
 
+TEST(Table, AnInterruptedRowSaysWhatItHas) {
+    Entry entry;
+    entry.bandwidth = Bandwidth{1048576, 0, 16};
+    entry.partial = true;
+    const std::string all = "\tinterrupted: the row has what was measured until then\n";
+    EXPECT_NE(printed(options_of("write-bw"), entry).find(all), std::string::npos);
+    const auto one_way = printed(options_of("write-bw", {"-b"}), entry);
+    EXPECT_NE(one_way.find("until then, in this side's direction\n"), std::string::npos) << one_way;
+}
+
 TEST(Table, SeveralClientsFollowTheRowOfAll) {
     Entry entry;
     entry.size = 65536;

@@ -95,6 +95,31 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SendLatencyVerified", "send-lat", [](Options& o) { o.verify = true; }}),
     name_of);
 
+/// The number of messages is no multiple of the receives that are posted together.
+TEST(EntryRun, NoReceiveOfAnSrqIsLostBetweenEntries) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-bw");
+    options.srq = true;
+    options.qps = {1};
+    options.threads = 1;
+    options.rx_depth = 16;
+    options.iterations = 303;
+    TwoSides sides(options);
+    const auto run_it = [](Side& side) {
+        for (unsigned entry = 0; entry < 8; ++entry) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            const Measured mine = run.run(side.where());
+            if (run.ended() != nullptr) {
+                ADD_FAILURE() << "entry " << entry << ": " << run.ended()->what();
+                side.link.give_up(run.ended()->what(), false);
+                return;
+            }
+            run.exchange(mine);
+        }
+    };
+    sides.both(run_it, run_it);
+}
+
 TEST(EntryRun, DurationEndsAllThreads) {
     loop_verbs::set_faults({});
     Options options = options_of("send-bw");
@@ -112,6 +137,53 @@ TEST(EntryRun, DurationEndsAllThreads) {
     };
     sides.both(run_it, run_it);
 }
+
+class Intervals : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Intervals, AreReportedByTheInitiatorOnly) {
+    loop_verbs::set_faults({});
+    Options options = options_of("write-bw");
+    options.run_infinitely = true;
+    options.duration = 1;
+    options.bidirectional = GetParam();
+    TwoSides sides(options);
+    unsigned at_server = 0;
+    std::vector<Measured> own, peers;
+    sides.both(
+        [&](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.interval = [&](const Measured&, const Measured&) { ++at_server; };
+            run.run(side.where());
+            EXPECT_NE(run.ended(), nullptr);
+        },
+        [&](Side& side) {
+            EntryRun run(side.traffic, side.options, side.link, side.sink);
+            run.interval = [&](const Measured& mine, const Measured& theirs) {
+                own.push_back(mine);
+                peers.push_back(theirs);
+                if (own.size() == 2) {
+                    throw RunError(Exit::kFailed, "that is enough");
+                }
+            };
+            try {
+                run.run(side.where());
+                EXPECT_NE(run.ended(), nullptr);
+            } catch (const RunError& error) {
+                EXPECT_STREQ(error.what(), "that is enough");
+            }
+            side.link.give_up("that is enough", false);
+        });
+    EXPECT_EQ(at_server, 0U);
+    ASSERT_EQ(own.size(), 2U);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        EXPECT_GT(own[i].messages, 0U);
+        EXPECT_EQ(peers[i].messages > 0, options.bidirectional);
+        EXPECT_EQ(peers[i].rate > 0, options.bidirectional);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(, Intervals, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "BothWays" : "OneWay"; });
 
 TEST(EntryRun, OneThreadsErrorEndsTheOthersAndThePeer) {
     loop_verbs::set_faults({.fail = 500});
@@ -157,6 +229,28 @@ TEST(EntryRun, APeerThatVanishesEndsAllThreads) {
             ASSERT_NE(run.ended(), nullptr);
             EXPECT_EQ(run.ended()->status(), Exit::kPeer);
         });
+}
+
+TEST(EntryRun, AMessageThatCannotBeReadEndsTheEntry) {
+    loop_verbs::set_faults({});
+    Options options = options_of("send-lat");
+    options.iterations = std::uint64_t{1} << 40;
+    for (const auto& message :
+         {nlohmann::json{{"nothing", 1}}, nlohmann::json{{"posted", "all"}}}) {
+        TwoSides sides(options);
+        sides.both(
+            [&](Side& side) {
+                side.link.send("ready", nlohmann::json::object());
+                side.link.expect("ready");
+                side.link.send("done", message);
+            },
+            [](Side& side) {
+                EntryRun run(side.traffic, side.options, side.link, side.sink);
+                run.run(side.where());
+                ASSERT_NE(run.ended(), nullptr);
+                EXPECT_EQ(run.ended()->status(), Exit::kPeer);
+            });
+    }
 }
 
 /// An interrupt cannot be reset, so this must run in its own process.
