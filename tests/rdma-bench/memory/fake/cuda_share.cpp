@@ -22,6 +22,7 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
+constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 constexpr int kNotSupported = 801;
@@ -152,6 +153,10 @@ int write_value(Stream& stream, std::uint64_t to, Word value) {
 
 }  // namespace
 
+/// Defined in cuda.cpp.
+bool fake_has_context();
+void* fake_context();
+
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes) {
     return copy_in(to, static_cast<const std::byte*>(from), bytes);
@@ -186,8 +191,8 @@ int cuPointerGetAttribute(void* data, int attribute, unsigned long long address)
         return kInvalidValue;
     }
     switch (attribute) {
-        case 1:  // context: none is needed
-            *static_cast<void**>(data) = nullptr;
+        case 1:  // context: memory of cuMemCreate has none
+            *static_cast<void**>(data) = real(address) == address ? fake_context() : nullptr;
             return kSuccess;
         case 2:  // memory type: device
             *static_cast<unsigned*>(data) = 2;
@@ -203,19 +208,15 @@ int cuPointerGetAttribute(void* data, int attribute, unsigned long long address)
 
 int cuMemGetAddressRange_v2(unsigned long long* base, std::size_t* bytes,
                             unsigned long long address) {
+    if (!fake_has_context()) {
+        return kInvalidContext;
+    }
     const fake::Allocation* a = fake::memory().find(real(address), 1);
     if (a == nullptr) {
         return kInvalidValue;
     }
     *base = address - (real(address) - a->start - a->lead);
     *bytes = a->asked;
-    return kSuccess;
-}
-
-int cuCtxPushCurrent_v2(void* /*context*/) {
-    return kSuccess;
-}
-int cuCtxPopCurrent_v2(void** /*context*/) {
     return kSuccess;
 }
 
@@ -229,6 +230,9 @@ int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* /*stre
 }
 
 int cuIpcGetMemHandle(IpcHandle* handle, unsigned long long address) {
+    if (!fake_has_context()) {
+        return kInvalidContext;
+    }
     const fake::Allocation* a = fake::memory().find(address, 1);
     if (mode("mig")) {
         return kNotSupported;
