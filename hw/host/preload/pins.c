@@ -55,6 +55,11 @@ static int count_loads(struct dl_phdr_info* info, size_t size, void* count) {
     return 1;
 }
 
+static bool is_known(void) {
+    return __atomic_load_n(&cu_attribute, __ATOMIC_ACQUIRE) ||
+           __atomic_load_n(&hsa_info, __ATOMIC_ACQUIRE);
+}
+
 bool dingo_pins_possible(void) {
     static _Atomic unsigned long long looked_at;
     unsigned long long loads = 0;
@@ -63,9 +68,8 @@ bool dingo_pins_possible(void) {
      * loads */
     (void)dl_iterate_phdr(count_loads, &loads);
     if (loads == looked_at) {
-        return cu_attribute || hsa_info;
+        return is_known();
     }
-    looked_at = loads;
     if (!__atomic_load_n(&cu_attribute, __ATOMIC_ACQUIRE)) {
         void* one = find("libcuda.so.1", "cuPointerGetAttribute");
 
@@ -81,7 +85,9 @@ bool dingo_pins_possible(void) {
             __atomic_store_n((void**)&hsa_info, info, __ATOMIC_RELEASE);
         }
     }
-    return cu_attribute || hsa_info;
+    /* only here: a search waits for a library that is being loaded, and so must other threads */
+    looked_at = loads;
+    return is_known();
 }
 
 /* Returns the end of the driver's range if it contains `pointer`, else `pointer + 1`. */
