@@ -42,6 +42,9 @@ gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake
 stream "dlrm: batches land in a fake GPU's memory" "$gpu $check $records -m 1009 -b $sizes -n 100 --mem cuda:1" "$storage $records 127.0.0.1 -b $sizes -n 100"
 stream "dlrm: and come from one" "$check $records -m 1009 -b $sizes -n 100" "$gpu $storage $records 127.0.0.1 -b $sizes -n 100 --mem cuda:0"
 
+stream 'dlrm: a batch is released when the GPU has finished' \
+    "$gpu /usr/bin/python3 $PWD/tests/e2e/native/dlrm_release.py" "$storage $records 127.0.0.1 -b 8 -n 5" 'released behind the work'
+
 # A storage process is killed in the middle of a batch; the next one continues there.
 stream 'dlrm: storage is killed and comes back' "$check $records -m 1009 -b $sizes -n 300" \
     "for at in 0 1 2 17 100 299; do $storage $records 127.0.0.1 -b $sizes -n 300 --die-at \$at; [ \$? = 137 ] || exit 9; done; $storage $records 127.0.0.1 -b $sizes -n 300" \

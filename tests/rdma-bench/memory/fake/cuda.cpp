@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A fake libcuda.so.1 with the calls that buffers use. The environment variable FAKE_CUDA selects a
-// fault: "no-gpu", "no-dmabuf", "full" (out of memory), "export-fails".
+// fault: "no-gpu", "no-dmabuf", "full" (out of memory), "export-fails", "sync-fails".
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -125,7 +125,7 @@ int cuCtxPopCurrent_v2(void** context) {
     return kSuccess;
 }
 int cuCtxSynchronize() {
-    return has_context() ? kSuccess : kInvalidContext;
+    return !has_context() ? kInvalidContext : mode("sync-fails") ? kInvalidValue : kSuccess;
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
     if (!has_context()) {
