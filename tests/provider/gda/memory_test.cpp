@@ -107,8 +107,12 @@ TEST_F(GdaMemory, EveryRefusalIsSaid) {
                   name.substr(0, name.find('_')) + ": CUDA_ERROR_NOT_SUPPORTED");
     };
     refusing("cuMemAlloc_v2", [&] { return memory.alloc(64, &at); });
-    refusing("cuMemcpyHtoD_v2", [&] { return memory.put(&byte, &byte, 1); });
-    refusing("cuMemcpyDtoH_v2", [&] { return memory.get(&byte, &byte, 1); });
+    refusing("cuStreamCreate", [&] { return memory.put(&byte, &byte, 1); });
+    refusing("cuMemcpyHtoDAsync_v2", [&] { return memory.put(&byte, &byte, 1); });
+    refusing("cuMemcpyDtoHAsync_v2", [&] { return memory.get(&byte, &byte, 1); });
+    refusing("cuStreamSynchronize", [&] { return memory.get(&byte, &byte, 1); });
+    EXPECT_EQ(ask_fake("fake_cuda_streams"), 0);
+    EXPECT_EQ(ask_fake("fake_cuda_capture_mode"), 0);
     refusing("cuMemHostGetDevicePointer_v2",
              [&] { return dingo_gda_show(&memory, pages.at, 8, false, &at); });
     EXPECT_EQ(registered(), 0);
@@ -128,6 +132,25 @@ TEST_F(GdaMemory, MemoryOfTheDevicesOwn) {
         kind->free(at);
         EXPECT_EQ(ask_fake("fake_cuda_allocated"), 0);
     }
+}
+
+/// Another thread may capture a stream in global mode meanwhile. This thread's mode stays as it
+/// was.
+TEST_F(GdaMemory, IsAllocatedAndCopiedWhileAnotherThreadCaptures) {
+    void* const lib = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const auto capture = reinterpret_cast<void (*)(int)>(::dlsym(lib, "fake_cuda_capture"));
+    void* at = nullptr;
+    int word = 7;
+    capture(1);
+    ASSERT_EQ(memory.alloc(sizeof word, &at), 0);
+    EXPECT_EQ(memory.put(at, &word, sizeof word), 0);
+    word = 0;
+    EXPECT_EQ(memory.get(&word, at, sizeof word), 0);
+    EXPECT_EQ(word, 7);
+    EXPECT_EQ(ask_fake("fake_cuda_capture_mode"), 0);
+    capture(0);
+    memory.free(at);
+    EXPECT_EQ(ask_fake("fake_cuda_streams"), 0);
 }
 
 /// Host memory is aligned to cache lines, so that a QP's words lie in separate lines.
