@@ -274,13 +274,46 @@ TEST(GdaMemoryOfThreads, NewMemoryAtTheAddressOfAQueueIsShownAnew) {
     ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
     EXPECT_EQ(destroy(), EBUSY);
     ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
-    EXPECT_EQ(slow_calls, before + 1) << "it is shown still";
+    EXPECT_EQ(slow_calls, before + 2) << "it was shown again, once";
     dingo_gda_hide(&kSlow, queue.at);
     queue.error = 0;
     EXPECT_EQ(destroy(), 0);
     queue.another.join();
-    EXPECT_EQ(slow_calls, before + 2);
+    EXPECT_EQ(slow_calls, before + 3);
     dingo_gda_hide(&kSlow, queue.at);
+}
+
+/// The driver knows memory no more when it is unmapped, and knows it again if it stays.
+TEST_F(GdaMemory, IsHiddenBeforeItIsUnmapped) {
+    const Pages pages(3);
+    void* device = nullptr;
+    void* const shown[] = {pages.at, pages.at + kPage, pages.at + kPage + 8, pages.at + 2 * kPage};
+    for (void* const at : shown)
+        ASSERT_EQ(dingo_gda_show(&memory, at, 8, false, &device), 0);
+    ASSERT_EQ(dingo_gda_show(&memory, pages.at + 2 * kPage, 8, false, &device), 0);
+    struct Seen {
+        int error;
+        int left;
+    } seen{EBUSY, -1};
+    const auto destroy = [&] {
+        return dingo_gda_hide_destroyed(
+            &memory, shown, 4,
+            [](void* object) {
+                auto* const s = static_cast<Seen*>(object);
+                s->left = registered();
+                return s->error;
+            },
+            &seen);
+    };
+    EXPECT_EQ(destroy(), EBUSY);
+    EXPECT_EQ(seen.left, 1) << "a page that another object uses";
+    EXPECT_EQ(registered(), 3);
+    seen.error = 0;
+    EXPECT_EQ(destroy(), 0);
+    EXPECT_EQ(seen.left, 1);
+    EXPECT_EQ(registered(), 1);
+    dingo_gda_hide(&memory, pages.at + 2 * kPage);
+    EXPECT_EQ(registered(), 0);
 }
 
 // CTest runs each test in its own process, so no context exists yet.
