@@ -66,15 +66,9 @@ bool Feed::connect(Clock::time_point deadline) {
                                      if (options_.modulus != 0)
                                          preprocess(qp, options_.modulus);
                                  }});
-            session->connect(*connection_, memory_->device(), {next_, released_, options_.records},
-                             {memory_->region()}, [&](const Hello& storage) {
-                                 if (storage.records > options_.records)
-                                     throw RunError(Exit::kUsage,
-                                                    fmt::format("a batch has up to {} records, a "
-                                                                "buffer of the trainer has room "
-                                                                "for {}",
-                                                                storage.records, options_.records));
-                             });
+            const Hello hello{next_, released_, options_.records, options_.modulus != 0};
+            session->connect(*connection_, memory_->device(), hello, {memory_->region()},
+                             [&](const Hello& storage) { check(hello, storage); });
             session_ = std::move(session);
             ++sessions_;
         } catch (const qpx::Error& error) {

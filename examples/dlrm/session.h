@@ -34,8 +34,11 @@ struct Hello {
     std::uint64_t next = 0;      ///< trainer: number of the first batch to send
     std::uint64_t released = 0;  ///< trainer: batches before this one are released
     std::uint32_t records = 0;   ///< trainer: capacity of a half; storage: its largest batch
+    bool preprocesses = false;   ///< this side's card does
 };
 std::vector<std::byte> pack(const Hello& hello);
+/// @throws rdma_bench::RunError(kUsage) unless the sides fit together
+void check(const Hello& trainer, const Hello& storage);
 /// @throws qpx::Error(Protocol) if the peer is another program or version
 Hello unpack(std::span<const std::byte> bytes);
 

@@ -57,6 +57,10 @@ stream 'dlrm: the trainer goes on behind a checkpoint' \
 plain 'dlrm: a batch larger than the buffers' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/small.A 2>&1 & p=\$!
     timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -b 11 -n 1 >$logs/small.B 2>&1; wait \$p; cat $logs/small.A" 'trainer: .*up to 11 records'
 plain 'dlrm: and the storage process says it, too' "cat $logs/small.B" 'dlrm-storage: .*up to 11 records'
+plain 'dlrm: both sides preprocess' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/both.A 2>&1 & p=\$!
+    timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -m 9 -b 10 -n 1 >$logs/both.B 2>&1; wait \$p; cat $logs/both.A" 'trainer: .*cards of both sides preprocess'
+plain 'dlrm: and the storage process says that, too' "cat $logs/both.B" 'dlrm-storage: .*cards of both sides preprocess'
+single 'dlrm: a modulus that no int32 tensor holds' beta "$storage $records 127.0.0.1 -m 2147483649 -n 1 2>&1; [ \$? = 2 ]" '2147483648'
 single 'dlrm: no whole records' beta "head -c 100 $records >$logs/cut.rec; ! $storage $logs/cut.rec 127.0.0.1 -n 1 2>&1" '100 bytes are no whole records'
 single 'dlrm: nobody trains' beta "! $storage $records 127.0.0.1 -n 1 --retry 1 2>&1" 'nobody listens'
 
