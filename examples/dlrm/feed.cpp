@@ -136,7 +136,7 @@ Feed::Next Feed::next(dlrm_batch& batch) {
         try {
             const Next got = *receive(batch, deadline);
             if (got == Next::kEnd)
-                connection_.reset();  // the storage process waits for it
+                say_end();
             return got;
         } catch (const LinkLost& lost) {
             std::fprintf(stderr, "trainer: %s; batch %llu is next\n", lost.what(),
@@ -146,6 +146,14 @@ Feed::Next Feed::next(dlrm_batch& batch) {
             connection_.reset();
         }
     }
+}
+
+void Feed::say_end() {
+    try {
+        connection_->send(kHasAll);
+    } catch (const qpx::Error&) {  // the storage process has the acknowledgement and is gone
+    }
+    connection_.reset();
 }
 
 bool Feed::holds(const dlrm_batch& batch) const {

@@ -6,6 +6,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +30,10 @@ struct LinkLost : std::runtime_error {
 inline constexpr unsigned kHalves = 2;
 /// Immediate data of the WRITE after the last batch; for batches it is the number of records.
 inline constexpr std::uint32_t kEndOfStream = 0;
+
+/// The trainer's message over TCP when it has the end: storage's card may never get the
+/// acknowledgement, as the trainer may exit.
+inline constexpr std::array kHasAll = {std::byte{'e'}, std::byte{'n'}, std::byte{'d'}};
 
 /// Content of the endpoint's application bytes.
 struct Hello {

@@ -6,6 +6,7 @@
 #include <infiniband/dingodv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -109,8 +110,22 @@ void Storage::serve(qpx::Connection& connection) {
     end.imm_data = htonl(kEndOfStream);
     session.post(end);
     ++sent_;
-    while (completed_ < sent_)
-        wait(session, connection, pause);
+    finish(session, connection);
+}
+
+void Storage::finish(Session& session, qpx::Connection& connection) {
+    Wait pause;
+    try {
+        while (completed_ < sent_)
+            wait(session, connection, pause);
+    } catch (const LinkLost&) {
+        try {
+            if (std::ranges::equal(connection.receive(), kHasAll))
+                return;
+        } catch (const qpx::Error&) {  // it did not say so
+        }
+        throw;
+    }
 }
 
 void Storage::post(Session& session, std::uint64_t number) {

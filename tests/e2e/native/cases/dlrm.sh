@@ -74,6 +74,13 @@ sender=lossy
 stream 'dlrm: 1 % of the packets are lost' "$check $records -m 1009 -b $sizes -n 200" "$storage $records 127.0.0.1 -b $sizes -n 200"
 sender=beta
 
+# The trainer's last acknowledgement is lost, and the trainer has exited when it would be repeated.
+"$dingo" card stop alpha >>"$logs/cards.log" 2>&1
+start_card alpha --own-process --faults 'drop:opcode=rc_ack'
+stream 'dlrm: the last acknowledgement is lost' "$check $records -m 1009 -n 0" "$storage $records 127.0.0.1 -n 0" 'batches 0 to 0, 0 records'
+"$dingo" card stop alpha >>"$logs/cards.log" 2>&1
+start_card alpha
+
 if /usr/bin/python3 -c 'import torch, numpy' 2>/dev/null; then
     train="/usr/bin/python3 $PWD/examples/dlrm/train.py $records -b $sizes"
     limit=300 # importing PyTorch takes long on a busy machine
