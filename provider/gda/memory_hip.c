@@ -37,6 +37,21 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *missing;
 
+/* Prefers the library that the program has loaded: two of them do not know each other's memory. */
+static void *find_library(void)
+{
+	static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+					     "libamdhip64.so.5" };
+	static const int flags[] = { RTLD_NOW | RTLD_NOLOAD, RTLD_NOW };
+	void *lib = NULL;
+	size_t f, i;
+
+	for (f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+		for (i = 0; !lib && i < sizeof(names) / sizeof(names[0]); i++)
+			lib = dlopen(names[i], flags[f]);
+	return lib;
+}
+
 static void load(void)
 {
 	static const struct {
@@ -57,12 +72,9 @@ static void load(void)
 		{ "hipMemcpyAsync", &hip.copy },
 		{ "hipGetErrorName", &hip.error_name },
 	};
-	static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5" };
-	void *lib = NULL;
+	void *lib = find_library();
 	size_t i;
 
-	for (i = 0; !lib && i < sizeof(names) / sizeof(names[0]); i++)
-		lib = dlopen(names[i], RTLD_NOW);
 	if (!lib) {
 		missing = "no HIP runtime on this machine (libamdhip64.so)";
 		return;
