@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PAGE 4096ULL
+#define PROBE_EVERY 64ULL /* bytes between the addresses of a page that are asked for */
 
 /* The parts of the GPU drivers' interfaces used here. The application loads the drivers, this
  * library never does. */
@@ -135,12 +136,15 @@ static uint64_t pinned_end(uint64_t pointer) {
     return !end && hsa_info ? hsa_end(pointer) : end;
 }
 
-uint64_t dingo_pins_end(uint64_t at) {
+uint64_t dingo_pins_end(uint64_t at, bool closely) {
     uint64_t end = pinned_end(at);
 
     /* the range may begin inside the page */
     if (!end) {
         end = pinned_end(at + PAGE - 1);
+    }
+    for (uint64_t inside = PROBE_EVERY; closely && !end && inside < PAGE; inside += PROBE_EVERY) {
+        end = pinned_end(at + inside);
     }
     return end ? (end + PAGE - 1) & ~(PAGE - 1) : at;
 }

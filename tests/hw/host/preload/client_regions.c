@@ -210,6 +210,22 @@ static void check_gpu_pages(int card, void (*pin)(uint64_t, uint64_t, int), int 
     share(card, at, 64 * PAGE, 64 * PAGE);
 }
 
+/* Ranges inside one page are found in short regions; long ones take two calls for each page. */
+static void check_small_pins(int card, void (*pin)(uint64_t, uint64_t, int), long (*calls)(void)) {
+    char* at = map_pages(1064);
+    long before;
+
+    memset(at, 1, 1064 * PAGE);
+    pin((uintptr_t)at + 10 * PAGE + 512, 64, 1);
+    share(card, at, 64 * PAGE, 63 * PAGE);
+    CHECK(method(card, PEEK, (uintptr_t)at + 10 * PAGE, 0, 0) < 0);
+    CHECK(method(card, PEEK, (uintptr_t)at + 11 * PAGE, 0, 0) == 1);
+    before = calls();
+    share(card, at + 64 * PAGE, 1000 * PAGE, 1000 * PAGE);
+    CHECK(calls() - before == 2 * 1000);
+    pin(0, 0, 1);
+}
+
 /* Pages pinned by a GPU driver are not replaced. */
 void client_share_gpu(void) {
     void* cuda = dlopen(getenv("FAKE_CUDA"), RTLD_NOW);
@@ -221,6 +237,7 @@ void client_share_gpu(void) {
     CHECK(pin);
     check_gpu_pages(card, pin, 1);
     check_gpu_pages(card, pin, 0);
+    check_small_pins(card, pin, (long (*)(void))dlsym(cuda, "fake_calls"));
 }
 
 static void* load_cuda(void* arg) {

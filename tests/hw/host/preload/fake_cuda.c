@@ -8,12 +8,18 @@
 
 static uint64_t pinned_start, pinned_end;
 static int ranges_known = 1;
+static long calls;
 
 void fake_pin(uint64_t start, uint64_t bytes, int ranges);
 void fake_pin(uint64_t start, uint64_t bytes, int ranges) {
     pinned_start = start;
     pinned_end = start + bytes;
     ranges_known = ranges;
+}
+
+long fake_calls(void);
+long fake_calls(void) {
+    return calls;
 }
 
 __attribute__((constructor)) static void load(void) {
@@ -41,6 +47,7 @@ int cuPointerGetAttribute(void* data, int attribute, uint64_t pointer) {
 
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uint64_t pointer);
 int cuPointerGetAttributes(unsigned count, int* attributes, void** data, uint64_t pointer) {
+    calls++;
     int known = pointer >= pinned_start && pointer < pinned_end;
 
     for (unsigned i = 0; i < count; i++) {
