@@ -72,7 +72,7 @@ run_part() {
     local fake=$root/build/tests/provider/gda/fake
     local flags=(-std=c++20 -O1 -g -w -include iostream -DSPDLOG_FMT_EXTERNAL -DMORI_DEVICE_NIC_DINGO -I"$root/tests/provider/gda/cpu_hip"
         -I"$in" -I"$at/include" -I"$at/tree/include" -I"$at/tree")
-    local link=(-L"$fake" -lamdhip64 -lspdlog -lfmt -ldl -lpthread -Wl,-rpath,"$fake")
+    local link=(-L"$fake" -l:libamdhip64.so.7 -lspdlog -lfmt -ldl -lpthread -Wl,-rpath,"$fake")
     local source objects=()
     for source in "${sources[@]}"; do
         objects+=("$in/$(basename "$source").o")

@@ -34,6 +34,11 @@ class Input {
     }
     std::istream& operator*() { return *stream_; }
     [[nodiscard]] const std::string& name() const { return name_; }
+    /// Called at the end: throws if that is a read error. `errno` is of the last read.
+    void finish() const {
+        if (stream_->bad())
+            throw std::runtime_error(fmt::format("{}: {}", name_, std::strerror(errno)));
+    }
 
   private:
     std::string name_;
@@ -76,6 +81,7 @@ std::uint64_t for_each_record(Input& input, Use use) {
     std::uint64_t records = 0;
     for (; (*input).read(reinterpret_cast<char*>(record.data()), sizeof record); ++records)
         use(record);
+    input.finish();
     if (const auto rest = (*input).gcount(); rest != 0)
         throw std::runtime_error(fmt::format("{}: {} bytes after the last whole record of {}",
                                              input.name(), rest, kRecordBytes));
@@ -96,6 +102,7 @@ int to_records(const CriteoOptions& options) {
         else if (++bad <= options.show_bad)
             fmt::print(stderr, "{}:{}: {}\n", input.name(), number, why);
     }
+    input.finish();
     output.finish();
     fmt::print(stderr, "{} records, {} bad lines\n", number - bad, bad);
     return bad == 0 || options.skip_bad ? kGood : kFailed;

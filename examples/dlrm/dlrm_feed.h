@@ -83,8 +83,11 @@ DLRM_API int dlrm_feed_tensor(struct dlrm_feed* feed, const struct dlrm_batch* b
 DLRM_API int dlrm_feed_copy(struct dlrm_feed* feed, const struct dlrm_batch* batch, void* to);
 
 /*
- * Allows the batch's buffer to be overwritten. Batches must be released in order.
- * Returns 0; -EBUSY: a tensor of the batch still exists; -EINVAL: it is not the oldest one.
+ * Allows the batch's buffer to be overwritten. Batches must be released in order. In GPU memory it
+ * first waits for all work that the program has queued on that GPU, in its primary context, as
+ * kernels may still read the batch; no stream may be captured meanwhile.
+ * Returns 0; -EBUSY: a tensor of the batch still exists; -EINVAL: it is not the oldest one; -EIO:
+ * work on the GPU has failed, and the batch is not released.
  */
 DLRM_API int dlrm_feed_release(struct dlrm_feed* feed, const struct dlrm_batch* batch);
 

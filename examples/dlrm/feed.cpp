@@ -66,15 +66,9 @@ bool Feed::connect(Clock::time_point deadline) {
                                      if (options_.modulus != 0)
                                          preprocess(qp, options_.modulus);
                                  }});
-            session->connect(*connection_, memory_->device(), {next_, released_, options_.records},
-                             {memory_->region()}, [&](const Hello& storage) {
-                                 if (storage.records > options_.records)
-                                     throw RunError(Exit::kUsage,
-                                                    fmt::format("a batch has up to {} records, a "
-                                                                "buffer of the trainer has room "
-                                                                "for {}",
-                                                                storage.records, options_.records));
-                             });
+            const Hello hello{next_, released_, options_.records, options_.modulus != 0};
+            session->connect(*connection_, memory_->device(), hello, {memory_->region()},
+                             [&](const Hello& storage) { check(hello, storage); });
             session_ = std::move(session);
             ++sessions_;
         } catch (const qpx::Error& error) {
@@ -142,7 +136,7 @@ Feed::Next Feed::next(dlrm_batch& batch) {
         try {
             const Next got = *receive(batch, deadline);
             if (got == Next::kEnd)
-                connection_.reset();  // the storage process waits for it
+                say_end();
             return got;
         } catch (const LinkLost& lost) {
             std::fprintf(stderr, "trainer: %s; batch %llu is next\n", lost.what(),
@@ -152,6 +146,14 @@ Feed::Next Feed::next(dlrm_batch& batch) {
             connection_.reset();
         }
     }
+}
+
+void Feed::say_end() {
+    try {
+        connection_->send(kHasAll);
+    } catch (const qpx::Error&) {  // the storage process has the acknowledgement and is gone
+    }
+    connection_.reset();
 }
 
 bool Feed::holds(const dlrm_batch& batch) const {

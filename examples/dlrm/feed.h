@@ -52,6 +52,8 @@ class Feed {
     std::optional<Next> receive(dlrm_batch& batch, Clock::time_point deadline);
     Next take(const ibv_wc& wc, dlrm_batch& batch);
     void send_credit();
+    /// Tells the storage process that everything has arrived, and closes the connection.
+    void say_end();
 
     FeedOptions options_;
     std::shared_ptr<FeedMemory> memory_;

@@ -109,7 +109,8 @@ class Batch:
         self.label, self.dense, self.sparse = (Tensor(self, columns) for columns in (LABEL, DENSE, SPARSE))
 
     def release(self):
-        """Its memory may be overwritten. OSError (EBUSY): there is still a tensor that looks at it."""
+        """Its memory may be overwritten; waits for the GPU where that has it. OSError (EBUSY): there is still a
+        tensor that looks at it."""
         self.feed.check(self.feed.lib.dlrm_feed_release(self.feed.handle, self.raw))
 
 

@@ -146,6 +146,7 @@ int dlrm_feed_release(dlrm_feed* feed, const dlrm_batch* batch) {
             return fail(EINVAL, name + " is not the oldest one");
         if (const unsigned views = feed->feed.memory()->views(batch->half); views != 0)
             return fail(EBUSY, name + " is still used by " + std::to_string(views) + " tensors");
+        feed->feed.memory()->settle();
         feed->feed.release();
         return 0;
     });

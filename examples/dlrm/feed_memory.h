@@ -32,6 +32,9 @@ class FeedMemory {
     void read(unsigned index, std::span<std::byte> to) const {
         buffer_->read(index * half_bytes_, to);
     }
+    /// Waits for work on the GPU that may still read the memory: tensors end when the program drops
+    /// them, not when the kernels that use them do. @throws std::exception if that work failed
+    void settle() { buffer_->settle(); }
     /// Number of tensors that view a half.
     [[nodiscard]] unsigned views(unsigned index) const { return views_.at(index); }
 

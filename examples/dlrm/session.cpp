@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dlrm/session.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <time.h>
 
@@ -19,7 +20,8 @@ using rdma_bench::RunError;
 constexpr std::uint32_t kMagic = 0x4d524c44;  // "DLRM"
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHelloBytes = 32;
-constexpr unsigned kSges = 2;  // a batch may wrap at the end of the file
+constexpr std::uint32_t kPreprocesses = 1;  // bit of the last word
+constexpr unsigned kSges = 2;               // a batch may wrap at the end of the file
 
 void put(std::vector<std::byte>& out, std::uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; ++i)
@@ -49,7 +51,7 @@ std::vector<std::byte> pack(const Hello& hello) {
     put(out, hello.next, 8);
     put(out, hello.released, 8);
     put(out, hello.records, 4);
-    put(out, 0, 4);
+    put(out, hello.preprocesses ? kPreprocesses : 0, 4);
     return out;
 }
 
@@ -60,7 +62,19 @@ Hello unpack(std::span<const std::byte> bytes) {
     hello.next = get(bytes, 8);
     hello.released = get(bytes, 8);
     hello.records = static_cast<std::uint32_t>(get(bytes, 4));
+    hello.preprocesses = (get(bytes, 4) & kPreprocesses) != 0;
     return hello;
+}
+
+void check(const Hello& trainer, const Hello& storage) {
+    if (storage.records > trainer.records)
+        throw RunError(
+            Exit::kUsage,
+            fmt::format("a batch has up to {} records, a buffer of the trainer has room for {}",
+                        storage.records, trainer.records));
+    if (storage.preprocesses && trainer.preprocesses)
+        throw RunError(Exit::kUsage,
+                       "the cards of both sides preprocess: give a modulus to one of them only");
 }
 
 Session::Session(const rdma_bench::Device& device, const Request& request)

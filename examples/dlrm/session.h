@@ -6,6 +6,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,13 +31,20 @@ inline constexpr unsigned kHalves = 2;
 /// Immediate data of the WRITE after the last batch; for batches it is the number of records.
 inline constexpr std::uint32_t kEndOfStream = 0;
 
+/// The trainer's message over TCP when it has the end: storage's card may never get the
+/// acknowledgement, as the trainer may exit.
+inline constexpr std::array kHasAll = {std::byte{'e'}, std::byte{'n'}, std::byte{'d'}};
+
 /// Content of the endpoint's application bytes.
 struct Hello {
     std::uint64_t next = 0;      ///< trainer: number of the first batch to send
     std::uint64_t released = 0;  ///< trainer: batches before this one are released
     std::uint32_t records = 0;   ///< trainer: capacity of a half; storage: its largest batch
+    bool preprocesses = false;   ///< this side's card does
 };
 std::vector<std::byte> pack(const Hello& hello);
+/// @throws rdma_bench::RunError(kUsage) unless the sides fit together
+void check(const Hello& trainer, const Hello& storage);
 /// @throws qpx::Error(Protocol) if the peer is another program or version
 Hello unpack(std::span<const std::byte> bytes);
 

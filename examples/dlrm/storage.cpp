@@ -6,6 +6,7 @@
 #include <infiniband/dingodv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -86,13 +87,9 @@ void Storage::serve(qpx::Connection& connection) {
             throw RunError(Exit::kDevice, rdma_bench::explain_errno("dingodv_set_compute", error));
     };
     Session session(device_, {kSends, kCredits, kCredits, preprocess});
-    const Hello trainer = session.connect(
-        connection, device_, {0, 0, schedule_.largest()}, {}, [&](const Hello& hello) {
-            if (schedule_.largest() > hello.records)
-                throw RunError(Exit::kUsage, fmt::format("a batch has up to {} records, a buffer "
-                                                         "of the trainer has room for {}",
-                                                         schedule_.largest(), hello.records));
-        });
+    const Hello hello{0, 0, schedule_.largest(), options_.modulus != 0};
+    const Hello trainer = session.connect(connection, device_, hello, {},
+                                          [&](const Hello& theirs) { check(theirs, hello); });
     if (session.remote().regions.size() != 1 ||
         session.remote().regions[0].length < kHalves * half_bytes(trainer.records))
         throw RunError(Exit::kPeer, "the trainer offers no two buffers");
@@ -113,8 +110,22 @@ void Storage::serve(qpx::Connection& connection) {
     end.imm_data = htonl(kEndOfStream);
     session.post(end);
     ++sent_;
-    while (completed_ < sent_)
-        wait(session, connection, pause);
+    finish(session, connection);
+}
+
+void Storage::finish(Session& session, qpx::Connection& connection) {
+    Wait pause;
+    try {
+        while (completed_ < sent_)
+            wait(session, connection, pause);
+    } catch (const LinkLost&) {
+        try {
+            if (std::ranges::equal(connection.receive(), kHasAll))
+                return;
+        } catch (const qpx::Error&) {  // it did not say so
+        }
+        throw;
+    }
 }
 
 void Storage::post(Session& session, std::uint64_t number) {

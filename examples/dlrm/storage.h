@@ -43,6 +43,8 @@ class Storage {
     [[noreturn]] void die(Session& session, std::uint64_t number);
     /// Polls both CQs, and checks the peer at times.
     void wait(Session& session, const qpx::Connection& connection, Wait& wait);
+    /// Waits until the trainer has everything.
+    void finish(Session& session, qpx::Connection& connection);
 
     StorageOptions options_;
     rdma_bench::Device device_;

@@ -29,6 +29,7 @@ dlrm::StorageOptions parse(int argc, char** argv, CLI::App& app) {
         ->required();
     app.add_option("-m,--modulus", options.modulus,
                    "preprocess on this side's card, with this modulus of the categories")
+        ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1} << 31))  // results are int32
         ->type_name("N");
     app.add_option("-d,--ib-dev", options.device, "RDMA device (default: the first)");
     app.add_option("--mem", options.memory, "host, huge, hip[:n] or cuda[:n]")

@@ -36,6 +36,8 @@ DGDA_FN void dingo_gda_ring(struct dingo_gda_qp *qp)
 {
 	const dgda_lanes lanes = dgda_together(qp);
 
+	/* a lane may have posted apart from the others: the first one must see its `ready` */
+	dgda_join(lanes);
 	if (dgda_lane() == dgda_first(lanes))
 		dgda_ring_to(qp, dgda_load_acquire_device(&qp->ready));
 	dgda_join(lanes);

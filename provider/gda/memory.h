@@ -33,9 +33,10 @@ extern const struct dingo_gda_memory dingo_gda_hip_memory;
  */
 int dingo_gda_show(const struct dingo_gda_memory *memory, void *at, size_t bytes, bool read_only, void **device);
 void dingo_gda_hide(const struct dingo_gda_memory *memory, void *at);
-/* Calls destroy(object), which unmaps memory, and hides `num` addresses unless that fails. Other
- * threads, which may get the same addresses for new memory, wait meanwhile. Returns destroy()'s
- * result. destroy() must neither show nor hide memory: it would wait for itself.
+/* Hides `num` addresses and calls destroy(object), which unmaps their memory: a GPU's driver must
+ * not have registered memory that is gone. Shows them again if destroy() fails. Other threads,
+ * which may get the same addresses for new memory, wait meanwhile. Returns destroy()'s result.
+ * destroy() must neither show nor hide memory: it would wait for itself.
  */
 int dingo_gda_hide_destroyed(const struct dingo_gda_memory *memory, void *const *at, unsigned int num,
 			     int (*destroy)(void *object), void *object);

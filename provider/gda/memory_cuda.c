@@ -12,6 +12,8 @@ enum {
 	CUDA_HOST_REGISTER_PORTABLE = 1,
 	CUDA_HOST_REGISTER_DEVICE_MAP = 2,
 	CUDA_HOST_REGISTER_READ_ONLY = 8,
+	CUDA_STREAM_NON_BLOCKING = 1,
+	CUDA_CAPTURE_RELAXED = 2,
 };
 
 static struct {
@@ -25,8 +27,12 @@ static struct {
 	int (*host_address)(uint64_t *device, void *at, unsigned int flags);
 	int (*alloc)(uint64_t *device, size_t bytes);
 	int (*free)(uint64_t device);
-	int (*put)(uint64_t device, const void *from, size_t bytes);
-	int (*get)(void *to, uint64_t device, size_t bytes);
+	int (*exchange_capture)(int *mode);
+	int (*stream_create)(void **stream, unsigned int flags);
+	int (*stream_wait)(void *stream);
+	int (*stream_destroy)(void *stream);
+	int (*put)(uint64_t device, const void *from, size_t bytes, void *stream);
+	int (*get)(void *to, uint64_t device, size_t bytes, void *stream);
 	int (*error_name)(int error, const char **name);
 } cu;
 
@@ -49,8 +55,12 @@ static void load(void)
 		{ "cuMemHostGetDevicePointer_v2", &cu.host_address },
 		{ "cuMemAlloc_v2", &cu.alloc },
 		{ "cuMemFree_v2", &cu.free },
-		{ "cuMemcpyHtoD_v2", &cu.put },
-		{ "cuMemcpyDtoH_v2", &cu.get },
+		{ "cuThreadExchangeStreamCaptureMode", &cu.exchange_capture },
+		{ "cuStreamCreate", &cu.stream_create },
+		{ "cuStreamSynchronize", &cu.stream_wait },
+		{ "cuStreamDestroy_v2", &cu.stream_destroy },
+		{ "cuMemcpyHtoDAsync_v2", &cu.put },
+		{ "cuMemcpyDtoHAsync_v2", &cu.get },
 		{ "cuGetErrorName", &cu.error_name },
 	};
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
@@ -63,7 +73,7 @@ static void load(void)
 	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		*(void **)calls[i].to = dlsym(lib, calls[i].name);
 		if (!*(void **)calls[i].to)
-			missing = "libcuda.so.1 is older than CUDA 10";
+			missing = "libcuda.so.1 is older than CUDA 10.1";
 	}
 }
 
@@ -99,17 +109,38 @@ static int cuda_open(int ordinal)
 	return err ? refused(err, "cuDevicePrimaryCtxRetain") : 0;
 }
 
+/* Lets this thread allocate, map and copy while another one captures a stream in global mode.
+ * Returns the mode to give back to captures().
+ */
+static int ignore_captures(void)
+{
+	int mode = CUDA_CAPTURE_RELAXED;
+
+	cu.exchange_capture(&mode);
+	return mode;
+}
+
+static void captures(int mode)
+{
+	cu.exchange_capture(&mode);
+}
+
 static int cuda_show(void *at, size_t bytes, bool read_only)
 {
+	const int mode = ignore_captures();
 	int err = cu.host_register(at, bytes, CUDA_HOST_REGISTER_PORTABLE | CUDA_HOST_REGISTER_DEVICE_MAP |
 					      (read_only ? CUDA_HOST_REGISTER_READ_ONLY : 0));
 
+	captures(mode);
 	return err ? refused(err, "cuMemHostRegister") : 0;
 }
 
 static void cuda_hide(void *at)
 {
+	const int mode = ignore_captures();
+
 	cu.host_unregister(at);
+	captures(mode);
 }
 
 static int cuda_address(void *at, void **device)
@@ -123,30 +154,55 @@ static int cuda_address(void *at, void **device)
 
 static int cuda_alloc(size_t bytes, void **device)
 {
-	uint64_t address;
+	const int mode = ignore_captures();
+	uint64_t address = 0;
 	int err = cu.alloc(&address, bytes);
 
+	captures(mode);
 	*device = (void *)(uintptr_t)address;
 	return err ? refused(err, "cuMemAlloc") : 0;
 }
 
 static void cuda_free(void *device)
 {
+	const int mode = ignore_captures();
+
 	cu.free((uintptr_t)device);
+	captures(mode);
+}
+
+/* Copies in a stream of its own: on the default stream the copy would wait for a kernel there,
+ * which may run until the program ends. The stream is not kept, as its context may end. Only one
+ * of the addresses is in the device.
+ */
+static int copy(uint64_t to_device, void *to, uint64_t from_device, const void *from, size_t bytes)
+{
+	const int mode = ignore_captures();
+	const char *call = "cuStreamCreate";
+	void *stream;
+	int err = cu.stream_create(&stream, CUDA_STREAM_NON_BLOCKING);
+
+	if (!err) {
+		call = to_device ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
+		err = to_device ? cu.put(to_device, from, bytes, stream) : cu.get(to, from_device, bytes, stream);
+		if (!err) {
+			call = "cuStreamSynchronize";
+			err = cu.stream_wait(stream);
+		}
+		cu.stream_destroy(stream);
+	}
+	captures(mode);
+	return err ? refused(err, call) : 0;
 }
 
 static int cuda_put(void *device, const void *from, size_t bytes)
 {
-	int err = cu.put((uintptr_t)device, from, bytes);
-
-	return err ? refused(err, "cuMemcpyHtoD") : 0;
+	return copy((uintptr_t)device, NULL, 0, from, bytes);
 }
 
 static int cuda_get(void *to, const void *device, size_t bytes)
 {
-	int err = cu.get(to, (uintptr_t)device, bytes);
-
-	return err ? refused(err, "cuMemcpyDtoH") : 0;
+	return copy(0, to, (uintptr_t)device, NULL, bytes);
 }
 
 const struct dingo_gda_memory dingo_gda_cuda_memory = {

@@ -14,6 +14,8 @@ enum {
 	HIP_HOST_REGISTER_MAPPED = 2,
 	HIP_MEMCPY_HOST_TO_DEVICE = 1,
 	HIP_MEMCPY_DEVICE_TO_HOST = 2,
+	HIP_STREAM_NON_BLOCKING = 1,
+	HIP_CAPTURE_RELAXED = 2,
 };
 
 static struct {
@@ -24,12 +26,31 @@ static struct {
 	int (*host_address)(void **device, void *at, unsigned int flags);
 	int (*alloc)(void **device, size_t bytes);
 	int (*free)(void *device);
-	int (*copy)(void *to, const void *from, size_t bytes, int direction);
+	int (*exchange_capture)(int *mode);
+	int (*stream_create)(void **stream, unsigned int flags);
+	int (*stream_wait)(void *stream);
+	int (*stream_destroy)(void *stream);
+	int (*copy)(void *to, const void *from, size_t bytes, int direction, void *stream);
 	const char *(*error_name)(int error);
 } hip;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *missing;
+
+/* Prefers the library that the program has loaded: two of them do not know each other's memory. */
+static void *find_library(void)
+{
+	static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+					     "libamdhip64.so.5" };
+	static const int flags[] = { RTLD_NOW | RTLD_NOLOAD, RTLD_NOW };
+	void *lib = NULL;
+	size_t f, i;
+
+	for (f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
+		for (i = 0; !lib && i < sizeof(names) / sizeof(names[0]); i++)
+			lib = dlopen(names[i], flags[f]);
+	return lib;
+}
 
 static void load(void)
 {
@@ -44,15 +65,16 @@ static void load(void)
 		{ "hipHostGetDevicePointer", &hip.host_address },
 		{ "hipMalloc", &hip.alloc },
 		{ "hipFree", &hip.free },
-		{ "hipMemcpy", &hip.copy },
+		{ "hipThreadExchangeStreamCaptureMode", &hip.exchange_capture },
+		{ "hipStreamCreateWithFlags", &hip.stream_create },
+		{ "hipStreamSynchronize", &hip.stream_wait },
+		{ "hipStreamDestroy", &hip.stream_destroy },
+		{ "hipMemcpyAsync", &hip.copy },
 		{ "hipGetErrorName", &hip.error_name },
 	};
-	static const char *const names[] = { "libamdhip64.so", "libamdhip64.so.6", "libamdhip64.so.5" };
-	void *lib = NULL;
+	void *lib = find_library();
 	size_t i;
 
-	for (i = 0; !lib && i < sizeof(names) / sizeof(names[0]); i++)
-		lib = dlopen(names[i], RTLD_NOW);
 	if (!lib) {
 		missing = "no HIP runtime on this machine (libamdhip64.so)";
 		return;
@@ -83,19 +105,38 @@ static int hip_open(int ordinal)
 	return err ? refused(err, "hipSetDevice") : 0;
 }
 
+/* As in memory_cuda.c. */
+static int ignore_captures(void)
+{
+	int mode = HIP_CAPTURE_RELAXED;
+
+	hip.exchange_capture(&mode);
+	return mode;
+}
+
+static void captures(int mode)
+{
+	hip.exchange_capture(&mode);
+}
+
 static int hip_show(void *at, size_t bytes, bool read_only)
 {
-	int err;
+	int mode, err;
 
 	if (read_only)
 		return dingo_gda_fail(EOPNOTSUPP, "HIP registers no read-only memory");
+	mode = ignore_captures();
 	err = hip.host_register(at, bytes, HIP_HOST_REGISTER_PORTABLE | HIP_HOST_REGISTER_MAPPED);
+	captures(mode);
 	return err ? refused(err, "hipHostRegister") : 0;
 }
 
 static void hip_hide(void *at)
 {
+	const int mode = ignore_captures();
+
 	hip.host_unregister(at);
+	captures(mode);
 }
 
 static int hip_address(void *at, void **device)
@@ -107,28 +148,50 @@ static int hip_address(void *at, void **device)
 
 static int hip_alloc(size_t bytes, void **device)
 {
+	const int mode = ignore_captures();
 	int err = hip.alloc(device, bytes);
 
+	captures(mode);
 	return err ? refused(err, "hipMalloc") : 0;
 }
 
 static void hip_free(void *device)
 {
+	const int mode = ignore_captures();
+
 	hip.free(device);
+	captures(mode);
+}
+
+/* Copies in a stream of its own, as in memory_cuda.c. */
+static int copy(void *to, const void *from, size_t bytes, int direction)
+{
+	const int mode = ignore_captures();
+	const char *call = "hipStreamCreateWithFlags";
+	void *stream;
+	int err = hip.stream_create(&stream, HIP_STREAM_NON_BLOCKING);
+
+	if (!err) {
+		call = "hipMemcpyAsync";
+		err = hip.copy(to, from, bytes, direction, stream);
+		if (!err) {
+			call = "hipStreamSynchronize";
+			err = hip.stream_wait(stream);
+		}
+		hip.stream_destroy(stream);
+	}
+	captures(mode);
+	return err ? refused(err, call) : 0;
 }
 
 static int hip_put(void *device, const void *from, size_t bytes)
 {
-	int err = hip.copy(device, from, bytes, HIP_MEMCPY_HOST_TO_DEVICE);
-
-	return err ? refused(err, "hipMemcpy") : 0;
+	return copy(device, from, bytes, HIP_MEMCPY_HOST_TO_DEVICE);
 }
 
 static int hip_get(void *to, const void *device, size_t bytes)
 {
-	int err = hip.copy(to, device, bytes, HIP_MEMCPY_DEVICE_TO_HOST);
-
-	return err ? refused(err, "hipMemcpy") : 0;
+	return copy(to, device, bytes, HIP_MEMCPY_DEVICE_TO_HOST);
 }
 
 const struct dingo_gda_memory dingo_gda_hip_memory = {

@@ -12,7 +12,8 @@ struct shown {
 	const struct dingo_gda_memory *memory;
 	void *begin;
 	size_t bytes;
-	unsigned int users;
+	bool read_only;
+	unsigned int users;	/* 0: hidden while an object is destroyed */
 	struct shown *next;
 };
 
@@ -43,6 +44,7 @@ static struct shown *show(const struct dingo_gda_memory *memory, void *at, size_
 	s->memory = memory;
 	s->begin = (void *)begin;
 	s->bytes = (((uintptr_t)at + bytes + page - 1) & ~(page - 1)) - begin;
+	s->read_only = read_only;
 	*err = memory->show(s->begin, s->bytes, read_only);
 	if (*err) {
 		free(s);
@@ -53,15 +55,20 @@ static struct shown *show(const struct dingo_gda_memory *memory, void *at, size_
 	return s;
 }
 
-static void put(struct shown **p)
+static void drop(struct shown **p)
 {
 	struct shown *s = *p;
 
-	if (--s->users)
-		return;
 	*p = s->next;
-	s->memory->hide(s->begin);
 	free(s);
+}
+
+static void put(struct shown **p)
+{
+	if (--(*p)->users)
+		return;
+	(*p)->memory->hide((*p)->begin);
+	drop(p);
 }
 
 int dingo_gda_show(const struct dingo_gda_memory *memory, void *at, size_t bytes, bool read_only, void **device)
@@ -99,14 +106,24 @@ int dingo_gda_hide_destroyed(const struct dingo_gda_memory *memory, void *const 
 			     int (*destroy)(void *object), void *object)
 {
 	struct shown **p;
+	unsigned int i;
 	int err;
 
 	pthread_mutex_lock(&mutex);
+	for (i = 0; i < num; i++) {
+		p = find(memory, at[i]);
+		if (p && !--(*p)->users)
+			memory->hide((*p)->begin);
+	}
 	err = destroy(object);
-	while (!err && num) {
-		p = find(memory, at[--num]);
-		if (p)
-			put(p);
+	for (i = 0; i < num; i++) {
+		p = find(memory, at[i]);
+		if (!p)
+			continue;
+		if (err && !(*p)->users++)
+			memory->show((*p)->begin, (*p)->bytes, (*p)->read_only);
+		if (!(*p)->users)
+			drop(p);
 	}
 	pthread_mutex_unlock(&mutex);
 	return err;

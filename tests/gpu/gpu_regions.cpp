@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda.h"
@@ -24,6 +25,7 @@ constexpr const char* kHelp =
     R"(A GPU's memory as memory regions of the first RDMA device: one case, exit status 0 when it passed.
 
 usage: gpu_regions CASE
+       gpu_regions CASE thread     registers in threads that have no CUDA context
   address          ibv_reg_mr of cuMemAlloc's memory: WRITE, READ and atomic, every byte
   vmm              the same of cuMemCreate's memory
   pieces           regions that span several allocations of cuMemCreate, by address and DMABuf
@@ -52,8 +54,28 @@ void need(bool ok, const std::string& what) {
 
 using Mr = std::unique_ptr<ibv_mr, int (*)(ibv_mr*)>;
 
+bool in_bare_thread = false;
+
+/// Returns make()'s region and errno.
+template <typename Make>
+Mr made_by(Make make) {
+    ibv_mr* mr = nullptr;
+    int error = 0;
+    const auto run = [&] {
+        mr = make();
+        error = errno;
+    };
+    if (in_bare_thread) {
+        std::thread(run).join();
+    } else {
+        run();
+    }
+    errno = error;
+    return {mr, ibv_dereg_mr};
+}
+
 Mr try_register(ibv_pd* pd, std::uint64_t address, std::size_t bytes) {
-    return {ibv_reg_mr(pd, reinterpret_cast<void*>(address), bytes, kAll), ibv_dereg_mr};
+    return made_by([=] { return ibv_reg_mr(pd, reinterpret_cast<void*>(address), bytes, kAll); });
 }
 
 Mr reg(ibv_pd* pd, std::uint64_t address, std::size_t bytes = kBytes) {
@@ -65,7 +87,7 @@ Mr reg(ibv_pd* pd, std::uint64_t address, std::size_t bytes = kBytes) {
 Mr reg_dmabuf(ibv_pd* pd, std::uint64_t address) {
     std::uint64_t offset = 0;
     const int fd = export_dmabuf(address, kBytes, offset);
-    Mr mr(ibv_reg_dmabuf_mr(pd, offset, kBytes, address, fd, kAll), ibv_dereg_mr);
+    Mr mr = made_by([=] { return ibv_reg_dmabuf_mr(pd, offset, kBytes, address, fd, kAll); });
     need(mr != nullptr, std::string("ibv_reg_dmabuf_mr: ") + std::strerror(errno));
     ::close(fd);
     return mr;
@@ -284,6 +306,7 @@ int run(int argc, char** argv) {
         std::fputs(kHelp, stdout);
         return 0;
     }
+    in_bare_thread = argc > 2 && std::strcmp(argv[2], "thread") == 0;
     start_cuda();
     if (name == "address") {
         whole(allocate(kBytes), allocate(kBytes), false);

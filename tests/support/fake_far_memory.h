@@ -44,6 +44,7 @@ class FakeFarMemory final : public FarMemory {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> began;
     unsigned referred = 0;     ///< number of refer() calls that succeeded
     unsigned held_writes = 0;  ///< calls of write_held()
+    unsigned messages = 0;     ///< calls of begin_message()
 
     void make_room() {
         full = false;
@@ -69,6 +70,7 @@ class FakeFarMemory final : public FarMemory {
         prefetched.emplace_back(message, addr);
         return true;
     }
+    void begin_message(Stream /*stream*/) override { ++messages; }
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override;
     Access write_held(Stream stream, std::uint64_t addr, std::span<const std::byte> src,
                       const Held& held) override {

@@ -130,15 +130,22 @@ void BusMap::set_writable(std::uint64_t bus_address, bool writable) {
 
 void BusMap::remove(std::uint64_t bus_address) {
     const std::uint64_t index = bus_address >> kOffsetBits;
-    Window gone;  // ends after the gate is free again: that may close a client's files
-    close(index);
-    const Gate::Hold hold(gate_.get());
-    gone = std::exchange(windows_.at(index), Window{});
-    free_.push_back(static_cast<std::uint32_t>(index));
+    const std::vector<OfAnotherThread> closed = close(index);
+    {
+        Window gone;  // ends after the gate is free again: that may close a client's files
+        const Gate::Hold hold(gate_.get());
+        gone = std::exchange(windows_.at(index), Window{});
+        free_.push_back(static_cast<std::uint32_t>(index));
+    }
+    // The owner may free the memory, or give it away, when it learns that the window is gone.
+    for (const OfAnotherThread& place : closed) {
+        place.closing->wait(*place.room);
+    }
 }
 
 /// The data thread continues while this waits for the end of the current access.
-void BusMap::close(std::uint64_t index) {
+std::vector<BusMap::OfAnotherThread> BusMap::close(std::uint64_t index) {
+    std::vector<OfAnotherThread> closed;
     std::shared_ptr<FarPlace> far;
     std::shared_ptr<FarPlace> was;
     {
@@ -149,8 +156,12 @@ void BusMap::close(std::uint64_t index) {
     for (const auto& place : {far, was}) {
         if (place != nullptr) {
             place->close();
+            if (auto closing = place->closing(); closing != nullptr) {
+                closed.push_back({place->mover()->room(), std::move(closing)});
+            }
         }
     }
+    return closed;
 }
 
 std::shared_ptr<Mover> BusMap::mover_of(const std::shared_ptr<ClientMemory>& client) {

@@ -72,7 +72,8 @@ class BusMap {
     /// Allows or forbids the card to write to the window.
     void set_writable(std::uint64_t bus_address, bool writable);
 
-    /// Removes a window that the engine no longer uses.
+    /// Removes a window that the engine no longer uses. Waits until its memory is closed, as long
+    /// as FarRoom allows.
     void remove(std::uint64_t bus_address);
 
     bool read(std::uint64_t addr, std::span<std::byte> dst) {
@@ -163,7 +164,12 @@ class BusMap {
     void make_far(Window& window);
     bool slow_read(std::uint64_t addr, std::span<std::byte> dst);
     Window* find(std::uint64_t addr);
-    void close(std::uint64_t index);
+    /// Memory of a closed place that another thread closes.
+    struct OfAnotherThread {
+        std::shared_ptr<FarRoom> room;
+        std::shared_ptr<Closing> closing;
+    };
+    std::vector<OfAnotherThread> close(std::uint64_t index);
     std::shared_ptr<Mover> mover_of(const std::shared_ptr<ClientMemory>& client);
     std::shared_ptr<Mover> mover_of(const std::shared_ptr<Account>& account);
     std::shared_ptr<FarRoom> room_of(const std::shared_ptr<Account>& account);

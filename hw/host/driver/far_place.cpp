@@ -30,6 +30,25 @@ std::shared_ptr<std::mutex> atomics_of(pid_t pid) {
 
 }  // namespace
 
+void Closing::done() {
+    {
+        const std::scoped_lock lock(mutex_);
+        done_ = true;
+    }
+    changed_.notify_all();
+}
+
+bool Closing::wait(FarRoom& room) {
+    std::unique_lock lock(mutex_);
+    if (!done_) {
+        const Nanoseconds begin = clock_now();
+        changed_.wait_for(lock, std::chrono::nanoseconds(room.may_wait(begin)),
+                          [this] { return done_; });
+        room.waited(begin, clock_now());
+    }
+    return done_;
+}
+
 bool FarPlace::begin() {
     const std::scoped_lock lock(mutex_);
     busy_ += closed_ ? 0 : 1;

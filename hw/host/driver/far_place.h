@@ -16,8 +16,22 @@
 
 namespace dingo::uverbs {
 
+class FarRoom;
 class Mover;
 struct FarAccess;
+
+/// The end of memory that another thread closes after its place has ended.
+class Closing {
+  public:
+    void done();
+    /// Waits as long as `room` allows. Returns false if it has not ended then.
+    bool wait(FarRoom& room);
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool done_ = false;
+};
 
 class FarPlace {
   public:
@@ -57,6 +71,9 @@ class FarPlace {
     bool finish(const FarAccess& access);
     /// Returns true if finish() would not wait.
     [[nodiscard]] bool is_done(const FarAccess& access) const { return do_is_done(access); }
+
+    /// Null if the memory is closed with this object.
+    [[nodiscard]] virtual std::shared_ptr<Closing> closing() const { return nullptr; }
 
     /// Makes all further accesses bus errors. Waits for those being executed, as long as FarRoom
     /// allows. Called by another thread.

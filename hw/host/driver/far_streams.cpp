@@ -297,6 +297,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
     flush(s);
     FarAccess access;
     access.kind = FarAccess::Kind::kWrite;
+    access.message = s.message;
     if (held != nullptr) {
         access.data = FarBuffer(src, held, held->is_pinned());
     } else {
@@ -319,7 +320,7 @@ FarMemory::Access FarStreams::write_held(Stream stream, std::uint64_t addr,
 
 bool FarStreams::extend(State& s, const BusMap::Place& place, std::span<const std::byte> src,
                         const Held& held) {
-    if (!s.open || s.open->place.far != place.far) {
+    if (!s.open || s.open->place.far != place.far || s.open->access.message != s.message) {
         return false;
     }
     FarAccess& last = s.open->access;

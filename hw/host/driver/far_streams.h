@@ -44,6 +44,7 @@ class FarStreams final : public FarMemory {
     bool refer(Stream stream, std::uint64_t message, std::uint64_t addr, std::size_t bytes,
                std::uint64_t ahead, Elsewhere& where) override;
     bool lends(std::uint64_t addr) override { return bus_.lends(addr); }
+    void begin_message(Stream stream) override { ++state(stream).message; }
     Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) override {
         return write_held(stream, addr, src, nullptr);
     }
@@ -73,6 +74,7 @@ class FarStreams final : public FarMemory {
         std::optional<HeldAccess> open{};
         std::uint64_t open_behind = 0;  ///< number of accesses given to its mover before
         bool is_listed = false;         ///< in open_
+        std::uint32_t message = 0;      ///< number of the message whose data is written
         std::uint64_t given = 0;        ///< given to movers or executed at once
         std::shared_ptr<Mover> mover;   ///< mover of the newest access; null: none
         std::weak_ptr<Mover> refused;   ///< mover without room for the last access

@@ -159,7 +159,8 @@ bool Mover::join(const FarAccess& write) {
         return false;
     }
     FarAccess& last = state_->posted.back().access;
-    if (last.kind != FarAccess::Kind::kWrite || last.of != write.of || last.place != write.place ||
+    if (last.kind != FarAccess::Kind::kWrite || last.of != write.of ||
+        last.message != write.message || last.place != write.place ||
         last.offset + last.data.size() != write.offset ||
         last.data.size() + src.size() > kMostJoined || last.data.held() != held ||
         (held != nullptr && last.data.bytes().data() + last.data.size() != src.data()) ||

@@ -30,6 +30,7 @@ struct FarAccess {
     std::uint32_t count = 1;      ///< write: number of calls joined in it
     /// owner of the write; writes of other owners are never joined with it
     std::shared_ptr<void> of;
+    std::uint32_t message = 0;  ///< write: nor are those of the owner's other messages
 
     /// Appends to a write whose data are not held.
     void append(std::span<const std::byte> src);
@@ -142,9 +143,9 @@ class Mover {
 
     /// Takes the access. Returns false, leaving it unchanged, if too much waits.
     bool post(FarAccess&& access, const std::shared_ptr<FarAccessSink>& sink);
-    /// Joins a write with the newest one, if that has the same owner, ends where the write begins,
-    /// and has not started: the write must be short, or held and adjacent in the same memory.
-    /// Returns false if it must be posted.
+    /// Joins a write with the newest one, if that is of the same message, ends where the write
+    /// begins, and has not started: the write must be short, or held and adjacent in the same
+    /// memory. Returns false if it must be posted.
     bool join(const FarAccess& write);
     /// The room for this mover's waiting accesses and for data fetched but not read yet.
     [[nodiscard]] const std::shared_ptr<FarRoom>& room() const;

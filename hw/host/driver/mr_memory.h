@@ -23,6 +23,7 @@ class MrMemory {
     MrMemory(BusMap& bus, std::shared_ptr<FarPlace> place, std::uint64_t offset,
              std::uint64_t length, bool writable);
     ~MrMemory() {
+        place_.reset();  // remove() waits for its end
         if (window_ != 0) {
             bus_.remove(window_);
         }

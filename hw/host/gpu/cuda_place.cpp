@@ -34,13 +34,15 @@ CudaPlace::CudaPlace(std::shared_ptr<CudaLane> lane, const CudaMemory& memory, s
 // Closing may wait for the GPU, so the worker's thread does it. The caller may be the mover.
 CudaPlace::~CudaPlace() {
     try {
-        do_soon([lane = std::move(lane_), opened = std::move(opened_)] {
+        do_next([lane = std::move(lane_), opened = std::move(opened_), closing = closing_] {
             if (lane->device().use()) {
                 close(lane->device(), opened);
             }
+            closing->done();
         });
     } catch (const std::exception& e) {
         log::error("cannot close GPU memory: {}", e.what());
+        closing_->done();
     }
 }
 

@@ -46,6 +46,7 @@ class CudaPlace final : public uverbs::FarPlace {
         return lane_->buffers().has_many(bytes);
     }
     [[nodiscard]] bool lends() const override { return true; }
+    [[nodiscard]] std::shared_ptr<uverbs::Closing> closing() const override { return closing_; }
     [[nodiscard]] unsigned depth() const override { return CudaLane::kDepth; }
     [[nodiscard]] bool can_start(const uverbs::FarAccess& access) const override {
         return access.data.is_pinned();
@@ -79,6 +80,7 @@ class CudaPlace final : public uverbs::FarPlace {
     std::shared_ptr<CudaLane> lane_;
     std::uint64_t end_;
     Opened opened_;
+    std::shared_ptr<uverbs::Closing> closing_ = std::make_shared<uverbs::Closing>();
     std::atomic<bool> has_told_ = false;
 };
 

@@ -15,6 +15,7 @@ struct Worker {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<std::function<void()>> jobs;
+    std::deque<std::function<void()>> first;  ///< before all `jobs`
     bool started = false;
     bool busy = false;
     bool ended = false;
@@ -22,10 +23,11 @@ struct Worker {
     [[noreturn]] void run() {
         std::unique_lock lock(mutex);
         for (;;) {
-            changed.wait(lock, [this] { return !jobs.empty() && !ended; });
+            changed.wait(lock, [this] { return !(first.empty() && jobs.empty()) && !ended; });
             {
-                const std::function<void()> job = std::move(jobs.front());
-                jobs.pop_front();
+                auto& queue = first.empty() ? jobs : first;
+                const std::function<void()> job = std::move(queue.front());
+                queue.pop_front();
                 busy = true;
                 lock.unlock();
                 job();
@@ -57,9 +59,7 @@ Ender::~Ender() {
     w.changed.wait_for(lock, kMoment, [&w] { return !w.busy; });
 }
 
-}  // namespace
-
-void do_soon(std::function<void()> job) {
+void add(std::deque<std::function<void()>> Worker::*queue, std::function<void()> job) {
     Worker& w = worker();
     static const Ender ender;  // constructed after the driver was loaded, so destroyed before it
     {
@@ -68,9 +68,19 @@ void do_soon(std::function<void()> job) {
             std::thread([&w] { w.run(); }).detach();
             w.started = true;
         }
-        w.jobs.push_back(std::move(job));
+        (w.*queue).push_back(std::move(job));
     }
     w.changed.notify_one();
+}
+
+}  // namespace
+
+void do_soon(std::function<void()> job) {
+    add(&Worker::jobs, std::move(job));
+}
+
+void do_next(std::function<void()> job) {
+    add(&Worker::first, std::move(job));
 }
 
 }  // namespace dingo::gpu

@@ -35,8 +35,11 @@ static struct {
     int (*range)(uint64_t* base, size_t* bytes, uint64_t pointer);
     int (*device)(int* device, int ordinal);
     int (*uuid)(void* uuid, int device);
+    int (*current_device)(int* device);
     int (*push)(void* context);
     int (*pop)(void** context);
+    int (*retain_context)(void** context, int device);
+    int (*release_context)(int device);
     int (*ipc)(struct cu_ipc_handle* handle, uint64_t pointer);
     int (*retain)(uint64_t* handle, void* pointer);
     int (*export)(void* handle, uint64_t allocation, int type, uint64_t flags);
@@ -67,8 +70,11 @@ static bool have_cuda(void) {
           look_up(library, "cuMemGetAddressRange_v2", &cu.range) &&
           look_up(library, "cuDeviceGet", &cu.device) &&
           look_up(library, "cuDeviceGetUuid_v2", &cu.uuid) &&
+          look_up(library, "cuCtxGetDevice", &cu.current_device) &&
           look_up(library, "cuCtxPushCurrent_v2", &cu.push) &&
           look_up(library, "cuCtxPopCurrent_v2", &cu.pop) &&
+          look_up(library, "cuDevicePrimaryCtxRetain", &cu.retain_context) &&
+          look_up(library, "cuDevicePrimaryCtxRelease_v2", &cu.release_context) &&
           look_up(library, "cuIpcGetMemHandle", &cu.ipc) &&
           look_up(library, "cuMemRetainAllocationHandle", &cu.retain) &&
           look_up(library, "cuMemExportToShareableHandle", &cu.export) &&
@@ -96,18 +102,50 @@ static bool find_uuid(uint64_t va, uint8_t* uuid) {
            cu.device(&device, ordinal) == CU_SUCCESS && cu.uuid(uuid, device) == CU_SUCCESS;
 }
 
-/* Exports memory of cuMemAlloc as an IPC handle. This thread may have no CUDA context, so the
- * memory's own is used. Returns the driver's CUresult. */
-static int export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
-    struct cu_ipc_handle ipc;
-    void* context = NULL;
-    bool pushed = cu.attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, base) == CU_SUCCESS &&
-                  context && cu.push(context) == CU_SUCCESS;
-    int result = cu.ipc(&ipc, base);
+/* The context in which this thread asks about memory. */
+struct visit {
+    bool pushed;
+    bool retained; /* the primary context of `device` */
+    int device;
+};
 
-    if (pushed) {
+/* Makes the context of the memory at `va` current. Memory of cuMemCreate() has none: then the
+ * thread's context serves if it is one of the same GPU, else the GPU's primary context. */
+static struct visit enter_context(uint64_t va) {
+    struct visit visit = {false, false, 0};
+    void* context = NULL;
+    int ordinal = -1;
+    int device = -1;
+
+    if (cu.attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, va) != CU_SUCCESS || !context) {
+        if (cu.attribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, va) != CU_SUCCESS ||
+            cu.device(&visit.device, ordinal) != CU_SUCCESS ||
+            (cu.current_device(&device) == CU_SUCCESS && device == visit.device) ||
+            cu.retain_context(&context, visit.device) != CU_SUCCESS) {
+            return visit;
+        }
+        visit.retained = true;
+    }
+    visit.pushed = cu.push(context) == CU_SUCCESS;
+    return visit;
+}
+
+static void leave_context(struct visit visit) {
+    void* context;
+
+    if (visit.pushed) {
         (void)cu.pop(&context);
     }
+    if (visit.retained) {
+        (void)cu.release_context(visit.device);
+    }
+}
+
+/* Exports memory of cuMemAlloc as an IPC handle. Returns the driver's CUresult. */
+static int export_ipc(uint64_t base, struct dingo_uverbs_gpu* handle) {
+    struct cu_ipc_handle ipc;
+    int result = cu.ipc(&ipc, base);
+
     if (result == CU_SUCCESS) {
         handle->kind = DINGO_UVERBS_GPU_IPC;
         memcpy(handle->ipc_handle, ipc.bytes, sizeof(handle->ipc_handle));
@@ -213,24 +251,26 @@ static enum dingo_gpu_answer find_whole(uint64_t base, uint64_t bytes,
     return DINGO_GPU_FOUND;
 }
 
-enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
-                                     struct dingo_gpu_memory* memory) {
-    enum dingo_gpu_answer answer;
+/* Returns true if the address is memory of a GPU. Needs no context. */
+static bool is_on_gpu(uint64_t va) {
     uint32_t type = 0;
     uint32_t managed = 0;
+
+    if (!have_cuda() || cu.attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, va) != CU_SUCCESS ||
+        type != CU_MEMORYTYPE_DEVICE) {
+        return false;
+    }
+    /* managed memory is accessible by the CPU, so the card accesses it as host memory */
+    return cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) != CU_SUCCESS || !managed;
+}
+
+/* As dingo_gpu_find(), in a context. */
+static enum dingo_gpu_answer find_in_context(uint64_t va, uint64_t length,
+                                             struct dingo_gpu_memory* memory) {
+    enum dingo_gpu_answer answer;
     uint64_t base = 0;
     uint64_t bytes = 0;
 
-    memset(&memory->handle, 0, sizeof(memory->handle));
-    memory->num_fds = 0;
-    if (!have_cuda() || cu.attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, va) != CU_SUCCESS ||
-        type != CU_MEMORYTYPE_DEVICE) {
-        return DINGO_GPU_NONE;
-    }
-    /* managed memory is accessible by the CPU, so the card accesses it as host memory */
-    if (cu.attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va) == CU_SUCCESS && managed) {
-        return DINGO_GPU_NONE;
-    }
     if (!find_range(va, &base, &bytes)) {
         return secret("the CUDA driver does not say to which allocation the GPU memory belongs");
     }
@@ -251,6 +291,22 @@ enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
     if (answer != DINGO_GPU_FOUND) {
         dingo_gpu_close(memory);
     }
+    return answer;
+}
+
+enum dingo_gpu_answer dingo_gpu_find(uint64_t va, uint64_t length,
+                                     struct dingo_gpu_memory* memory) {
+    enum dingo_gpu_answer answer;
+    struct visit visit;
+
+    memset(&memory->handle, 0, sizeof(memory->handle));
+    memory->num_fds = 0;
+    if (!is_on_gpu(va)) {
+        return DINGO_GPU_NONE;
+    }
+    visit = enter_context(va);
+    answer = find_in_context(va, length, memory);
+    leave_context(visit);
     return answer;
 }
 
@@ -313,6 +369,8 @@ static bool is_allocated(uint64_t va, uint64_t before, uint64_t behind) {
 enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va, uint64_t length,
                                             struct dingo_gpu_memory* memory) {
     enum dingo_gpu_answer answer = DINGO_GPU_NONE;
+    struct visit visit;
+    bool whole;
     long size;
 
     if (!have_cuda() || is_of_another(fd)) {
@@ -329,7 +387,10 @@ enum dingo_gpu_answer dingo_gpu_find_dmabuf(int fd, uint64_t offset, uint64_t va
      * The descriptor does not say which memory it is. Require that as much memory as the descriptor
      * has before and after the region is allocated on the GPU, up to a page.
      */
-    if (!is_allocated(va, offset, (uint64_t)size - offset)) {
+    visit = enter_context(va);
+    whole = is_allocated(va, offset, (uint64_t)size - offset);
+    leave_context(visit);
+    if (!whole) {
         dingo_gpu_close(memory);
         return DINGO_GPU_NONE;
     }

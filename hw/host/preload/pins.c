@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PAGE 4096ULL
+#define PROBE_EVERY 64ULL /* bytes between the addresses of a page that are asked for */
 
 /* The parts of the GPU drivers' interfaces used here. The application loads the drivers, this
  * library never does. */
@@ -55,6 +56,11 @@ static int count_loads(struct dl_phdr_info* info, size_t size, void* count) {
     return 1;
 }
 
+static bool is_known(void) {
+    return __atomic_load_n(&cu_attribute, __ATOMIC_ACQUIRE) ||
+           __atomic_load_n(&hsa_info, __ATOMIC_ACQUIRE);
+}
+
 bool dingo_pins_possible(void) {
     static _Atomic unsigned long long looked_at;
     unsigned long long loads = 0;
@@ -63,9 +69,8 @@ bool dingo_pins_possible(void) {
      * loads */
     (void)dl_iterate_phdr(count_loads, &loads);
     if (loads == looked_at) {
-        return cu_attribute || hsa_info;
+        return is_known();
     }
-    looked_at = loads;
     if (!__atomic_load_n(&cu_attribute, __ATOMIC_ACQUIRE)) {
         void* one = find("libcuda.so.1", "cuPointerGetAttribute");
 
@@ -81,7 +86,9 @@ bool dingo_pins_possible(void) {
             __atomic_store_n((void**)&hsa_info, info, __ATOMIC_RELEASE);
         }
     }
-    return cu_attribute || hsa_info;
+    /* only here: a search waits for a library that is being loaded, and so must other threads */
+    looked_at = loads;
+    return is_known();
 }
 
 /* Returns the end of the driver's range if it contains `pointer`, else `pointer + 1`. */
@@ -129,12 +136,15 @@ static uint64_t pinned_end(uint64_t pointer) {
     return !end && hsa_info ? hsa_end(pointer) : end;
 }
 
-uint64_t dingo_pins_end(uint64_t at) {
+uint64_t dingo_pins_end(uint64_t at, bool closely) {
     uint64_t end = pinned_end(at);
 
     /* the range may begin inside the page */
     if (!end) {
         end = pinned_end(at + PAGE - 1);
+    }
+    for (uint64_t inside = PROBE_EVERY; closely && !end && inside < PAGE; inside += PROBE_EVERY) {
+        end = pinned_end(at + inside);
     }
     return end ? (end + PAGE - 1) & ~(PAGE - 1) : at;
 }

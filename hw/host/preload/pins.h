@@ -16,7 +16,8 @@
 bool dingo_pins_possible(void);
 
 /* Returns the end of the pinned pages that begin at page `at`, or `at` itself if that page is
- * not pinned. */
-uint64_t dingo_pins_end(uint64_t at);
+ * not pinned. A pinned range that lies inside the page is found only `closely`, with 65 calls of
+ * the driver instead of two, and only if it contains a multiple of 64. */
+uint64_t dingo_pins_end(uint64_t at, bool closely);
 
 #endif

@@ -18,6 +18,8 @@
 #define MAX_PIECES 64 /* maximum number of mappings examined per region */
 /* Maximum populated by one call, as mmap() of another thread may wait for it. */
 #define POPULATE (16ULL << 20)
+/* Longest region whose pages are examined closely. */
+#define CLOSE_LOOK (256ULL << 10)
 #define MAX_PINS 64 /* pinned ranges at most; behind the last one all counts as pinned */
 
 /* Newer than the headers of some systems. */
@@ -141,6 +143,7 @@ static bool has_candidates(const struct walk* walk) {
 /* Asks the GPU drivers which parts of the pieces are pinned. Called without the lock, as a
  * driver has its own locks. */
 static void find_pins(struct walk* walk) {
+    bool closely = walk->end - walk->range->va <= CLOSE_LOOK;
     uint64_t at;
     uint64_t end;
 
@@ -150,7 +153,7 @@ static void find_pins(struct walk* walk) {
             continue;
         }
         while (at < end) {
-            uint64_t to = dingo_pins_end(at);
+            uint64_t to = dingo_pins_end(at, closely);
 
             if (to == at) {
                 at += PAGE;

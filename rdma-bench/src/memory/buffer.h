@@ -35,6 +35,10 @@ class Buffer {
     virtual void write(std::size_t offset, std::span<const std::byte> data) = 0;
     virtual void read(std::size_t offset, std::span<std::byte> data) const = 0;
 
+    /// Waits until work queued on a GPU so far, which may access the buffer, has finished; does
+    /// nothing for other kinds.
+    virtual void settle() {}
+
     /// Describes the buffer in one line: "host memory, 4 KiB pages", "NVIDIA H200, CUDA 13.0,
     /// DMABuf offset 0x1000".
     [[nodiscard]] virtual std::string description() const = 0;

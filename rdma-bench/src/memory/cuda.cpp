@@ -24,6 +24,7 @@ class CudaGpu final : public Gpu {
     void write(std::uint64_t address, std::span<const std::byte> data) override;
     void read(std::uint64_t address, std::span<std::byte> data) override;
     Export export_dmabuf(std::uint64_t address, std::size_t bytes) override;
+    void synchronize() override;
 
   private:
     /// The driver keeps the current context per thread.
@@ -173,6 +174,16 @@ Gpu::Export CudaGpu::export_dmabuf(std::uint64_t address, std::size_t bytes) {
     }
     check(result, "cuMemGetHandleForAddressRange");
     return {Descriptor(fd), address - start};
+}
+
+void CudaGpu::synchronize() {
+    auto* const pop = library_.need<CtxPopCurrent>("cuCtxPopCurrent_v2");
+    auto* const wait = library_.need<CtxSynchronize>("cuCtxSynchronize");
+    check(library_.need<CtxPushCurrent>("cuCtxPushCurrent_v2")(context_), "cuCtxPushCurrent");
+    const Result result = wait();
+    Context popped = nullptr;
+    pop(&popped);
+    check(result, "cuCtxSynchronize");
 }
 
 }  // namespace

@@ -37,6 +37,9 @@ class Gpu {
     virtual void read(std::uint64_t address, std::span<std::byte> data) = 0;
     /// Exports the range as a DMABuf. `address` need not be page-aligned.
     virtual Export export_dmabuf(std::uint64_t address, std::size_t bytes) = 0;
+    /// Waits for all work queued on the device so far, in all streams. Leaves the thread's current
+    /// device or context unchanged.
+    virtual void synchronize() = 0;
 };
 
 /// Opens device `index` through libcuda.so.1 (the driver API).

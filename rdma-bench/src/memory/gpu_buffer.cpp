@@ -46,6 +46,7 @@ class GpuBuffer final : public Buffer {
         check_range(request_.size, offset, data.size());
         gpu_->read(address_ + offset, data);
     }
+    void settle() override { gpu_->synchronize(); }
     [[nodiscard]] std::string description() const override {
         return gpu_->description() + ", DMABuf offset " + std::to_string(export_.offset);
     }

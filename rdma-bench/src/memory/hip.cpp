@@ -27,6 +27,7 @@ class HipGpu final : public Gpu {
     void write(std::uint64_t address, std::span<const std::byte> data) override;
     void read(std::uint64_t address, std::span<std::byte> data) override;
     Export export_dmabuf(std::uint64_t address, std::size_t bytes) override;
+    void synchronize() override;
 
   private:
     /// HIP keeps the current device per thread.
@@ -162,6 +163,15 @@ Gpu::Export HipGpu::export_dmabuf(std::uint64_t address, std::size_t bytes) {
     check(range(&fd, pointer(start), end - start, kRangeHandleDmaBufFd, 0),
           "hipMemGetHandleForAddressRange");
     return {Descriptor(fd), address - start};
+}
+
+void HipGpu::synchronize() {
+    int before = 0;
+    check(hip_.need<GetDevice>("hipGetDevice")(&before), "hipGetDevice");
+    make_current();
+    const Error error = hip_.need<DeviceSynchronize>("hipDeviceSynchronize")();
+    hip_.need<SetDevice>("hipSetDevice")(before);
+    check(error, "hipDeviceSynchronize");
 }
 
 }  // namespace

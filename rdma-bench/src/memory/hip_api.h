@@ -22,6 +22,7 @@ constexpr HsaStatus kHsaSuccess = 0;
 constexpr int kHsaSystemInfoDmabufSupported = 0x204;
 
 using GetDeviceCount = Error(int* count);
+using GetDevice = Error(int* index);
 using SetDevice = Error(int index);
 using DeviceGetName = Error(char* name, int length, int device);
 using DriverGetVersion = Error(int* version);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 16, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, ALREADY = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801 };
+enum { MOST = 16, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, ALREADY = 712, NOT_REGISTERED = 713, NOT_SUPPORTED = 801,
+       CAPTURE_UNSUPPORTED = 900 };
 
 #define ELSEWHERE 0x100000000000ull	/* offset of device addresses */
 
@@ -138,11 +139,53 @@ int cuMemHostGetDevicePointer_v2(uint64_t *device, void *at, unsigned int flags)
 	return flags ? INVALID_VALUE : 0;
 }
 
+/* A capture in global mode refuses calls of threads whose mode is not relaxed. The copies of the default
+ * stream are missing, as they may wait for ever.
+ */
+static int capturing;
+static __thread int capture_mode;
+static int streams;
+
+void fake_cuda_capture(int on);
+void fake_cuda_capture(int on)
+{
+	capturing = on;
+}
+
+int fake_cuda_streams(void);
+int fake_cuda_streams(void)
+{
+	return streams;
+}
+
+int fake_cuda_capture_mode(void);
+int fake_cuda_capture_mode(void)
+{
+	return capture_mode;
+}
+
+static int captured(void)
+{
+	return capturing && capture_mode != 2;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+	const int before = capture_mode;
+
+	capture_mode = *mode;
+	*mode = before;
+	return 0;
+}
+
 int cuMemAlloc_v2(uint64_t *device, size_t bytes);
 int cuMemAlloc_v2(uint64_t *device, size_t bytes)
 {
 	if (mode("cuMemAlloc_v2"))
 		return NOT_SUPPORTED;
+	if (captured())
+		return CAPTURE_UNSUPPORTED;
 	allocated++;
 	*device = (uintptr_t)malloc(bytes);
 	return *device ? 0 : OUT_OF_MEMORY;
@@ -156,22 +199,62 @@ int cuMemFree_v2(uint64_t device)
 	return 0;
 }
 
-int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes);
-int cuMemcpyHtoD_v2(uint64_t device, const void *from, size_t bytes)
+/* A copy is executed when its stream is waited for. */
+struct stream {
+	void *to;
+	const void *from;
+	size_t bytes;
+};
+
+int cuStreamCreate(void **stream, unsigned int flags);
+int cuStreamCreate(void **stream, unsigned int flags)
 {
-	if (mode("cuMemcpyHtoD_v2"))
+	if (mode("cuStreamCreate"))
 		return NOT_SUPPORTED;
-	memcpy((void *)(uintptr_t)device, from, bytes);
+	streams++;
+	*stream = calloc(1, sizeof(struct stream));
+	return flags == 1 ? 0 : INVALID_VALUE;
+}
+
+int cuStreamSynchronize(void *stream);
+int cuStreamSynchronize(void *stream)
+{
+	const struct stream *s = stream;
+
+	if (mode("cuStreamSynchronize"))
+		return NOT_SUPPORTED;
+	memcpy(s->to, s->from, s->bytes);
 	return 0;
 }
 
-int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes);
-int cuMemcpyDtoH_v2(void *to, uint64_t device, size_t bytes)
+int cuStreamDestroy_v2(void *stream);
+int cuStreamDestroy_v2(void *stream)
 {
-	if (mode("cuMemcpyDtoH_v2"))
-		return NOT_SUPPORTED;
-	memcpy(to, (const void *)(uintptr_t)device, bytes);
+	streams--;
+	free(stream);
 	return 0;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t device, const void *from, size_t bytes, void *stream);
+int cuMemcpyHtoDAsync_v2(uint64_t device, const void *from, size_t bytes, void *stream)
+{
+	struct stream *s = stream;
+
+	if (mode("cuMemcpyHtoDAsync_v2"))
+		return NOT_SUPPORTED;
+	*s = (struct stream){ (void *)(uintptr_t)device, from, bytes };
+	return captured() ? CAPTURE_UNSUPPORTED : 0;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t device, size_t bytes, void *stream);
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t device, size_t bytes, void *stream)
+{
+	struct stream *s = stream;
+
+	if (mode("cuMemcpyDtoHAsync_v2"))
+		return NOT_SUPPORTED;
+	*s = (struct stream){ to, (const void *)(uintptr_t)device, bytes };
+	return captured() ? CAPTURE_UNSUPPORTED : 0;
 }
 
 int cuGetErrorName(int error, const char **name);

@@ -136,6 +136,37 @@ void run_errors(const Arguments& args) {
                 args.rounds);
 }
 
+/// The host looks at a queue and resets it while a kernel runs on the default stream, and makes one
+/// while a stream is captured.
+void run_busy(const Arguments& args) {
+    Setup setup({}, args.threads, 1);
+    setup.run(Work::kOne);
+    setup.expect(0, "a write");
+    dingo_gda_queue* const queue = setup.pair.queues[0].get();
+    setup.job.work = Work::kBusy;
+    start(&setup.job);
+    dingo_gda_state state{};
+    const int error = dingo_gda_query(queue, &state);
+    setup.pair.reconnect(0);
+    __atomic_store_n(&setup.job.ended, 1, __ATOMIC_RELEASE);
+    finish();
+    need((errno = error) == 0, "dingo_gda_query beside a kernel");
+    expect(state.posted != 0 && state.posted == state.done, "dingo_gda_query: posts are missing");
+    begin_capture();
+    dingo_gda_qp_attr attr{};
+    attr.pd = setup.pair.a.pd.get();
+    attr.qp_type = IBV_QPT_RC;
+    attr.max_send_wr = 64;
+    const Owned<dingo_gda_queue, dingo_gda_destroy> made(
+        dingo_gda_create(setup.pair.device.get(), &attr));
+    need(made != nullptr, "dingo_gda_create during a capture");
+    need((errno = dingo_gda_query(made.get(), &state)) == 0, "dingo_gda_query during a capture");
+    end_capture();
+    setup.run(Work::kOne);
+    setup.expect(0, "a write after RESET");
+    std::printf("beside a kernel and a capture: as they should be\n");
+}
+
 /// One of 32 threads posts a bad request: earlier requests succeed, later ones are flushed.
 void run_flush(const Arguments& args) {
     Setup setup({}, args.threads, 1);
@@ -311,14 +342,15 @@ void run_until_bad(const Arguments& args) {
 int main(int argc, char** argv) {
     using namespace gda;
     const std::map<std::string, std::function<void(const Arguments&)>> modes{
-        {"traffic", run_traffic}, {"full", run_full},           {"errors", run_errors},
-        {"flush", run_flush},     {"send", run_send},           {"verbs", run_verbs},
-        {"steps", run_steps},     {"until-bad", run_until_bad}, {"rates", run_rates}};
+        {"traffic", run_traffic}, {"full", run_full},   {"errors", run_errors},
+        {"flush", run_flush},     {"send", run_send},   {"verbs", run_verbs},
+        {"busy", run_busy},       {"steps", run_steps}, {"until-bad", run_until_bad},
+        {"rates", run_rates}};
     const auto mode = argc < 2 ? modes.end() : modes.find(argv[1]);
     if (mode == modes.end()) {
         std::fprintf(
             stderr,
-            "usage: gda_traffic traffic|full|errors|flush|send|steps|verbs|until-bad|rates "
+            "usage: gda_traffic traffic|full|errors|busy|flush|send|steps|verbs|until-bad|rates "
             "[THREADS [QPS [ROUNDS [LANES]]]]\n"
             "LANES neighbouring threads use the same QP.\n");
         return 2;

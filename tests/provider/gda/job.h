@@ -43,15 +43,16 @@ struct Region {
 };
 
 enum class Work : std::uint32_t {
-    kTraffic,     // writes, inline writes, atomics and reads; every byte and result is checked
-    kPosts,       // posts `rounds` inline writes, rings at the end alone, and waits for the last
-    kOne,         // one WRITE of 8 bytes, and its result
-    kSend,        // one SEND of 8 bytes, and its result
-    kSteps,       // `rounds` rounds of single steps, counted here; results are checked
-    kUntilBad,    // WRITEs until one fails, and its result
-    kLatency,     // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
-                  // took, ns
-    kStepLatency  // the same by single steps
+    kTraffic,   // writes, inline writes, atomics and reads; every byte and result is checked
+    kPosts,     // posts `rounds` inline writes, rings at the end alone, and waits for the last
+    kOne,       // one WRITE of 8 bytes, and its result
+    kSend,      // one SEND of 8 bytes, and its result
+    kSteps,     // `rounds` rounds of single steps, counted here; results are checked
+    kUntilBad,  // WRITEs until one fails, and its result
+    kLatency,   // `rounds` inline WRITEs of 8 bytes, one after the other; `seen` is how long each
+                // took, ns
+    kStepLatency,  // the same by single steps
+    kBusy          // nothing, until the host sets `ended`
 };
 
 struct Job {
@@ -66,6 +67,7 @@ struct Job {
     Region remote;              // kPart for each thread, then the counter
     std::uint64_t* seen;        // by value of the counter: how often it was the result
     std::int32_t* results;      // by thread
+    std::uint32_t ended;        // set by the host
     std::uint64_t errors;       // bytes and results that were wrong
     std::uint64_t first_wrong;  // thread << 32 | round << 8 | what
 };
@@ -256,6 +258,12 @@ DGDA_FN void step_latency(Job& job, std::uint32_t thread) {
     job.seen[std::uint64_t{job.threads} * job.rounds + thread] = ticks() - start;
 }
 
+DGDA_FN void busy(Job& job, std::uint32_t thread) {
+    for (unsigned int tries = 0; dgda_load_system32(&job.ended) == 0; ++tries)
+        dgda_pause(tries);
+    job.results[thread] = 0;
+}
+
 DGDA_FN void work(Job& job, std::uint32_t thread) {
     dingo_gda_qp* const qp = job.qps[thread / job.lanes % job.num_qps];
     switch (job.work) {
@@ -275,6 +283,8 @@ DGDA_FN void work(Job& job, std::uint32_t thread) {
             return latency(job, qp, thread);
         case Work::kStepLatency:
             return step_latency(job, thread);
+        case Work::kBusy:
+            return busy(job, thread);
     }
 }
 

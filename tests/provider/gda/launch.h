@@ -21,4 +21,8 @@ void start(Job* job);
 /// Waits until all threads have ended. Throws std::runtime_error.
 void finish();
 
+/// Between them a stream of the device is captured in global mode, if it has streams.
+void begin_capture();
+void end_capture();
+
 }  // namespace gda

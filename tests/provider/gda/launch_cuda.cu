@@ -23,6 +23,8 @@ __global__ void kernel(Job* job) {
         work(*job, thread);
 }
 
+cudaStream_t captured = nullptr;
+
 }  // namespace
 
 dingo_gda_kind device_kind() {
@@ -44,6 +46,18 @@ void start(Job* job) {
 
 void finish() {
     check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+void begin_capture() {
+    check(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking), "cudaStreamCreate");
+    check(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+}
+
+void end_capture() {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamEndCapture(captured, &graph), "cudaStreamEndCapture");
+    check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    check(cudaStreamDestroy(captured), "cudaStreamDestroy");
 }
 
 }  // namespace gda

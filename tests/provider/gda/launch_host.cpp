@@ -38,4 +38,8 @@ void finish() {
     threads.clear();
 }
 
+void begin_capture() {}
+
+void end_capture() {}
+
 }  // namespace gda

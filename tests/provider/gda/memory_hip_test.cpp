@@ -75,9 +75,9 @@ TEST_F(GdaMemoryHip, WhatIsRefusedIsSaidByTheCallsName) {
     refused("hipHostGetDevicePointer", dingo_gda_show(&memory, at, 8, false, &device));
     ::setenv("FAKE_HIP", "hipMalloc", 1);
     refused("hipMalloc", memory.alloc(8, &device));
-    ::setenv("FAKE_HIP", "hipMemcpy", 1);
-    refused("hipMemcpy", memory.put(at, at, 8));
-    refused("hipMemcpy", memory.get(at, at, 8));
+    ::setenv("FAKE_HIP", "hipMemcpyAsync", 1);
+    refused("hipMemcpyAsync", memory.put(at, at, 8));
+    refused("hipMemcpyAsync", memory.get(at, at, 8));
     ::setenv("FAKE_HIP", "hipInit", 1);
     refused("hipInit", memory.open(0));
     ::unsetenv("FAKE_HIP");

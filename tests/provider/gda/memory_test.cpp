@@ -107,8 +107,12 @@ TEST_F(GdaMemory, EveryRefusalIsSaid) {
                   name.substr(0, name.find('_')) + ": CUDA_ERROR_NOT_SUPPORTED");
     };
     refusing("cuMemAlloc_v2", [&] { return memory.alloc(64, &at); });
-    refusing("cuMemcpyHtoD_v2", [&] { return memory.put(&byte, &byte, 1); });
-    refusing("cuMemcpyDtoH_v2", [&] { return memory.get(&byte, &byte, 1); });
+    refusing("cuStreamCreate", [&] { return memory.put(&byte, &byte, 1); });
+    refusing("cuMemcpyHtoDAsync_v2", [&] { return memory.put(&byte, &byte, 1); });
+    refusing("cuMemcpyDtoHAsync_v2", [&] { return memory.get(&byte, &byte, 1); });
+    refusing("cuStreamSynchronize", [&] { return memory.get(&byte, &byte, 1); });
+    EXPECT_EQ(ask_fake("fake_cuda_streams"), 0);
+    EXPECT_EQ(ask_fake("fake_cuda_capture_mode"), 0);
     refusing("cuMemHostGetDevicePointer_v2",
              [&] { return dingo_gda_show(&memory, pages.at, 8, false, &at); });
     EXPECT_EQ(registered(), 0);
@@ -128,6 +132,25 @@ TEST_F(GdaMemory, MemoryOfTheDevicesOwn) {
         kind->free(at);
         EXPECT_EQ(ask_fake("fake_cuda_allocated"), 0);
     }
+}
+
+/// Another thread may capture a stream in global mode meanwhile. This thread's mode stays as it
+/// was.
+TEST_F(GdaMemory, IsAllocatedAndCopiedWhileAnotherThreadCaptures) {
+    void* const lib = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const auto capture = reinterpret_cast<void (*)(int)>(::dlsym(lib, "fake_cuda_capture"));
+    void* at = nullptr;
+    int word = 7;
+    capture(1);
+    ASSERT_EQ(memory.alloc(sizeof word, &at), 0);
+    EXPECT_EQ(memory.put(at, &word, sizeof word), 0);
+    word = 0;
+    EXPECT_EQ(memory.get(&word, at, sizeof word), 0);
+    EXPECT_EQ(word, 7);
+    EXPECT_EQ(ask_fake("fake_cuda_capture_mode"), 0);
+    capture(0);
+    memory.free(at);
+    EXPECT_EQ(ask_fake("fake_cuda_streams"), 0);
 }
 
 /// Host memory is aligned to cache lines, so that a QP's words lie in separate lines.
@@ -251,13 +274,46 @@ TEST(GdaMemoryOfThreads, NewMemoryAtTheAddressOfAQueueIsShownAnew) {
     ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
     EXPECT_EQ(destroy(), EBUSY);
     ASSERT_EQ(dingo_gda_show(&kSlow, queue.at, 8, false, &device), 0);
-    EXPECT_EQ(slow_calls, before + 1) << "it is shown still";
+    EXPECT_EQ(slow_calls, before + 2) << "it was shown again, once";
     dingo_gda_hide(&kSlow, queue.at);
     queue.error = 0;
     EXPECT_EQ(destroy(), 0);
     queue.another.join();
-    EXPECT_EQ(slow_calls, before + 2);
+    EXPECT_EQ(slow_calls, before + 3);
     dingo_gda_hide(&kSlow, queue.at);
+}
+
+/// The driver knows memory no more when it is unmapped, and knows it again if it stays.
+TEST_F(GdaMemory, IsHiddenBeforeItIsUnmapped) {
+    const Pages pages(3);
+    void* device = nullptr;
+    void* const shown[] = {pages.at, pages.at + kPage, pages.at + kPage + 8, pages.at + 2 * kPage};
+    for (void* const at : shown)
+        ASSERT_EQ(dingo_gda_show(&memory, at, 8, false, &device), 0);
+    ASSERT_EQ(dingo_gda_show(&memory, pages.at + 2 * kPage, 8, false, &device), 0);
+    struct Seen {
+        int error;
+        int left;
+    } seen{EBUSY, -1};
+    const auto destroy = [&] {
+        return dingo_gda_hide_destroyed(
+            &memory, shown, 4,
+            [](void* object) {
+                auto* const s = static_cast<Seen*>(object);
+                s->left = registered();
+                return s->error;
+            },
+            &seen);
+    };
+    EXPECT_EQ(destroy(), EBUSY);
+    EXPECT_EQ(seen.left, 1) << "a page that another object uses";
+    EXPECT_EQ(registered(), 3);
+    seen.error = 0;
+    EXPECT_EQ(destroy(), 0);
+    EXPECT_EQ(seen.left, 1);
+    EXPECT_EQ(registered(), 1);
+    dingo_gda_hide(&memory, pages.at + 2 * kPage);
+    EXPECT_EQ(registered(), 0);
 }
 
 // CTest runs each test in its own process, so no context exists yet.

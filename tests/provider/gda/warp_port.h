@@ -25,11 +25,13 @@ using dgda_lanes = std::uint64_t;
 #define dgda_together host_together
 #define dgda_from_lane host_from_lane
 #define dgda_join host_join
+#define dgda_load_acquire_device host_load_acquire_device
 #include "dingo_gda_port_host.h"
 #undef dgda_lane
 #undef dgda_together
 #undef dgda_from_lane
 #undef dgda_join
+#undef dgda_load_acquire_device
 
 namespace gda::test {
 
@@ -50,6 +52,9 @@ class Warp {
 
     static inline thread_local Warp* present = nullptr;
     static inline thread_local unsigned lane = 0;
+    /// As on a GPU, finding the other lanes does not make their stores visible, but joining does.
+    static inline thread_local bool sees_others = false;
+    static inline thread_local unsigned blind_loads = 0;  ///< made without seeing them
 
   private:
     dgda_lanes lanes_;
@@ -84,6 +89,7 @@ DGDA_FN unsigned int dgda_lane() {
 
 DGDA_FN dgda_lanes dgda_together(const void* /*key*/) {
     gda::test::Warp::present->join();
+    gda::test::Warp::sees_others = false;
     return gda::test::Warp::present->lanes();
 }
 
@@ -93,4 +99,10 @@ DGDA_FN std::uint64_t dgda_from_lane(dgda_lanes /*lanes*/, std::uint64_t v, unsi
 
 DGDA_FN void dgda_join(dgda_lanes /*lanes*/) {
     gda::test::Warp::present->join();
+    gda::test::Warp::sees_others = true;
+}
+
+DGDA_FN std::uint64_t dgda_load_acquire_device(const std::uint64_t* p) {
+    gda::test::Warp::blind_loads += gda::test::Warp::sees_others ? 0 : 1;
+    return host_load_acquire_device(p);
 }

@@ -84,6 +84,13 @@ TEST_P(GpuOfKind, TheExportHasTheDataAtItsOffset) {
     gpu->release(address);
 }
 
+TEST_P(GpuOfKind, WorkThatFailedIsSaidByWhoWaitsForIt) {
+    const auto gpu = open();
+    gpu->synchronize();
+    fail_with("sync-fails");
+    EXPECT_NE(error_of([&] { gpu->synchronize(); }).find("Synchronize: "), std::string::npos);
+}
+
 TEST_P(GpuOfKind, NoGpuIsSaidWithWhereToLook) {
     fail_with("no-gpu");
     EXPECT_NE(error_of([] { open(); }).find("finds no GPU"), std::string::npos);

@@ -99,6 +99,9 @@ class FarMemory {
         static_cast<void>(bytes);
         return false;
     }
+    /// The stream's next write begins a message: it is not joined with earlier writes, as a joined
+    /// one may become visible in any order.
+    virtual void begin_message(Stream stream) { static_cast<void>(stream); }
     /// Copies `src` and writes it after all earlier accesses of the stream, whatever their
     /// addresses. `addr` may be near memory. kLater: too much is in flight.
     virtual Access write(Stream stream, std::uint64_t addr, std::span<const std::byte> src) = 0;

@@ -112,10 +112,12 @@ FarWork::Access FarWork::refused(QueuePair& qp, Half half, Access access) {
     return access;
 }
 
-FarWork::Access FarWork::write_far(QueuePair& qp, Half half, const MemoryRange& range,
+FarWork::Access FarWork::write_far(QueuePair& qp, Half half, bool first, const MemoryRange& range,
                                    std::span<const std::byte> data) {
     if (touch(qp, half).failed)
         return Access::kError;
+    if (first)
+        port()->begin_message(stream(qp, half));
     std::uint64_t at = 0;
     while (!data.empty()) {
         std::uint64_t bus = 0;

@@ -42,11 +42,12 @@ class FarWork {
                                 const MemoryRange& range, std::uint64_t ahead, FrameWriter& frame);
     /// Prefetches the range for a later message. Returns true if it is being fetched, or is near.
     bool prefetch(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range);
-    Access write(QueuePair& qp, Half half, const MemoryRange& range,
+    /// `first`: the data begin a message.
+    Access write(QueuePair& qp, Half half, bool first, const MemoryRange& range,
                  std::span<const std::byte> data) {
         if (!concerns(qp, half, range)) [[likely]]
             return memory_.write(range, 0, data) ? Access::kDone : Access::kError;
-        return write_far(qp, half, range, data);
+        return write_far(qp, half, first, range, data);
     }
     /// Returns true if an access to the range must use this port, because it is far or must not
     /// overtake a far access.
@@ -109,7 +110,7 @@ class FarWork {
   private:
     Access read_far(QueuePair& qp, Half half, std::uint64_t message, const MemoryRange& range,
                     std::span<std::byte> data, std::uint64_t ahead);
-    Access write_far(QueuePair& qp, Half half, const MemoryRange& range,
+    Access write_far(QueuePair& qp, Half half, bool first, const MemoryRange& range,
                      std::span<const std::byte> data);
     /// Schedules the QP when an access ends or the wire releases memory.
     void wait_for_turn(QueuePair& qp);

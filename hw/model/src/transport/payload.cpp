@@ -169,7 +169,9 @@ Move Payload::scatter(QueuePair& qp, const SendWqe& wqe, std::uint32_t offset,
                 fault);
             if (move != Move::kDone)
                 return move;
-            return written(far_.write(qp, Half::kSend, range, data.subspan(at, bytes)), fault);
+            return written(
+                far_.write(qp, Half::kSend, offset + at == 0, range, data.subspan(at, bytes)),
+                fault);
         });
 }
 
@@ -185,7 +187,9 @@ Move Payload::scatter(QueuePair& qp, const ReceiveWqe& wqe, std::uint64_t offset
                                          fault);
             if (move != Move::kDone)
                 return move;
-            return written(far_.write(qp, Half::kReceive, range, data.subspan(at, bytes)), fault);
+            return written(
+                far_.write(qp, Half::kReceive, offset + at == 0, range, data.subspan(at, bytes)),
+                fault);
         });
 }
 

@@ -81,8 +81,8 @@ bool Responder::execute_write(QueuePair& qp, const packet::Packet& packet) {
         // Checked for each packet: the region may have been destroyed since the first one.
         if (!check_remote(qp, memory_.check(qp, rkey, va, bytes, DINGO_ACC_REMOTE_WRITE, range)))
             return false;
-        const FarMemory::Access access =
-            far_.write(qp, Half::kReceive, range, payload_.received(qp, offset, packet.payload));
+        const FarMemory::Access access = far_.write(qp, Half::kReceive, op.first, range,
+                                                    payload_.received(qp, offset, packet.payload));
         if (access == FarMemory::Access::kLater)
             return check_remote(qp, KeyVerdict::kPaused);
         if (access == FarMemory::Access::kError) {

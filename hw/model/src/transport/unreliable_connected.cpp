@@ -125,7 +125,7 @@ bool UnreliableConnected::unreliable_write(QueuePair& qp, const packet::Packet& 
         return false;
     if (bytes > 0 && (memory_.check(qp, p.write_rkey, p.write_va, bytes, DINGO_ACC_REMOTE_WRITE,
                                     range) != KeyVerdict::kOk ||
-                      far_.write(qp, Half::kReceive, range,
+                      far_.write(qp, Half::kReceive, op.first, range,
                                  payload_.received(qp, p.receive_bytes - p.remaining,
                                                    packet.payload)) != FarMemory::Access::kDone))
         return false;

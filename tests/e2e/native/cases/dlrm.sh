@@ -42,6 +42,9 @@ gpu="LD_LIBRARY_PATH=$PWD/build/fake-gpu LD_PRELOAD=\$LD_PRELOAD:$PWD/build/fake
 stream "dlrm: batches land in a fake GPU's memory" "$gpu $check $records -m 1009 -b $sizes -n 100 --mem cuda:1" "$storage $records 127.0.0.1 -b $sizes -n 100"
 stream "dlrm: and come from one" "$check $records -m 1009 -b $sizes -n 100" "$gpu $storage $records 127.0.0.1 -b $sizes -n 100 --mem cuda:0"
 
+stream 'dlrm: a batch is released when the GPU has finished' \
+    "$gpu /usr/bin/python3 $PWD/tests/e2e/native/dlrm_release.py" "$storage $records 127.0.0.1 -b 8 -n 5" 'released behind the work'
+
 # A storage process is killed in the middle of a batch; the next one continues there.
 stream 'dlrm: storage is killed and comes back' "$check $records -m 1009 -b $sizes -n 300" \
     "for at in 0 1 2 17 100 299; do $storage $records 127.0.0.1 -b $sizes -n 300 --die-at \$at; [ \$? = 137 ] || exit 9; done; $storage $records 127.0.0.1 -b $sizes -n 300" \
@@ -54,6 +57,10 @@ stream 'dlrm: the trainer goes on behind a checkpoint' \
 plain 'dlrm: a batch larger than the buffers' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/small.A 2>&1 & p=\$!
     timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -b 11 -n 1 >$logs/small.B 2>&1; wait \$p; cat $logs/small.A" 'trainer: .*up to 11 records'
 plain 'dlrm: and the storage process says it, too' "cat $logs/small.B" 'dlrm-storage: .*up to 11 records'
+plain 'dlrm: both sides preprocess' "timeout 20 $dingo run --card alpha -- $check $records -m 9 -b 10 -n 1 --timeout 10000 >$logs/both.A 2>&1 & p=\$!
+    timeout 20 $dingo run --card beta -- $storage $records 127.0.0.1 -m 9 -b 10 -n 1 >$logs/both.B 2>&1; wait \$p; cat $logs/both.A" 'trainer: .*cards of both sides preprocess'
+plain 'dlrm: and the storage process says that, too' "cat $logs/both.B" 'dlrm-storage: .*cards of both sides preprocess'
+single 'dlrm: a modulus that no int32 tensor holds' beta "$storage $records 127.0.0.1 -m 2147483649 -n 1 2>&1; [ \$? = 2 ]" '2147483648'
 single 'dlrm: no whole records' beta "head -c 100 $records >$logs/cut.rec; ! $storage $logs/cut.rec 127.0.0.1 -n 1 2>&1" '100 bytes are no whole records'
 single 'dlrm: nobody trains' beta "! $storage $records 127.0.0.1 -n 1 --retry 1 2>&1" 'nobody listens'
 
@@ -66,6 +73,13 @@ start_card lossy --faults drop=1%
 sender=lossy
 stream 'dlrm: 1 % of the packets are lost' "$check $records -m 1009 -b $sizes -n 200" "$storage $records 127.0.0.1 -b $sizes -n 200"
 sender=beta
+
+# The trainer's last acknowledgement is lost, and the trainer has exited when it would be repeated.
+"$dingo" card stop alpha >>"$logs/cards.log" 2>&1
+start_card alpha --own-process --faults 'drop:opcode=rc_ack'
+stream 'dlrm: the last acknowledgement is lost' "$check $records -m 1009 -n 0" "$storage $records 127.0.0.1 -n 0" 'batches 0 to 0, 0 records'
+"$dingo" card stop alpha >>"$logs/cards.log" 2>&1
+start_card alpha
 
 if /usr/bin/python3 -c 'import torch, numpy' 2>/dev/null; then
     train="/usr/bin/python3 $PWD/examples/dlrm/train.py $records -b $sizes"

@@ -13,6 +13,7 @@ single 'gda: full rings, nobody rings' "$both" "$gda full 16 2 300" 'filled 2 ri
 single 'gda: SEND' "$both" "$gda send" 'SEND: received'
 single 'gda: single steps, counted by the kernel' "$both" "$gda steps 1 1 200" '200 rounds are right'
 single 'gda: wrong rkey, flush, RESET' "$both" "$gda errors 1 1 5" 'are as they should be'
+single 'gda: query, RESET and create beside a kernel and a capture' "$both" "$gda busy 4" 'as they should be'
 single 'gda: posts in state ERR are flushed' "$both" "$gda flush 64" '64 posts are flushed'
 single 'gda: example gpu_interchange' "$both" "$dingo_root/build/bin/gpu_interchange" '^=== Example completed successfully! ===$'
 single 'gda: example gpu_interchange, 1 MiB' "$both" "$dingo_root/build/bin/gpu_interchange --size 1048576 --value 7" '^Success! All 1048576 bytes verified with value 7$'

@@ -34,6 +34,8 @@ if python3 -c 'import torch, numpy' 2>/dev/null; then
     plain 'dlrm: training on the GPU, preprocessed by numpy' "$train -n 200 --losses $logs/losses.cpu" '^200 batches; loss'
     from_storage 'dlrm: training on the GPU from the card' "$train --feed --losses $logs/losses.card"
     plain 'dlrm: the losses are equal bit for bit' "wc -l <$logs/losses.card && cmp $logs/losses.cpu $logs/losses.card" '^200$'
+    pair 'dlrm: a batch is released when the kernels that read it have finished' \
+        "python3 $dingo_root/tests/gpu/dlrm_release.py $records -b $sizes -n 60 2>&1" "$storage $records A -b $sizes -n 60 --retry 120" '' 18490
 else
     skip 'dlrm: training on the GPU' 'no PyTorch here'
 fi

@@ -14,6 +14,9 @@ start_card beta --own-process
 for case in address vmm pieces dmabuf async many rounded bad-range; do
     single "gpu_regions $case" alpha "$regions $case 2>&1" passed
 done
+for case in address vmm pieces dmabuf; do
+    single "gpu_regions $case, registered in a thread without a context" alpha "$regions $case thread 2>&1" passed
+done
 for test in write-bw read-bw send-bw; do
     for sides in '--mem cuda:0|--mem cuda:0' '|--mem cuda:0' '--mem cuda:0|'; do
         pair "$test --verify: server ${sides%|*}, client ${sides#*|}" "$bench $test -F -n 200 --verify ${sides%|*}" \

@@ -369,6 +369,26 @@ TEST_F(Streams, PacketsOfOneRoundAreOneAccess) {
     EXPECT_EQ(streams.atomic_result(kOne), 0U);
 }
 
+// A flag behind its data is a message of its own: nobody may see it before them.
+TEST_F(Streams, MessagesAreNotJoined) {
+    const std::vector<std::byte> packet(4'096, std::byte{5});
+    std::uint64_t at = slow_at;
+    for (unsigned message = 0; message < 3; ++message) {
+        streams.begin_message(kOne);
+        for (unsigned i = 0; i < 2; ++i, at += packet.size()) {
+            ASSERT_EQ(streams.write(kOne, at, packet), Access::kDone);
+        }
+        streams.begin_message(kOne);
+        ASSERT_EQ(streams.write(kOne, at, kData), Access::kDone);
+        at += kData.size();
+        streams.progress(kOne);
+    }
+    slow->let_go();
+    EXPECT_TRUE(comes([&] { return streams.progress(kOne).done == 9; }));
+    EXPECT_EQ(slow->writes, 6U);
+    EXPECT_EQ(slow->bytes[3 * (2 * 4'096 + kData.size()) - 1], kData.back());
+}
+
 TEST_F(Streams, OpenWriteGrowsWhileItsMoverIsBehind) {
     const std::vector<std::byte> packet(4'096, std::byte{5});
     // One is in progress, one waits, and the rest grows.

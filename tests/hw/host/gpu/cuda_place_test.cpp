@@ -13,10 +13,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
+#include <semaphore>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "host/driver/bus_map.h"
+#include "host/driver/mr_memory.h"
+#include "host/gpu/worker.h"
 
 namespace dingo::gpu::test {
 namespace {
@@ -360,6 +366,45 @@ TEST_F(CudaPlaceTest, AllocationsOneBehindTheOtherAreOne) {
     for (const CudaMemory::Piece& piece : memory.pieces) {
         ::close(piece.descriptor);
     }
+}
+
+// Its owner frees the memory when it has deregistered it: this process must not have it open then.
+TEST_F(CudaPlaceTest, IsClosedWhenItsRegionEnds) {
+    const int before = call("fake_imported");
+    uverbs::BusMap bus;
+    auto region = std::make_unique<uverbs::MrMemory>(bus, open(allocate()), 0, kBytes, true);
+    region->attach();
+    EXPECT_EQ(call("fake_imported"), before + 1);
+    ::setenv("FAKE_CUDA_CLOSE_US", "2000", 1);
+    std::counting_semaphore<2> goes(0);
+    std::binary_semaphore ended(0);
+    do_soon([&] { goes.acquire(); });
+    do_soon([&] {  // takes longer, and delays only what comes behind it
+        goes.acquire();
+        ended.release();
+    });
+    goes.release();
+    region.reset();
+    EXPECT_EQ(call("fake_imported"), before);
+    goes.release();
+    ended.acquire();
+    ::unsetenv("FAKE_CUDA_CLOSE_US");
+}
+
+// A driver that hangs delays the owner for a limited time.
+TEST_F(CudaPlaceTest, ARegionEndsThoughItsMemoryStaysOpen) {
+    uverbs::BusMap bus;
+    auto region = std::make_unique<uverbs::MrMemory>(bus, open(allocate()), 0, kBytes, true);
+    region->attach();
+    std::binary_semaphore hangs(0);
+    std::binary_semaphore ended(0);
+    do_soon([&] {
+        hangs.acquire();
+        ended.release();
+    });
+    region.reset();
+    hangs.release();
+    ended.acquire();
 }
 
 TEST_F(CudaPlaceTest, WhatADriverMayRefuse) {

@@ -111,6 +111,7 @@ static const struct {
     CASE(share_populates),
     CASE(share_pinned),
     CASE(share_gpu),
+    CASE(share_gpu_loads),
     CASE(share_cuda),
     CASE(share_file),
     CASE(share_file_unprivileged),

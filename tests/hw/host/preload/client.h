@@ -93,6 +93,7 @@ void client_share_inside(void);
 void client_share_populates(void);
 void client_share_pinned(void);
 void client_share_gpu(void);
+void client_share_gpu_loads(void);
 void client_share_cuda(void);
 void client_share_file(void);
 void client_share_file_unprivileged(void);

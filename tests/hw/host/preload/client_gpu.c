@@ -99,6 +99,14 @@ void client_share_cuda(void) {
     CHECK(at[16 * PAGE + 512] == 0x33 && at[16 * PAGE + 511] == 1);
     CHECK(at[31 * PAGE + 511] == 0x33 && at[31 * PAGE + 512] == 1);
 
+    /* a range inside one page */
+    at = map_pages(64);
+    pin(at + 16 * PAGE + 512, 64);
+    share(card, at, 64 * PAGE, 63 * PAGE);
+    gpu_writes(at + 16 * PAGE + 512, 0x55555555, 64 / 4);
+    CHECK(at[16 * PAGE + 512] == 0x55 && at[16 * PAGE + 575] == 0x55);
+    CHECK(at[16 * PAGE + 511] == 1 && at[16 * PAGE + 576] == 1);
+
     /* registered, then pinned: the card sees the GPU's writes */
     at = map_pages(64);
     share(card, at, 64 * PAGE, 64 * PAGE);

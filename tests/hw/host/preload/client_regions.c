@@ -2,11 +2,14 @@
 /* Many regions, and pinned memory. */
 #include <dlfcn.h>
 #include <linux/io_uring.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -207,6 +210,22 @@ static void check_gpu_pages(int card, void (*pin)(uint64_t, uint64_t, int), int 
     share(card, at, 64 * PAGE, 64 * PAGE);
 }
 
+/* Ranges inside one page are found in short regions; long ones take two calls for each page. */
+static void check_small_pins(int card, void (*pin)(uint64_t, uint64_t, int), long (*calls)(void)) {
+    char* at = map_pages(1064);
+    long before;
+
+    memset(at, 1, 1064 * PAGE);
+    pin((uintptr_t)at + 10 * PAGE + 512, 64, 1);
+    share(card, at, 64 * PAGE, 63 * PAGE);
+    CHECK(method(card, PEEK, (uintptr_t)at + 10 * PAGE, 0, 0) < 0);
+    CHECK(method(card, PEEK, (uintptr_t)at + 11 * PAGE, 0, 0) == 1);
+    before = calls();
+    share(card, at + 64 * PAGE, 1000 * PAGE, 1000 * PAGE);
+    CHECK(calls() - before == 2 * 1000);
+    pin(0, 0, 1);
+}
+
 /* Pages pinned by a GPU driver are not replaced. */
 void client_share_gpu(void) {
     void* cuda = dlopen(getenv("FAKE_CUDA"), RTLD_NOW);
@@ -218,4 +237,58 @@ void client_share_gpu(void) {
     CHECK(pin);
     check_gpu_pages(card, pin, 1);
     check_gpu_pages(card, pin, 0);
+    check_small_pins(card, pin, (long (*)(void))dlsym(cuda, "fake_calls"));
+}
+
+static void* load_cuda(void* arg) {
+    CHECK(dlopen(getenv("FAKE_CUDA"), RTLD_NOW));
+    return arg;
+}
+
+struct sharer {
+    pthread_t thread;
+    int card;
+    char* at;
+    int bytes;
+};
+
+static void* share_pages(void* arg) {
+    struct sharer* sharer = arg;
+
+    share(sharer->card, sharer->at, 64 * PAGE, sharer->bytes);
+    return NULL;
+}
+
+/* Regions that are registered while another thread loads the GPU driver wait for it, the second one
+ * as the first one does. */
+void client_share_gpu_loads(void) {
+    struct timespec a_while = {0, 200000000};
+    struct sharer sharers[2];
+    pthread_t loader;
+    uint64_t range[2];
+    char number[16];
+    char byte;
+    int pair[2];
+
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    snprintf(number, sizeof(number), "%d", pair[1]);
+    setenv("FAKE_CUDA_LOADS", number, 1);
+    for (int i = 0; i < 2; i++) {
+        sharers[i] = (struct sharer){.card = open_card(), .at = map_pages(64), .bytes = 64 * PAGE};
+        memset(sharers[i].at, 1, 64 * PAGE);
+    }
+    range[0] = (uintptr_t)sharers[1].at + 16 * PAGE;
+    range[1] = 16 * PAGE;
+    sharers[1].bytes = 48 * PAGE;
+    CHECK(pthread_create(&loader, NULL, load_cuda, NULL) == 0);
+    CHECK(read(pair[0], &byte, 1) == 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_create(&sharers[i].thread, NULL, share_pages, &sharers[i]) == 0);
+        nanosleep(&a_while, NULL);
+    }
+    CHECK(write(pair[0], range, sizeof(range)) == sizeof(range));
+    CHECK(pthread_join(loader, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_join(sharers[i].thread, NULL) == 0);
+    }
 }

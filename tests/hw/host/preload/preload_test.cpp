@@ -158,6 +158,10 @@ TEST_F(Preload, PagesThatAGpuDriverHasPinnedStay) {
     EXPECT_EQ(run("share_gpu", std::string("FAKE_CUDA=") + FAKE_CUDA), 0);
 }
 
+TEST_F(Preload, PagesThatAGpuDriverPinsWhileItIsLoadedStay) {
+    EXPECT_EQ(run("share_gpu_loads", std::string("FAKE_CUDA=") + FAKE_CUDA), 0);
+}
+
 /// Run by tests/gpu/pinned_pages.sh on machines with a GPU.
 TEST_F(Preload, PagesThatTheRealDriverHasPinnedStay) {
     const int status = run("share_cuda");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A fake libcuda.so.1 with the calls that buffers use. The environment variable FAKE_CUDA selects a
-// fault: "no-gpu", "no-dmabuf", "full" (out of memory), "export-fails".
+// fault: "no-gpu", "no-dmabuf", "full" (out of memory), "export-fails", "sync-fails".
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "memory.h"
 
@@ -17,7 +19,8 @@ constexpr int kDmaBufSupported = 124;
 /// Offset in the memfd: cuMemAlloc guarantees an alignment of 256 bytes only, not of a page.
 constexpr std::uint64_t kLead = 512;
 
-thread_local bool has_context = false;
+/// Contexts of this thread, the current one last; a null pointer is none.
+thread_local std::vector<void*> contexts;
 int the_context = 0;
 
 bool mode(const char* wanted) {
@@ -25,7 +28,21 @@ bool mode(const char* wanted) {
     return value != nullptr && std::strcmp(value, wanted) == 0;
 }
 
+bool has_context() {
+    return !contexts.empty() && contexts.back() != nullptr;
+}
+
 }  // namespace
+
+/// Used by cuda_share.cpp.
+bool fake_has_context();
+bool fake_has_context() {
+    return has_context();
+}
+void* fake_context();
+void* fake_context() {
+    return &the_context;
+}
 
 /// Defined in cuda_share.cpp.
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
@@ -77,27 +94,54 @@ int cuDevicePrimaryCtxRelease_v2(int /*device*/) {
     return kSuccess;
 }
 int cuCtxSetCurrent(void* context) {
-    has_context = context == &the_context;
-    return has_context ? kSuccess : kInvalidContext;
+    if (context != nullptr && context != &the_context) {
+        return kInvalidContext;
+    }
+    contexts.resize(std::max<std::size_t>(contexts.size(), 1));
+    contexts.back() = context;
+    return kSuccess;
+}
+int cuCtxGetCurrent(void** context) {
+    *context = has_context() ? contexts.back() : nullptr;
+    return kSuccess;
+}
+int cuCtxGetDevice(int* device) {
+    *device = 0;
+    return has_context() ? kSuccess : kInvalidContext;
+}
+int cuCtxPushCurrent_v2(void* context) {
+    if (context != &the_context) {
+        return kInvalidContext;
+    }
+    contexts.push_back(context);
+    return kSuccess;
+}
+int cuCtxPopCurrent_v2(void** context) {
+    if (!has_context()) {
+        return kInvalidContext;
+    }
+    *context = contexts.back();
+    contexts.pop_back();
+    return kSuccess;
 }
 int cuCtxSynchronize() {
-    return has_context ? kSuccess : kInvalidContext;
+    return !has_context() ? kInvalidContext : mode("sync-fails") ? kInvalidValue : kSuccess;
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
-    if (!has_context) {
+    if (!has_context()) {
         return kInvalidContext;
     }
     *address = mode("full") ? 0 : fake::memory().allocate(bytes, kLead);
     return *address == 0 ? kOutOfMemory : kSuccess;
 }
 int cuMemFree_v2(unsigned long long address) {
-    return has_context && fake::memory().release(address) ? kSuccess : kInvalidValue;
+    return has_context() && fake::memory().release(address) ? kSuccess : kInvalidValue;
 }
 int cuMemcpyHtoD_v2(unsigned long long to, const void* from, std::size_t bytes) {
-    return has_context && fake_copy_in(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
+    return has_context() && fake_copy_in(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
 }
 int cuMemcpyDtoH_v2(void* to, unsigned long long from, std::size_t bytes) {
-    return has_context && fake_copy_out(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
+    return has_context() && fake_copy_out(to, from, bytes) == kSuccess ? kSuccess : kInvalidValue;
 }
 int cuPointerSetAttribute(const void* /*value*/, int /*attribute*/,
                           unsigned long long /*address*/) {
@@ -105,7 +149,7 @@ int cuPointerSetAttribute(const void* /*value*/, int /*attribute*/,
 }
 int cuMemGetHandleForAddressRange(void* handle, unsigned long long address, std::size_t bytes,
                                   int type, unsigned long long flags) {
-    if (!has_context || type != 1 || flags != 0 || address % fake::kPage != 0 ||
+    if (!has_context() || type != 1 || flags != 0 || address % fake::kPage != 0 ||
         bytes % fake::kPage != 0) {
         return kInvalidValue;
     }

@@ -3,11 +3,13 @@
 // Copies are executed when the stream is waited for, so a program that does not wait sees stale
 // data. FAKE_CUDA selects a fault: "no-ipc", "mig" (IPC is not supported), "other-gpu" (other
 // UUIDs), "open-fails", "map-fails", "copies-fail", "record-fails". FAKE_CUDA_DELAY_US: the
-// duration of a wait for a stream or an event, in microseconds.
+// duration of a wait for a stream or an event, in microseconds; FAKE_CUDA_CLOSE_US: that of closing
+// memory of another process.
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -22,6 +24,7 @@ namespace {
 constexpr int kSuccess = 0;
 constexpr int kInvalidValue = 1;
 constexpr int kOutOfMemory = 2;
+constexpr int kInvalidContext = 201;
 constexpr int kNotReady = 600;
 constexpr int kIllegalAddress = 700;
 constexpr int kNotSupported = 801;
@@ -67,6 +70,13 @@ struct Memcpy2d {
     std::size_t dst_pitch, width, height;
 };
 
+/// Waits for as many microseconds as the environment variable says.
+void delay(const char* variable) {
+    if (const char* text = std::getenv(variable); text != nullptr) {
+        usleep(static_cast<useconds_t>(std::strtoul(text, nullptr, 10)));
+    }
+}
+
 void begin(Stream& stream, std::function<int()> copy) {
     stream.copies.push_back(std::move(copy));
     ++stream.begun;
@@ -74,9 +84,7 @@ void begin(Stream& stream, std::function<int()> copy) {
 
 /// Executes the first `until` copies of the stream.
 int wait_for(Stream& stream, std::uint64_t until) {
-    if (const char* delay = std::getenv("FAKE_CUDA_DELAY_US"); delay != nullptr) {
-        usleep(static_cast<useconds_t>(std::strtoul(delay, nullptr, 10)));
-    }
+    delay("FAKE_CUDA_DELAY_US");
     int result = kSuccess;
     while (!stream.copies.empty() && stream.begun - stream.copies.size() < until) {
         const int made = stream.copies.front()();
@@ -92,6 +100,7 @@ auto& handles = *new std::map<std::uint64_t, int>;  // handle to memfd
 // reserved address to the address of the mapped memory
 auto& mapped_at = *new std::map<std::uint64_t, std::uint64_t>;
 std::uint64_t next_handle = 1;
+std::atomic<int> imported = 0;
 std::uint64_t next_reserved = 0x00e0'0000'0000'0000;
 
 /// Returns the real address behind a reserved one; other addresses are returned unchanged.
@@ -152,6 +161,10 @@ int write_value(Stream& stream, std::uint64_t to, Word value) {
 
 }  // namespace
 
+/// Defined in cuda.cpp.
+bool fake_has_context();
+void* fake_context();
+
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes);
 int fake_copy_in(std::uint64_t to, const void* from, std::size_t bytes) {
     return copy_in(to, static_cast<const std::byte*>(from), bytes);
@@ -186,8 +199,8 @@ int cuPointerGetAttribute(void* data, int attribute, unsigned long long address)
         return kInvalidValue;
     }
     switch (attribute) {
-        case 1:  // context: none is needed
-            *static_cast<void**>(data) = nullptr;
+        case 1:  // context: memory of cuMemCreate has none
+            *static_cast<void**>(data) = real(address) == address ? fake_context() : nullptr;
             return kSuccess;
         case 2:  // memory type: device
             *static_cast<unsigned*>(data) = 2;
@@ -203,19 +216,15 @@ int cuPointerGetAttribute(void* data, int attribute, unsigned long long address)
 
 int cuMemGetAddressRange_v2(unsigned long long* base, std::size_t* bytes,
                             unsigned long long address) {
+    if (!fake_has_context()) {
+        return kInvalidContext;
+    }
     const fake::Allocation* a = fake::memory().find(real(address), 1);
     if (a == nullptr) {
         return kInvalidValue;
     }
     *base = address - (real(address) - a->start - a->lead);
     *bytes = a->asked;
-    return kSuccess;
-}
-
-int cuCtxPushCurrent_v2(void* /*context*/) {
-    return kSuccess;
-}
-int cuCtxPopCurrent_v2(void** /*context*/) {
     return kSuccess;
 }
 
@@ -229,6 +238,9 @@ int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* /*stre
 }
 
 int cuIpcGetMemHandle(IpcHandle* handle, unsigned long long address) {
+    if (!fake_has_context()) {
+        return kInvalidContext;
+    }
     const fake::Allocation* a = fake::memory().find(address, 1);
     if (mode("mig")) {
         return kNotSupported;
@@ -249,11 +261,21 @@ int cuIpcOpenMemHandle_v2(unsigned long long* address, IpcHandle handle, unsigne
     }
     const std::string path = "/proc/" + std::to_string(ipc.pid) + "/fd/" + std::to_string(ipc.fd);
     *address = fake::memory().adopt(open(path.c_str(), O_RDWR | O_CLOEXEC), ipc.lead, ipc.bytes);
+    imported += *address != 0 ? 1 : 0;
     return *address == 0 ? kInvalidValue : kSuccess;
 }
 
 int cuIpcCloseMemHandle(unsigned long long address) {
-    return fake::memory().release(address, false) ? kSuccess : kInvalidValue;
+    delay("FAKE_CUDA_CLOSE_US");
+    if (!fake::memory().release(address, false)) {
+        return kInvalidValue;
+    }
+    --imported;
+    return kSuccess;
+}
+/// Number of allocations of other processes that this one has opened.
+int fake_imported() {
+    return imported;
 }
 
 int cuStreamCreate(Stream** stream, unsigned /*flags*/) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A fake libamdhip64.so. The environment variable FAKE_HIP selects a fault: "no-gpu", "full" (out
-// of memory); for the faults of the export see hsa.cpp.
+// of memory), "sync-fails"; for the faults of the export see hsa.cpp.
 #include <cstdlib>
 
 #include "memory.h"
@@ -30,6 +30,10 @@ extern "C" {
 int hipGetDeviceCount(int* count) {
     *count = mode("no-gpu") ? 0 : 1;
     return mode("no-gpu") ? kNoDevice : kSuccess;
+}
+int hipGetDevice(int* index) {
+    *index = 0;
+    return kSuccess;
 }
 int hipSetDevice(int index) {
     return index == 0 ? kSuccess : kInvalidValue;
@@ -68,7 +72,7 @@ int hipMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
     return kSuccess;
 }
 int hipDeviceSynchronize() {
-    return kSuccess;
+    return mode("sync-fails") ? kInvalidValue : kSuccess;
 }
 
 }  // extern "C"

@@ -35,6 +35,7 @@ template <typename Ours, typename Theirs>
 constexpr bool kSame = std::is_same_v<Ours, typename Signature<Theirs>::type>;
 
 static_assert(kSame<hip::GetDeviceCount, decltype(&hipGetDeviceCount)>);
+static_assert(kSame<hip::GetDevice, decltype(&hipGetDevice)>);
 static_assert(kSame<hip::SetDevice, decltype(&hipSetDevice)>);
 static_assert(kSame<hip::DeviceGetName, decltype(&hipDeviceGetName)>);
 static_assert(kSame<hip::DriverGetVersion, decltype(&hipDriverGetVersion)>);

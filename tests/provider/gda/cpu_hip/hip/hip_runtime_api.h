@@ -33,6 +33,9 @@ struct hipMemAllocationProp {
 };
 using hipMemGenericAllocationHandle_t = void*;
 using hipDeviceptr_t = void*;
+using hipStream_t = void*;
+enum hipStreamCaptureMode { hipStreamCaptureModeGlobal = 0, hipStreamCaptureModeRelaxed = 2 };
+enum { hipStreamNonBlocking = 1 };
 
 extern "C" {
 hipError_t hipInit(unsigned flags);
@@ -42,6 +45,12 @@ hipError_t hipMalloc(void** at, std::size_t bytes);
 hipError_t hipExtMallocWithFlags(void** at, std::size_t bytes, unsigned flags);
 hipError_t hipFree(void* at);
 hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
+hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
+                          hipStream_t stream);
+hipError_t hipStreamCreateWithFlags(hipStream_t* stream, unsigned flags);
+hipError_t hipStreamSynchronize(hipStream_t stream);
+hipError_t hipStreamDestroy(hipStream_t stream);
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode* mode);
 hipError_t hipMemset(void* at, int value, std::size_t bytes);
 hipError_t hipHostRegister(void* at, std::size_t bytes, unsigned flags);
 hipError_t hipHostUnregister(void* at);
