@@ -35,6 +35,7 @@ Accounts::Accounts(const DeviceAttr& card, std::size_t max_clients)
         {UVERBS_OBJECT_PD, card.max_pd}, {UVERBS_OBJECT_CQ, card.max_cq},
         {UVERBS_OBJECT_QP, card.max_qp}, {UVERBS_OBJECT_SRQ, card.max_srq},
         {UVERBS_OBJECT_MR, card.max_mr}, {UVERBS_OBJECT_MW, card.max_mw},
+        {UVERBS_OBJECT_AH, card.max_ah},
     };
     for (const auto& [type, limit] : limits) {
         objects_.try_emplace(type, limit, ENOMEM, Quota::Fair::kForeign);
