@@ -62,18 +62,18 @@ Charge Accounts::object(const std::shared_ptr<Account>& account, std::uint16_t t
     return quota == objects_.end() ? Charge() : Charge(account, quota->second);
 }
 
+nlohmann::json quota_stats(const Quota& quota) {
+    return {{"used", quota.used()}, {"limit", quota.limit()}, {"refused", quota.refused()}};
+}
+
 nlohmann::json Accounts::describe() const {
-    const auto one = [](const Quota& quota) {
-        return nlohmann::json{
-            {"used", quota.used()}, {"limit", quota.limit()}, {"refused", quota.refused()}};
-    };
-    nlohmann::json all{{"client", one(clients_)},
-                       {"mapping", one(process_quotas().mappings)},
-                       {"descriptor", one(process_quotas().descriptors)},
-                       {"byte", one(process_quotas().bytes)},
-                       {"thread", one(process_quotas().threads)}};
+    nlohmann::json all{{"client", quota_stats(clients_)},
+                       {"mapping", quota_stats(process_quotas().mappings)},
+                       {"descriptor", quota_stats(process_quotas().descriptors)},
+                       {"byte", quota_stats(process_quotas().bytes)},
+                       {"thread", quota_stats(process_quotas().threads)}};
     for (const auto& [type, quota] : objects_) {
-        all[std::string(type_name(type))] = one(quota);
+        all[std::string(type_name(type))] = quota_stats(quota);
     }
     return all;
 }
