@@ -25,7 +25,7 @@
 
 static atomic_int lock_word;
 static int arena = -1;
-static ino_t arena_inode;
+static _Atomic ino_t arena_inode;
 static uint64_t next_offset;
 static struct dingo_slot slots[MAX_SLOTS];
 static atomic_uint num_slots;
@@ -118,17 +118,15 @@ static bool make_arena(void) {
     return true;
 }
 
-int dingo_arena_fd(void) {
+bool dingo_arena_is(int fd) {
     struct stat st;
 
-    if (arena < 0) {
-        return -1;
-    }
-    if (DINGO_SYS(SYS_fstat, arena, &st) < 0 || st.st_ino != arena_inode ||
-        DINGO_SYS(SYS_fcntl, arena, F_GET_SEALS) < 0) {
-        return -1;
-    }
-    return arena;
+    return DINGO_SYS(SYS_fstat, fd, &st) == 0 && st.st_ino == arena_inode &&
+           DINGO_SYS(SYS_fcntl, fd, F_GET_SEALS) >= 0;
+}
+
+int dingo_arena_fd(void) {
+    return arena >= 0 && dingo_arena_is(arena) ? arena : -1;
 }
 
 bool dingo_arena_ready(void) {

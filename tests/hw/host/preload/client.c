@@ -81,6 +81,7 @@ static const struct {
     CASE(dead_card),
     CASE(need_fd),
     CASE(dup_close),
+    CASE(reused),
     CASE(fork),
     CASE(vfork),
     CASE(exec),

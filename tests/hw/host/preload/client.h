@@ -62,6 +62,7 @@ void client_channels(void);
 void client_dead_card(void);
 void client_need_fd(void);
 void client_dup_close(void);
+void client_reused(void);
 void client_adopt(void);
 void client_fork(void);
 void client_vfork(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The uverbs descriptor: requests, events, copies, processes. */
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -248,6 +249,84 @@ void client_dup_close(void) {
         other = open_card();
         close(other);
     }
+}
+
+/* Makes `fd` a copy of `other` by a system call that is not intercepted. */
+static void replace(int fd, int other) {
+    CHECK(syscall(SYS_dup3, other, fd, 0) == fd);
+}
+
+static void is_socket(int fd) {
+    struct statx stx;
+    struct stat st;
+
+    CHECK(fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode));
+    CHECK(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 && S_ISSOCK(stx.stx_mode));
+}
+
+/* Returns the descriptor of the library's file of shared memory. */
+static int arena(void) {
+    char link[64];
+    char path[32];
+
+    for (int fd = 3; fd < 20000; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        memset(link, 0, sizeof(link));
+        if (readlink(path, link, sizeof(link) - 1) > 0 && strstr(link, "memfd:dingo-mr")) {
+            return fd;
+        }
+    }
+    CHECK(!"arena");
+    return -1;
+}
+
+/* Numbers of other files after a close that was not intercepted. */
+void client_reused(void) {
+    int fd = open_card();
+    int kept = open_card();
+    char* at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int pipes[2];
+    int pair[2];
+    int comp, async;
+    char text[64];
+
+    CHECK(pipe(pipes) == 0);
+    replace(fd, pipes[0]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(fd, text, 1) == 1);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+
+    fd = open_card();
+    replace(fd, pipes[1]);
+    CHECK(write(fd, "abc", 3) == 3 && read(pipes[0], text, sizeof(text)) == 3);
+    fd = open_card();
+    replace(fd, pair[0]);
+    CHECK(write(fd, "abc", 3) == 3 && read(pair[1], text, sizeof(text)) == 3);
+    fd = open_card();
+    replace(fd, pair[0]);
+    is_socket(fd);
+    fd = open_card();
+    replace(fd, pair[0]);
+    CHECK(method(fd, ECHO, 8, 0, 0) < 0 && errno == ENOTTY);
+
+    make_channels(kept, &comp, &async);
+    replace(comp, pipes[0]);
+    replace(async, pair[1]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(comp, text, 1) == 1);
+    CHECK(write(pair[0], "x", 1) == 1 && read(async, text, 1) == 1);
+
+    fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+    CHECK(fd >= 0);
+    replace(fd, socket(AF_INET, SOCK_DGRAM, 0));
+    CHECK(send(fd, "x", 1, 0) < 0 && errno == EDESTADDRREQ);
+
+    CHECK(at != MAP_FAILED);
+    share(kept, at, 8192, 8192);
+    fd = arena();
+    CHECK(close(fd) < 0 && errno == EBADF);
+    replace(fd, pipes[0]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(fd, text, 1) == 1);
+    CHECK(close(fd) == 0 && fcntl(fd, F_GETFD) < 0);
+    echo(kept);
 }
 
 static void wait_for(pid_t child) {

@@ -86,7 +86,7 @@ TEST_P(Preload, Client) {
 INSTANTIATE_TEST_SUITE_P(
     Case, Preload,
     testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl", "write", "mmap",
-                    "channels", "dead_card", "need_fd", "dup_close", "fork", "vfork", "exec",
+                    "channels", "dead_card", "need_fd", "dup_close", "reused", "fork", "vfork", "exec",
                     "threads", "netlink", "share_keeps", "share_partial", "share_faults",
                     "share_threads", "share_fork", "share_dontfork", "share_dontneed",
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
