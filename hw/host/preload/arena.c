@@ -87,8 +87,15 @@ static void forget_slots(void) {
     num_small = 0;
 }
 
-static bool make_arena(void) {
+/* Exceeding RLIMIT_FSIZE would raise SIGXFSZ. */
+static bool may_grow(void) {
     struct rlimit limit;
+
+    return DINGO_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+           limit.rlim_cur == RLIM_INFINITY;
+}
+
+static bool make_arena(void) {
     struct stat st;
     const char* wish = getenv("DINGO_SHARE");
     int fd;
@@ -96,9 +103,7 @@ static bool make_arena(void) {
     if (wish && strcmp(wish, "0") == 0) {
         return false;
     }
-    /* exceeding the limit would raise SIGXFSZ */
-    if (DINGO_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 ||
-        limit.rlim_cur != RLIM_INFINITY) {
+    if (!may_grow()) {
         return false;
     }
     fd = (int)DINGO_SYS(SYS_memfd_create, "dingo-mr", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -166,6 +171,10 @@ static bool fits(uint64_t length) {
 }
 
 bool dingo_arena_has_room(uint64_t length) {
+    /* the application may set a limit at any time */
+    if (!may_grow()) {
+        return false;
+    }
     /* the file is created with the first piece */
     if (arena < 0 && !dingo_arena_ready()) {
         return false;

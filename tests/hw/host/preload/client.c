@@ -103,6 +103,7 @@ static const struct {
     CASE(share_realloc),
     CASE(share_mremap),
     CASE(share_stack),
+    CASE(share_file_limit),
     CASE(share_gives_back),
     CASE(adopt),
     CASE(share_close_all),

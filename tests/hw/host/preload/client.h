@@ -86,6 +86,7 @@ void client_share_dontneed(void);
 void client_share_realloc(void);
 void client_share_mremap(void);
 void client_share_stack(void);
+void client_share_file_limit(void);
 void client_share_close_all(void);
 void client_share_gives_back(void);
 void client_share_many(void);

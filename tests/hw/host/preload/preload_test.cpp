@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "share_realloc", "share_mremap", "share_stack", "share_gives_back",
                     "share_close_all", "share_many", "share_many_large", "share_inside",
                     "share_populates", "share_file", "share_file_unprivileged", "share_file_locks",
-                    "adopt"),
+                    "share_file_limit", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {
