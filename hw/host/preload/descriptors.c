@@ -79,7 +79,10 @@ static void copied(int from, int to) {
         return;
     }
     if (DINGO_UNLIKELY(entry)) {
-        dingo_fd_set(to, entry, atomic_load(&hello_pids[from]));
+        pid_t hello_pid = atomic_load(&hello_pids[from]);
+
+        /* the thread that sends HELLO reports it for `from` only */
+        dingo_fd_set(to, entry, hello_pid < 0 ? 0 : hello_pid);
     } else if (DINGO_UNLIKELY(dingo_fd_entry(to))) {
         dingo_fd_forget(to);
     }

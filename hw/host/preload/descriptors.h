@@ -50,7 +50,8 @@ void dingo_fd_forget(int fd);
 /* Returns true if `fd` is a socket as those to and from a card are, and not another file that got
  * the number after a close that was not intercepted. */
 bool dingo_fd_is_connection(int fd);
-/* PID of the process that has sent HELLO on this descriptor's connection. */
+/* PID of the process that has sent HELLO on this descriptor's connection; negative: a thread of
+ * process -PID is sending it. */
 _Atomic pid_t* dingo_fd_hello(int fd);
 /* Returns false in a vfork() child, which shares its parent's memory and so its table. */
 bool dingo_fd_table_is_ours(void);

@@ -82,6 +82,7 @@ static const struct {
     CASE(need_fd),
     CASE(dup_close),
     CASE(reused),
+    CASE(hello_in_flight),
     CASE(fork),
     CASE(vfork),
     CASE(exec),

@@ -33,7 +33,8 @@ enum {
     ANSWER,
     STEAL,
     ECHOES,
-    VERSION
+    VERSION,
+    HOLD_HELLO
 };
 
 #define SKIPPED 77 /* exit status of a case that cannot run here */
@@ -63,6 +64,7 @@ void client_dead_card(void);
 void client_need_fd(void);
 void client_dup_close(void);
 void client_reused(void);
+void client_hello_in_flight(void);
 void client_adopt(void);
 void client_fork(void);
 void client_vfork(void);

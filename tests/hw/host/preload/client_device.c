@@ -7,6 +7,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -354,6 +355,58 @@ void client_fork(void) {
     wait_for(child);
     echo(fd);
     CHECK(method(fd, HELLOS, 0, 0, 0) == 3);
+}
+
+static void* use(void* arg) {
+    echo(*(int*)arg);
+    return NULL;
+}
+
+enum user { COPY, CHILD, RAW_CHILD, USERS };
+
+/* A copy of the descriptor, or a child, is used while another thread sends HELLO. */
+static void use_twice(int fd, enum user user) {
+    int other = open_card();
+    int before = method(other, HELLOS, 0, 0, 0);
+    pthread_t thread;
+    pid_t child;
+
+    alarm(30);
+    CHECK(pthread_create(&thread, NULL, use, &fd) == 0);
+    for (int i = 0; i < 10000 && method(other, HELLOS, 0, 0, 0) == before; i++) {
+        usleep(1000);
+    }
+    if (user == COPY) {
+        echo(dup(fd));
+    } else {
+        /* RAW_CHILD: without the handlers of pthread_atfork(), as _Fork() */
+        child = user == CHILD ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        CHECK(child >= 0);
+        if (child == 0) {
+            alarm(30);
+            echo(fd);
+            _exit(0);
+        }
+        wait_for(child);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+void client_hello_in_flight(void) {
+    for (enum user user = COPY; user < USERS; user++) {
+        int fd = open_card();
+        pid_t child;
+
+        CHECK(method(fd, HOLD_HELLO, 0, 0, 0) == 0);
+        child = fork(); /* its first use of `fd` sends HELLO */
+        CHECK(child >= 0);
+        if (child == 0) {
+            use_twice(fd, user);
+            exit(0);
+        }
+        wait_for(child);
+        close(fd);
+    }
 }
 
 /* A vfork() child closes its own descriptor, not its parent's. */
