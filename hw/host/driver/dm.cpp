@@ -13,31 +13,42 @@ namespace {
 
 constexpr std::uint32_t kLogPage = 12;
 
-DmBudget& checked_budget(Driver& driver, std::uint64_t length, std::uint32_t log_alignment) {
-    if (driver.device_memory().total() == 0) {
+/// The charges come first: memory that is refused must not be allocated.
+struct Charged {
+    Charged(Driver& driver, std::uint64_t length, const std::shared_ptr<Account>& account)
+        : pages(account, driver.device_memory(), page_align(length)),
+          descriptor(account, process_quotas().descriptors),
+          mapping(account, process_quotas().mappings),
+          memory(driver.bus(), length) {}
+    Charge pages;
+    Charge descriptor;
+    Charge mapping;
+    QueueMemory memory;
+};
+
+std::shared_ptr<const QueueMemory> allocate(Driver& driver, std::uint64_t length,
+                                            std::uint32_t log_alignment,
+                                            const std::shared_ptr<Account>& account) {
+    const std::uint64_t total = driver.device_memory().limit();
+    if (total == 0) {
         throw ErrnoError(EOPNOTSUPP);
     }
     if (length == 0 || log_alignment > kLogPage) {
         throw ErrnoError(EINVAL);
     }
-    return driver.device_memory();
+    if (length > total) {  // also protects page_align() from an overflow
+        throw ErrnoError(ENOMEM);
+    }
+    const auto charged = std::make_shared<const Charged>(driver, length, account);
+    return {charged, &charged->memory};
 }
 
 }  // namespace
 
-DmBudget::Share::Share(DmBudget& budget, std::uint64_t bytes)
-    : budget_(budget), taken_(page_align(bytes)) {
-    if (bytes > budget.total_ || taken_ > budget.total_ - budget.used_) {
-        throw ErrnoError(ENOMEM);
-    }
-    budget_.used_ += taken_;
-}
-
-// The share is taken first: memory that is not free must not be allocated.
-Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
-    : share_(checked_budget(driver, length, log_alignment), length),
-      context_(context),
-      memory_(std::make_shared<const QueueMemory>(driver.bus(), length)),
+Dm::Dm(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment,
+       const std::shared_ptr<Account>& account)
+    : context_(context),
+      memory_(allocate(driver, length, log_alignment, account)),
       offset_(context.publish(memory_->fd(), memory_->bytes().size())),
       length_(length) {}
 

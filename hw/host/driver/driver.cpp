@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -84,7 +85,8 @@ int qp_event(std::uint8_t kind) {
 }  // namespace
 
 Driver::Driver(DriverConfig config)
-    : config_(std::move(config)), device_memory_(config_.device_memory) {}
+    : config_(std::move(config)),
+      device_memory_(config_.device_memory, ENOMEM, Quota::Fair::kForeign) {}
 
 Driver::~Driver() = default;
 

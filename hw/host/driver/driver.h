@@ -20,13 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/quota.h"
 #include "dingo/engine.h"
 #include "host/driver/admin_queue.h"
 #include "host/driver/bus_map.h"
 #include "host/driver/capabilities.h"
 #include "host/driver/clock.h"
 #include "host/driver/device_attr.h"
-#include "host/driver/dm.h"
 #include "host/driver/doorbells.h"
 #include "host/driver/event_queues.h"
 #include "host/driver/far_watch.h"
@@ -161,7 +161,8 @@ class Driver final : public HostPort {
     [[nodiscard]] Neighbours& neighbours() { return *neighbours_; }
     [[nodiscard]] LastSends& last_sends() { return *last_sends_; }
     [[nodiscard]] StatusPage& status_page() { return *status_; }
-    [[nodiscard]] DmBudget& device_memory() { return device_memory_; }
+    /// Bytes of device memory, in whole pages; limit 0: the card has none.
+    [[nodiscard]] Quota& device_memory() { return device_memory_; }
     [[nodiscard]] SegmentCache& segments() { return segments_; }
     [[nodiscard]] IdPool& pdns() { return pdns_; }
     [[nodiscard]] MrKeys& keys() { return keys_; }
@@ -214,7 +215,7 @@ class Driver final : public HostPort {
     CqTable cqs_;
     QpTable qps_;
     SrqTable srqs_;
-    DmBudget device_memory_;
+    Quota device_memory_;
     std::uint64_t messages_of_gone_ = 0;
     SegmentCache segments_;
     std::vector<std::shared_ptr<const void>> kept_;

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kClockKhz = 1'000'000;  // CLOCK counts nanoseconds
 constexpr std::uint64_t kTimestampMask = (std::uint64_t{1} << 48) - 1;
+constexpr std::uint32_t kMaxAh = 1U << 20;  // the card stores none, but its process does
 
 // IB_PORT_PHYS_STATE_*
 constexpr std::uint8_t kPhysPolling = 2;
@@ -104,7 +105,7 @@ DeviceAttr Driver::query_device() const {
     a.max_res_rd_atom = l.max_dest_rd_atomic * l.max_qp;
     a.atomic_cap = caps_.has(DINGO_CAP_ATOMIC) ? 1 : 0;  // IBV_ATOMIC_HCA
     a.max_mw = caps_.has(DINGO_CAP_MW) ? l.max_mr : 0;
-    a.max_ah = INT_MAX;  // the card keeps no address handles
+    a.max_ah = kMaxAh;
     if (caps_.has(DINGO_CAP_SRQ)) {
         a.max_srq = l.max_srq;
         a.max_srq_wr = 1U << l.log_max_rq;

@@ -25,7 +25,7 @@
 
 static atomic_int lock_word;
 static int arena = -1;
-static ino_t arena_inode;
+static _Atomic ino_t arena_inode;
 static uint64_t next_offset;
 static struct dingo_slot slots[MAX_SLOTS];
 static atomic_uint num_slots;
@@ -87,8 +87,15 @@ static void forget_slots(void) {
     num_small = 0;
 }
 
-static bool make_arena(void) {
+/* Exceeding RLIMIT_FSIZE would raise SIGXFSZ. */
+static bool may_grow(void) {
     struct rlimit limit;
+
+    return DINGO_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+           limit.rlim_cur == RLIM_INFINITY;
+}
+
+static bool make_arena(void) {
     struct stat st;
     const char* wish = getenv("DINGO_SHARE");
     int fd;
@@ -96,9 +103,7 @@ static bool make_arena(void) {
     if (wish && strcmp(wish, "0") == 0) {
         return false;
     }
-    /* exceeding the limit would raise SIGXFSZ */
-    if (DINGO_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 ||
-        limit.rlim_cur != RLIM_INFINITY) {
+    if (!may_grow()) {
         return false;
     }
     fd = (int)DINGO_SYS(SYS_memfd_create, "dingo-mr", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -118,17 +123,15 @@ static bool make_arena(void) {
     return true;
 }
 
-int dingo_arena_fd(void) {
+bool dingo_arena_is(int fd) {
     struct stat st;
 
-    if (arena < 0) {
-        return -1;
-    }
-    if (DINGO_SYS(SYS_fstat, arena, &st) < 0 || st.st_ino != arena_inode ||
-        DINGO_SYS(SYS_fcntl, arena, F_GET_SEALS) < 0) {
-        return -1;
-    }
-    return arena;
+    return DINGO_SYS(SYS_fstat, fd, &st) == 0 && st.st_ino == arena_inode &&
+           DINGO_SYS(SYS_fcntl, fd, F_GET_SEALS) >= 0;
+}
+
+int dingo_arena_fd(void) {
+    return arena >= 0 && dingo_arena_is(arena) ? arena : -1;
 }
 
 bool dingo_arena_ready(void) {
@@ -168,6 +171,10 @@ static bool fits(uint64_t length) {
 }
 
 bool dingo_arena_has_room(uint64_t length) {
+    /* the application may set a limit at any time */
+    if (!may_grow()) {
+        return false;
+    }
     /* the file is created with the first piece */
     if (arena < 0 && !dingo_arena_ready()) {
         return false;

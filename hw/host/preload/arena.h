@@ -38,6 +38,8 @@ int dingo_arena_move_up(int fd);
 bool dingo_arena_ready(void);
 /* Returns the file's descriptor, or -1 if there is none or the application has closed it. */
 int dingo_arena_fd(void);
+/* Returns true if `fd` is a descriptor of the file. Takes no lock. */
+bool dingo_arena_is(int fd);
 bool dingo_arena_owns(const struct dingo_map* map);
 /* Returns true if `map` is a private view of memory that an ancestor of this process shared
  * before fork(). */

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "arena.h"
 #include "sys.h"
 
 _Atomic uint32_t dingo_fd_table[DINGO_FD_LIMIT];
@@ -20,6 +22,14 @@ bool dingo_fd_table_is_ours(void) {
     return atomic_compare_exchange_strong(&owner, &known, self) || known == self;
 }
 
+bool dingo_fd_is_connection(int fd) {
+    int type = 0;
+    socklen_t length = sizeof(type);
+
+    return DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
+           type == SOCK_SEQPACKET;
+}
+
 /* A forked child closes held copies: the thread that waits on one exists only in the parent. */
 void dingo_fd_after_fork(void) {
     int top = atomic_load(&highest);
@@ -28,7 +38,9 @@ void dingo_fd_after_fork(void) {
     for (int fd = 0; fd <= top; fd++) {
         if (dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_HELD) {
             atomic_store(&dingo_fd_table[fd], 0);
-            dingo_sys_close(fd);
+            if (dingo_fd_is_connection(fd)) {
+                dingo_sys_close(fd);
+            }
         }
     }
 }
@@ -67,7 +79,10 @@ static void copied(int from, int to) {
         return;
     }
     if (DINGO_UNLIKELY(entry)) {
-        dingo_fd_set(to, entry, atomic_load(&hello_pids[from]));
+        pid_t hello_pid = atomic_load(&hello_pids[from]);
+
+        /* the thread that sends HELLO reports it for `from` only */
+        dingo_fd_set(to, entry, hello_pid < 0 ? 0 : hello_pid);
     } else if (DINGO_UNLIKELY(dingo_fd_entry(to))) {
         dingo_fd_forget(to);
     }
@@ -88,7 +103,14 @@ static void forget_range(unsigned first, unsigned last) {
 static bool is_hidden(int fd) {
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
-    return (kind == DINGO_FD_ARENA || kind == DINGO_FD_HELD) && dingo_fd_table_is_ours();
+    if ((kind != DINGO_FD_ARENA && kind != DINGO_FD_HELD) || !dingo_fd_table_is_ours()) {
+        return false;
+    }
+    if (kind == DINGO_FD_ARENA ? dingo_arena_is(fd) : dingo_fd_is_connection(fd)) {
+        return true;
+    }
+    dingo_fd_forget(fd);
+    return false;
 }
 
 /* Returns the first hidden descriptor in [first, last], or -1. */

@@ -47,7 +47,11 @@ static inline enum dingo_fd_kind dingo_fd_kind(uint32_t entry) {
 /* Returns false if `fd` is too high for the table. */
 bool dingo_fd_set(int fd, uint32_t entry, pid_t hello_pid);
 void dingo_fd_forget(int fd);
-/* PID of the process that has sent HELLO on this descriptor's connection. */
+/* Returns true if `fd` is a socket as those to and from a card are, and not another file that got
+ * the number after a close that was not intercepted. */
+bool dingo_fd_is_connection(int fd);
+/* PID of the process that has sent HELLO on this descriptor's connection; negative: a thread of
+ * process -PID is sending it. */
 _Atomic pid_t* dingo_fd_hello(int fd);
 /* Returns false in a vfork() child, which shares its parent's memory and so its table. */
 bool dingo_fd_table_is_ours(void);

@@ -277,21 +277,12 @@ static long device_mmap(void* at, size_t length, int prot, int flags, int fd, of
     return result;
 }
 
-/* Returns true if the number now belongs to another file, because the application closed the
- * descriptor in a way that was not intercepted. */
-static bool stale(int fd, long result) {
-    int type = 0;
-    socklen_t length = sizeof(type);
-
-    if (DINGO_LIKELY(result != -ENOTSOCK && result != -EBADF && result != -ENOTCONN)) {
-        return false;
-    }
-    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 &&
-        type == SOCK_SEQPACKET) {
-        return false; /* the card has returned this error */
+bool dingo_device_is_open(int fd) {
+    if (DINGO_LIKELY(dingo_fd_is_connection(fd))) {
+        return true;
     }
     dingo_fd_forget(fd);
-    return true;
+    return false;
 }
 
 DINGO_EXPORT int ioctl(int fd, unsigned long command, ...) {
@@ -303,12 +294,8 @@ DINGO_EXPORT int ioctl(int fd, unsigned long command, ...) {
     arg = va_arg(args, void*);
     va_end(args);
     if (DINGO_UNLIKELY(dingo_fd_entry(fd)) && (uint32_t)command == (uint32_t)RDMA_VERBS_IOCTL &&
-        dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS) {
-        long result = device_ioctl(fd, arg);
-
-        if (!stale(fd, result)) {
-            return (int)dingo_sys_result(result);
-        }
+        dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS && dingo_device_is_open(fd)) {
+        return (int)dingo_sys_result(device_ioctl(fd, arg));
     }
     real = DINGO_REAL(int (*)(int, unsigned long, ...), ioctl);
     return real ? real(fd, command, arg)
@@ -319,13 +306,10 @@ DINGO_EXPORT ssize_t write(int fd, const void* data, size_t bytes) {
     ssize_t (*real)(int, const void*, size_t);
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
-    if (DINGO_UNLIKELY(kind == DINGO_FD_UVERBS || kind == DINGO_FD_RDMA_CM)) {
-        long result = kind == DINGO_FD_RDMA_CM ? dingo_rdma_cm_write(fd, data, bytes)
-                                               : device_write(fd, data, bytes);
-
-        if (!stale(fd, result)) {
-            return dingo_sys_result(result);
-        }
+    if (DINGO_UNLIKELY(kind == DINGO_FD_UVERBS || kind == DINGO_FD_RDMA_CM) &&
+        dingo_device_is_open(fd)) {
+        return dingo_sys_result(kind == DINGO_FD_RDMA_CM ? dingo_rdma_cm_write(fd, data, bytes)
+                                                         : device_write(fd, data, bytes));
     }
     real = DINGO_REAL(ssize_t(*)(int, const void*, size_t), write);
     return real ? real(fd, data, bytes) : dingo_sys_result(DINGO_SYS(SYS_write, fd, data, bytes));
@@ -334,12 +318,8 @@ DINGO_EXPORT ssize_t write(int fd, const void* data, size_t bytes) {
 DINGO_EXPORT void* dingo_mmap(void* at, size_t length, int prot, int flags, int fd, off_t offset);
 DINGO_EXPORT void* dingo_mmap(void* at, size_t length, int prot, int flags, int fd, off_t offset) {
     if (DINGO_UNLIKELY(!(flags & MAP_ANONYMOUS) && dingo_fd_entry(fd)) &&
-        dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS) {
-        long result = device_mmap(at, length, prot, flags, fd, offset);
-
-        if (!stale(fd, result)) {
-            return (void*)dingo_sys_result(result);
-        }
+        dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_UVERBS && dingo_device_is_open(fd)) {
+        return (void*)dingo_sys_result(device_mmap(at, length, prot, flags, fd, offset));
     }
     return real_mmap(at, length, prot, flags, fd, offset);
 }
@@ -353,14 +333,7 @@ DINGO_BIND(dingo_mmap64, mmap64);
  * died. */
 static ssize_t event_channel_ended(int fd, uint32_t entry, void* data) {
     const struct ib_uverbs_async_event_desc fatal = {.event_type = IBV_EVENT_DEVICE_FATAL};
-    int type = 0;
-    socklen_t length = sizeof(type);
 
-    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0 ||
-        type != SOCK_SEQPACKET) {
-        dingo_fd_forget(fd);
-        return 0;
-    }
     if (dingo_fd_kind(entry) == DINGO_FD_ASYNC &&
         !(atomic_fetch_or(&dingo_fd_table[fd], DINGO_FD_FATAL_SEEN) & DINGO_FD_FATAL_SEEN)) {
         memcpy(data, &fatal, sizeof(fatal));
@@ -377,20 +350,23 @@ static ssize_t real_read(int fd, void* data, size_t bytes) {
 }
 
 static ssize_t device_read(int fd, uint32_t entry, void* data, size_t bytes) {
-    size_t least = dingo_fd_kind(entry) == DINGO_FD_ASYNC
-                       ? sizeof(struct ib_uverbs_async_event_desc)
-                       : sizeof(struct ib_uverbs_comp_event_desc);
+    enum dingo_fd_kind kind = dingo_fd_kind(entry);
+    size_t least = kind == DINGO_FD_ASYNC  ? sizeof(struct ib_uverbs_async_event_desc)
+                   : kind == DINGO_FD_COMP ? sizeof(struct ib_uverbs_comp_event_desc)
+                                           : 0;
     int saved = errno;
     ssize_t got;
 
-    if (dingo_fd_kind(entry) == DINGO_FD_UVERBS || dingo_fd_kind(entry) == DINGO_FD_RDMA_CM ||
-        bytes < least) {
+    if (kind == DINGO_FD_UVERBS || kind == DINGO_FD_RDMA_CM || bytes < least) {
+        if (!dingo_device_is_open(fd)) {
+            return real_read(fd, data, bytes);
+        }
         /* as the kernel's uverbs files do */
         errno = EINVAL;
         return -1;
     }
     got = real_read(fd, data, bytes);
-    if (got == 0 || (got < 0 && errno == ECONNRESET)) {
+    if (least > 0 && (got == 0 || (got < 0 && errno == ECONNRESET)) && dingo_device_is_open(fd)) {
         errno = saved;
         return event_channel_ended(fd, entry, data);
     }

@@ -20,6 +20,10 @@ void dingo_device_refresh(int fd);
  * received by SCM_RIGHTS or inherited by exec(). Such a descriptor is tracked from then on. */
 bool dingo_device_adopt(int fd);
 
+/* Returns false, and forgets `fd`, if the number belongs to another file, because the application
+ * closed the descriptor in a way that was not intercepted. `fd` is of an application's kind. */
+bool dingo_device_is_open(int fd);
+
 /* Returns the device number of uverbsN or rdma_cm. */
 dev_t dingo_device_rdev(unsigned number);
 

@@ -30,18 +30,30 @@ static int shown(int result, struct stat* st, int number) {
     return result;
 }
 
-static int shown_fd(int result, struct stat* st, int fd) {
+/* Returns the device number of an open device, 0 for any other file. */
+static dev_t device_of(int fd) {
     uint32_t entry = dingo_fd_entry(fd);
+    enum dingo_fd_kind kind = dingo_fd_kind(entry);
 
-    if (DINGO_UNLIKELY(!entry && result == 0 && S_ISSOCK(st->st_mode)) && dingo_device_adopt(fd)) {
-        entry = dingo_fd_entry(fd);
+    if (DINGO_LIKELY(kind != DINGO_FD_UVERBS && kind != DINGO_FD_RDMA_CM) ||
+        !dingo_device_is_open(fd)) {
+        return 0;
     }
-    if (DINGO_UNLIKELY(entry) && result == 0 && dingo_fd_kind(entry) == DINGO_FD_UVERBS) {
-        uint32_t minor_number = entry >> DINGO_FD_MINOR_SHIFT;
+    return kind == DINGO_FD_UVERBS ? dingo_device_rdev(0) - 192 + (entry >> DINGO_FD_MINOR_SHIFT)
+                                   : dingo_device_rdev(DINGO_RDMA_CM_NUMBER);
+}
 
-        dingo_device_show(st, dingo_device_rdev(0) - 192 + minor_number);
-    } else if (DINGO_UNLIKELY(entry) && result == 0 && dingo_fd_kind(entry) == DINGO_FD_RDMA_CM) {
-        dingo_device_show(st, dingo_device_rdev(DINGO_RDMA_CM_NUMBER));
+static int shown_fd(int result, struct stat* st, int fd) {
+    dev_t device;
+
+    if (DINGO_UNLIKELY(result == 0 && S_ISSOCK(st->st_mode))) {
+        if (!dingo_fd_entry(fd)) {
+            (void)dingo_device_adopt(fd);
+        }
+        device = device_of(fd);
+        if (device != 0) {
+            dingo_device_show(st, device);
+        }
     }
     return result;
 }
@@ -157,13 +169,10 @@ DINGO_EXPORT int statx(int dirfd, const char* original, int flags, unsigned mask
     if (DINGO_UNLIKELY(number >= 0)) {
         dingo_device_show_statx(st, dingo_device_rdev((unsigned)number));
     } else if (flags & AT_EMPTY_PATH && (!path || path[0] == '\0')) {
-        uint32_t entry = dingo_fd_entry(dirfd);
+        dev_t device = device_of(dirfd);
 
-        if (dingo_fd_kind(entry) == DINGO_FD_UVERBS) {
-            dingo_device_show_statx(st,
-                                    dingo_device_rdev(0) - 192 + (entry >> DINGO_FD_MINOR_SHIFT));
-        } else if (dingo_fd_kind(entry) == DINGO_FD_RDMA_CM) {
-            dingo_device_show_statx(st, dingo_device_rdev(DINGO_RDMA_CM_NUMBER));
+        if (device != 0) {
+            dingo_device_show_statx(st, device);
         }
     }
     return 0;

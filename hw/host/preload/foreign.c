@@ -130,5 +130,6 @@ bool dingo_foreign_names_fd(const struct dingo_named* named, int fd) {
     enum dingo_fd_kind kind = dingo_fd_kind(dingo_fd_entry(fd));
 
     /* event channels are created by a card */
-    return kind == DINGO_FD_COMP || kind == DINGO_FD_ASYNC || (fd >= 0 && fd == named->fd);
+    return ((kind == DINGO_FD_COMP || kind == DINGO_FD_ASYNC) && dingo_fd_is_connection(fd)) ||
+           (fd >= 0 && fd == named->fd);
 }

@@ -47,8 +47,18 @@ struct bookmark {
 static pthread_mutex_t read_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_netlink(int fd) {
-    return DINGO_UNLIKELY(dingo_fd_entry(fd)) &&
-           dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_NETLINK;
+    int domain = 0;
+    socklen_t length = sizeof(domain);
+
+    if (DINGO_LIKELY(dingo_fd_kind(dingo_fd_entry(fd)) != DINGO_FD_NETLINK)) {
+        return false;
+    }
+    if (DINGO_SYS(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 &&
+        domain == AF_UNIX) {
+        return true;
+    }
+    dingo_fd_forget(fd); /* another file, after a close that was not intercepted */
+    return false;
 }
 
 /* Appends to the socket's own queue. Returns 0 or -errno. */

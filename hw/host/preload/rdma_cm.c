@@ -149,10 +149,12 @@ static long command_once(int fd, uint32_t command, const void* data, size_t byte
 static void release(void* held) {
     int fd = *(int*)held;
 
-    /* unless the application has replaced it by dup2() */
+    /* unless the application has replaced it by dup2() or closed it */
     if (dingo_fd_kind(dingo_fd_entry(fd)) == DINGO_FD_HELD) {
         dingo_fd_forget(fd);
-        dingo_sys_close(fd);
+        if (dingo_fd_is_connection(fd)) {
+            dingo_sys_close(fd);
+        }
     }
 }
 

@@ -57,8 +57,9 @@ int dingo_hello(int fd, bool memory, uint32_t* rdev) {
     struct dingo_message message = {.num_fds = 0};
     long result;
 
-    /* -1: another thread is sending HELLO */
-    while (before != self && (before == -1 || !atomic_compare_exchange_weak(said, &before, -1))) {
+    /* a thread that sends it in an ancestor does not exist here */
+    while (before != self &&
+           (before == -self || !atomic_compare_exchange_weak(said, &before, -self))) {
         (void)DINGO_SYS(SYS_sched_yield);
         before = atomic_load(said);
     }

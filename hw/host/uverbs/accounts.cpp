@@ -35,6 +35,7 @@ Accounts::Accounts(const DeviceAttr& card, std::size_t max_clients)
         {UVERBS_OBJECT_PD, card.max_pd}, {UVERBS_OBJECT_CQ, card.max_cq},
         {UVERBS_OBJECT_QP, card.max_qp}, {UVERBS_OBJECT_SRQ, card.max_srq},
         {UVERBS_OBJECT_MR, card.max_mr}, {UVERBS_OBJECT_MW, card.max_mw},
+        {UVERBS_OBJECT_AH, card.max_ah},
     };
     for (const auto& [type, limit] : limits) {
         objects_.try_emplace(type, limit, ENOMEM, Quota::Fair::kForeign);
@@ -61,18 +62,18 @@ Charge Accounts::object(const std::shared_ptr<Account>& account, std::uint16_t t
     return quota == objects_.end() ? Charge() : Charge(account, quota->second);
 }
 
+nlohmann::json quota_stats(const Quota& quota) {
+    return {{"used", quota.used()}, {"limit", quota.limit()}, {"refused", quota.refused()}};
+}
+
 nlohmann::json Accounts::describe() const {
-    const auto one = [](const Quota& quota) {
-        return nlohmann::json{
-            {"used", quota.used()}, {"limit", quota.limit()}, {"refused", quota.refused()}};
-    };
-    nlohmann::json all{{"client", one(clients_)},
-                       {"mapping", one(process_quotas().mappings)},
-                       {"descriptor", one(process_quotas().descriptors)},
-                       {"byte", one(process_quotas().bytes)},
-                       {"thread", one(process_quotas().threads)}};
+    nlohmann::json all{{"client", quota_stats(clients_)},
+                       {"mapping", quota_stats(process_quotas().mappings)},
+                       {"descriptor", quota_stats(process_quotas().descriptors)},
+                       {"byte", quota_stats(process_quotas().bytes)},
+                       {"thread", quota_stats(process_quotas().threads)}};
     for (const auto& [type, quota] : objects_) {
-        all[std::string(type_name(type))] = one(quota);
+        all[std::string(type_name(type))] = quota_stats(quota);
     }
     return all;
 }

@@ -30,6 +30,9 @@ struct ConnectionCharge {
     Charge descriptor;
 };
 
+/// {"used": 1, "limit": 16384, "refused": 0}
+nlohmann::json quota_stats(const Quota& quota);
+
 class Accounts {
   public:
     /// `card` has the limits on objects; `max_clients` limits connections.
@@ -53,7 +56,7 @@ class Accounts {
         return {{account, clients_}, {account, process_quotas().descriptors}};
     }
 
-    /// {"qp": {"used": 1, "limit": 16384, "refused": 0}, ...}
+    /// {"qp": quota_stats(), ...}
     [[nodiscard]] nlohmann::json describe() const;
 
   private:

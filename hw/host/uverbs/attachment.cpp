@@ -254,6 +254,7 @@ void UverbsAttachment::add_stats(nlohmann::json& all) const {
     const Offenders::Stats holds = offenders().stats();
     all["holds"] = {{"held_us", holds.held / 1000}, {"offences", holds.offences}};
     all["quotas"] = device_.accounts.describe();
+    all["quotas"]["dm_byte"] = quota_stats(device_.driver.device_memory());
     std::uint64_t messages = device_.driver.messages_of_gone();
     try {
         for (const auto& [name, value] : device_.driver.card_counters()) {

@@ -18,8 +18,8 @@ void alloc_dm(IoctlCall& c) {
     const auto length = c.in<std::uint64_t>(UVERBS_ATTR_ALLOC_DM_LENGTH);
     const auto alignment = c.in<std::uint32_t>(UVERBS_ATTR_ALLOC_DM_ALIGNMENT);
     Context& context = c.call.context();
-    const auto& object =
-        c.call.add(std::make_unique<DmObject>(c.call.driver(), context, length, alignment));
+    const auto& object = c.call.add(std::make_unique<DmObject>(c.call.driver(), context, length,
+                                                               alignment, c.call.file().account()));
     c.put_object(UVERBS_ATTR_ALLOC_DM_HANDLE, object);
     c.out(DINGO_ATTR_ALLOC_DM_RESP, object.dm.describe());
 }

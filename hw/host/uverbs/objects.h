@@ -102,8 +102,9 @@ struct PdObject final : Object {
 
 struct DmObject final : Object {
     static constexpr ObjectType kType = UVERBS_OBJECT_DM;
-    DmObject(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment)
-        : Object(kType), dm(driver, context, length, log_alignment) {}
+    DmObject(Driver& driver, Context& context, std::uint64_t length, std::uint32_t log_alignment,
+             const std::shared_ptr<Account>& account)
+        : Object(kType), dm(driver, context, length, log_alignment, account) {}
     Dm dm;
 };
 

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint8_t kResponseTimeout = 20;  // 4.3 s, as Linux's rdma_cm
 constexpr std::uint8_t kMaxRetries = 15;
 constexpr std::uint8_t kMraTimeout = 24;  // 69 s for the application to answer
+// 8.2 s: an application or the peer may choose an ACK timeout of hours.
+constexpr std::uint8_t kMaxTimewait = 21;
 constexpr std::uint8_t kFailoverUnsupported = 1;
 constexpr std::uint8_t kMaxRetryCount = 7;
 constexpr std::uint32_t k24Bits = 0xffffff;
@@ -270,7 +272,7 @@ void Communication::send_rej(Reason reason, std::span<const std::uint8_t> privat
 void Communication::enter_timewait() {
     manager_.disarm(*this);
     state_ = State::kTimewait;
-    manager_.arm(*this, milliseconds(ack_timeout_));
+    manager_.arm(*this, milliseconds(std::min(ack_timeout_, kMaxTimewait)));
 }
 
 }  // namespace dingo::cm

@@ -141,6 +141,7 @@ class Communication {
     bool in_remote_ids_ = false;  ///< in the manager's tables
     bool in_remote_qpns_ = false;
     bool in_requests_ = false;
+    std::uint64_t released_ = 0;  ///< key in the manager's table; 0: has an owner
     Nanoseconds deadline_ = kNever;
     Mad mad_{};  ///< last datagram that needs an answer, or the answer to a SIDR_REQ
 };

@@ -51,12 +51,23 @@ void Manager::destroy(Communication& connection) {
         default:
             break;
     }
-    if (connection.state_ != State::kTimewait) {
+    if (connection.state_ == State::kTimewait) {
+        keep_released(connection);
+    } else {
         remove(connection);
     }
 }
 
+void Manager::keep_released(Communication& connection) {
+    if (released_.size() == kMaxReleased) {
+        remove(*released_.begin()->second);
+    }
+    connection.released_ = ++last_released_;
+    released_.emplace(connection.released_, &connection);
+}
+
 void Manager::remove(Communication& connection) {
+    released_.erase(connection.released_);
     disarm(connection);
     forget_remote(connection);
     by_id_.erase(connection.local_id_);

@@ -69,9 +69,12 @@ class Manager {
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
+    /// Communications in timewait that have no owner, and so are charged to nobody.
+    static constexpr std::size_t kMaxReleased = 16'384;
+
     Communication& create(Owner& owner);
     /// Releases a communication of its owner: tells the peer what its state requires. The
-    /// communication may remain in timewait for a while.
+    /// communication may remain in timewait for a while, until kMaxReleased others follow it.
     void destroy(Communication& connection);
 
     /// Handles a datagram from `source` to our address `destination`.
@@ -95,6 +98,7 @@ class Manager {
 
     Communication& make();
     void remove(Communication& connection);
+    void keep_released(Communication& connection);
     void forget_remote(Communication& connection);
     void arm(Communication& connection, std::uint64_t in_ms);
     void disarm(Communication& connection);
@@ -133,6 +137,8 @@ class Manager {
     std::map<RemoteKey, Communication*> by_remote_qpn_;
     std::map<SidrKey, Communication*> requests_;
     std::set<std::pair<Nanoseconds, std::uint32_t>> timers_;
+    std::map<std::uint64_t, Communication*> released_;  ///< oldest first
+    std::uint64_t last_released_ = 0;
     Stats stats_;
 };
 

@@ -35,6 +35,32 @@ void wait_until_cleared(const QueueSlabs& slabs) {
     EXPECT_EQ(slabs.clearing(), 0U);
 }
 
+TEST_F(ResourcesTest, AnotherUserHasAThirdOfTheDeviceMemory) {
+    Client c(*a);
+    constexpr std::size_t kPiece = 64 * kPageBytes;
+    const std::size_t all = a->driver.device_memory().limit() / kPiece;
+    const auto foreign = std::make_shared<Account>(true);
+    const auto own = std::make_shared<Account>(false);
+    std::list<Dm> pieces;
+    const auto fill = [&](const std::shared_ptr<Account>& account) {
+        const std::size_t before = pieces.size();
+        EXPECT_EQ(errno_of([&] {
+                      for (;;) {
+                          pieces.emplace_back(a->driver, *c.context, kPiece, 0, account);
+                      }
+                  }),
+                  ENOMEM);
+        return pieces.size() - before;
+    };
+    EXPECT_EQ(fill(foreign), all / 3);
+    EXPECT_EQ(foreign->used(process_quotas().descriptors), all / 3);
+    EXPECT_EQ(foreign->used(process_quotas().mappings), all / 3);
+    const Dm rest(a->driver, *c.context, (all - all / 3) * kPiece, 0, own);
+    EXPECT_EQ(fill(own), 0U);
+    pieces.clear();
+    EXPECT_EQ(fill(foreign), all / 3 / 3) << "a third of what the owner leaves";
+}
+
 TEST(QueueSlabsTest, AFileIsMadeWhenNoOtherHasRoom) {
     QueueSlabs slabs;
     EXPECT_EQ(slabs.files(), 0U);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When the preload library frees shared memory: mappings come from this test, not from /proc.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +90,18 @@ TEST_F(Arena, MemoryThatOneScanMissesStays) {
     scans = {{mapping(kLow)}, {}};
     dingo_arena_reap(true);
     EXPECT_EQ(byte(), 'x');
+}
+
+TEST_F(Arena, ALimitOfFileSizesThatIsSetLaterHolds) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit low = before;
+    low.rlim_cur = 1U << 30;
+    EXPECT_TRUE(dingo_arena_has_room(kLength));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+    EXPECT_FALSE(dingo_arena_has_room(kLength));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_TRUE(dingo_arena_has_room(kLength));
 }
 
 TEST_F(Arena, UnmappedMemoryIsFreed) {

@@ -33,7 +33,8 @@ enum {
     ANSWER,
     STEAL,
     ECHOES,
-    VERSION
+    VERSION,
+    HOLD_HELLO
 };
 
 #define SKIPPED 77 /* exit status of a case that cannot run here */
@@ -62,6 +63,8 @@ void client_channels(void);
 void client_dead_card(void);
 void client_need_fd(void);
 void client_dup_close(void);
+void client_reused(void);
+void client_hello_in_flight(void);
 void client_adopt(void);
 void client_fork(void);
 void client_vfork(void);
@@ -85,6 +88,7 @@ void client_share_dontneed(void);
 void client_share_realloc(void);
 void client_share_mremap(void);
 void client_share_stack(void);
+void client_share_file_limit(void);
 void client_share_close_all(void);
 void client_share_gives_back(void);
 void client_share_many(void);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The uverbs descriptor: requests, events, copies, processes. */
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -250,6 +252,84 @@ void client_dup_close(void) {
     }
 }
 
+/* Makes `fd` a copy of `other` by a system call that is not intercepted. */
+static void replace(int fd, int other) {
+    CHECK(syscall(SYS_dup3, other, fd, 0) == fd);
+}
+
+static void is_socket(int fd) {
+    struct statx stx;
+    struct stat st;
+
+    CHECK(fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode));
+    CHECK(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 && S_ISSOCK(stx.stx_mode));
+}
+
+/* Returns the descriptor of the library's file of shared memory. */
+static int arena(void) {
+    char link[64];
+    char path[32];
+
+    for (int fd = 3; fd < 20000; fd++) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        memset(link, 0, sizeof(link));
+        if (readlink(path, link, sizeof(link) - 1) > 0 && strstr(link, "memfd:dingo-mr")) {
+            return fd;
+        }
+    }
+    CHECK(!"arena");
+    return -1;
+}
+
+/* Numbers of other files after a close that was not intercepted. */
+void client_reused(void) {
+    int fd = open_card();
+    int kept = open_card();
+    char* at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int pipes[2];
+    int pair[2];
+    int comp, async;
+    char text[64];
+
+    CHECK(pipe(pipes) == 0);
+    replace(fd, pipes[0]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(fd, text, 1) == 1);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+
+    fd = open_card();
+    replace(fd, pipes[1]);
+    CHECK(write(fd, "abc", 3) == 3 && read(pipes[0], text, sizeof(text)) == 3);
+    fd = open_card();
+    replace(fd, pair[0]);
+    CHECK(write(fd, "abc", 3) == 3 && read(pair[1], text, sizeof(text)) == 3);
+    fd = open_card();
+    replace(fd, pair[0]);
+    is_socket(fd);
+    fd = open_card();
+    replace(fd, pair[0]);
+    CHECK(method(fd, ECHO, 8, 0, 0) < 0 && errno == ENOTTY);
+
+    make_channels(kept, &comp, &async);
+    replace(comp, pipes[0]);
+    replace(async, pair[1]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(comp, text, 1) == 1);
+    CHECK(write(pair[0], "x", 1) == 1 && read(async, text, 1) == 1);
+
+    fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_RDMA);
+    CHECK(fd >= 0);
+    replace(fd, socket(AF_INET, SOCK_DGRAM, 0));
+    CHECK(send(fd, "x", 1, 0) < 0 && errno == EDESTADDRREQ);
+
+    CHECK(at != MAP_FAILED);
+    share(kept, at, 8192, 8192);
+    fd = arena();
+    CHECK(close(fd) < 0 && errno == EBADF);
+    replace(fd, pipes[0]);
+    CHECK(write(pipes[1], "x", 1) == 1 && read(fd, text, 1) == 1);
+    CHECK(close(fd) == 0 && fcntl(fd, F_GETFD) < 0);
+    echo(kept);
+}
+
 static void wait_for(pid_t child) {
     int status;
 
@@ -275,6 +355,58 @@ void client_fork(void) {
     wait_for(child);
     echo(fd);
     CHECK(method(fd, HELLOS, 0, 0, 0) == 3);
+}
+
+static void* use(void* arg) {
+    echo(*(int*)arg);
+    return NULL;
+}
+
+enum user { COPY, CHILD, RAW_CHILD, USERS };
+
+/* A copy of the descriptor, or a child, is used while another thread sends HELLO. */
+static void use_twice(int fd, enum user user) {
+    int other = open_card();
+    int before = method(other, HELLOS, 0, 0, 0);
+    pthread_t thread;
+    pid_t child;
+
+    alarm(30);
+    CHECK(pthread_create(&thread, NULL, use, &fd) == 0);
+    for (int i = 0; i < 10000 && method(other, HELLOS, 0, 0, 0) == before; i++) {
+        usleep(1000);
+    }
+    if (user == COPY) {
+        echo(dup(fd));
+    } else {
+        /* RAW_CHILD: without the handlers of pthread_atfork(), as _Fork() */
+        child = user == CHILD ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+        CHECK(child >= 0);
+        if (child == 0) {
+            alarm(30);
+            echo(fd);
+            _exit(0);
+        }
+        wait_for(child);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+void client_hello_in_flight(void) {
+    for (enum user user = COPY; user < USERS; user++) {
+        int fd = open_card();
+        pid_t child;
+
+        CHECK(method(fd, HOLD_HELLO, 0, 0, 0) == 0);
+        child = fork(); /* its first use of `fd` sends HELLO */
+        CHECK(child >= 0);
+        if (child == 0) {
+            use_twice(fd, user);
+            exit(0);
+        }
+        wait_for(child);
+        close(fd);
+    }
 }
 
 /* A vfork() child closes its own descriptor, not its parent's. */

@@ -285,6 +285,26 @@ void client_share_stack(void) {
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+/* The library's file is larger than any limit of RLIMIT_FSIZE. */
+void client_share_file_limit(void) {
+    struct rlimit before, low;
+    int fd = open_card();
+    char* first = pages(4);
+    char* next = pages(4);
+
+    share(fd, first, 4 * PAGE, 4 * PAGE);
+    CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
+    low = before;
+    low.rlim_cur = 1 << 30;
+    CHECK(setrlimit(RLIMIT_FSIZE, &low) == 0);
+    memset(next, 5, 4 * PAGE);
+    share(fd, next, 4 * PAGE, 0);
+    share(fd, first, 4 * PAGE, 4 * PAGE);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    share(fd, next, 4 * PAGE, 4 * PAGE);
+    CHECK(next[0] == 5 && peek(fd, next + 3 * PAGE) == 5);
+}
+
 /* Programs that close all unknown descriptors must not close the library's. */
 void client_share_close_all(void) {
     int fd = open_card();

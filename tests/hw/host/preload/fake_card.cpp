@@ -77,7 +77,7 @@ void FakeCard::run() {
                 clients_, [&](const Client& c) { return c.fd.get() == polled[n].fd; });
             Message message;
             if (receive(polled[n].fd, message)) {
-                handle(message, client->rdma_cm);
+                handle(message, *client);
             } else {
                 clients_.erase(client);
             }
@@ -145,7 +145,8 @@ bool FakeCard::receive(int fd, Message& message) {
     return !message.fds.empty();
 }
 
-void FakeCard::handle(Message& message, bool rdma_cm) {
+void FakeCard::handle(Message& message, const Client& client) {
+    asks_ = client.fd.get();
     dingo_uverbs_reply reply{};
     reply.version = DINGO_UVERBS_VERSION;
     reply.type = DINGO_UVERBS_DONE;
@@ -156,16 +157,25 @@ void FakeCard::handle(Message& message, bool rdma_cm) {
     switch (message.head.type) {
         case DINGO_UVERBS_HELLO:
             hellos_++;
-            if (rdma_cm) {
+            if (client.rdma_cm) {
                 cm_memory_ |= message.fds.size() > 1;
             } else {
                 memory_[message.head.pid] =
                     message.fds.size() > 1 ? std::move(message.fds[1]) : UniqueFd();
             }
-            reply.rdev = rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
+            reply.rdev = client.rdma_cm ? 10U << 20 | 58 : 231U << 20 | 192;
+            if (asks_ == holds_ && !held_) {
+                held_ = std::move(message.fds[0]);
+                return;
+            }
+            if (asks_ == holds_) {
+                send(held_.get(), reply);
+                held_.reset();
+                holds_ = -1;
+            }
             break;
         case DINGO_UVERBS_RDMA_CM:
-            this->rdma_cm(message, reply);
+            rdma_cm(message, reply);
             break;
         case DINGO_UVERBS_IOCTL:
             ioctl(message, reply);
@@ -401,6 +411,9 @@ void FakeCard::ioctl(const Message& message, dingo_uverbs_reply& reply) {
             return;
         case kEchoes:
             reply.result = echoes_;
+            return;
+        case kHoldHello:
+            holds_ = asks_;
             return;
         case kHellos:
             reply.result = hellos_;

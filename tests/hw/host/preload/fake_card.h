@@ -43,8 +43,9 @@ enum FakeMethod : std::uint16_t {
     /// [0] va, [1] descriptor that the card asks for when it is to register other memory,
     /// pretending that the request names them
     kSteal = 15,
-    kVersion = 17,  ///< the answer is of protocol version [0]
-    kEchoes = 16,   ///< result: number of ECHOs executed
+    kVersion = 17,    ///< the answer is of protocol version [0]
+    kEchoes = 16,     ///< result: number of ECHOs executed
+    kHoldHello = 18,  ///< the next HELLO of this connection is answered together with another one
     /// [0] WRITE_CMD, [1] CORE_IN of REG_MR: the region is shared; result: bytes shared
     kInvokeWrite = UVERBS_METHOD_INVOKE_WRITE,
 };
@@ -80,7 +81,7 @@ class FakeCard {
     dingo::UniqueFd listen(const std::string& name) const;
     void run();
     bool receive(int fd, Message& message);
-    void handle(Message& message, bool rdma_cm);
+    void handle(Message& message, const Client& client);
     void ioctl(const Message& message, dingo_uverbs_reply& reply);
     void rdma_cm(const Message& message, dingo_uverbs_reply& reply);
     int send_token();
@@ -112,6 +113,9 @@ class FakeCard {
     std::vector<Segment> segments_;
     std::uint64_t wanted_va_ = 0;  ///< kSteal
     std::int32_t wanted_fd_ = -1;
+    int asks_ = -1;   ///< connection of the present request
+    int holds_ = -1;  ///< connection whose HELLO is held back
+    dingo::UniqueFd held_;
     bool cm_memory_ = false;
     int echoes_ = 0;
     int hellos_ = 0;

@@ -86,13 +86,13 @@ TEST_P(Preload, Client) {
 INSTANTIATE_TEST_SUITE_P(
     Case, Preload,
     testing::Values("paths", "paths_at", "stat", "counters", "gids", "ioctl", "write", "mmap",
-                    "channels", "dead_card", "need_fd", "dup_close", "fork", "vfork", "exec",
-                    "threads", "netlink", "share_keeps", "share_partial", "share_faults",
-                    "share_threads", "share_fork", "share_dontfork", "share_dontneed",
-                    "share_realloc", "share_mremap", "share_stack", "share_gives_back",
-                    "share_close_all", "share_many", "share_many_large", "share_inside",
-                    "share_populates", "share_file", "share_file_unprivileged", "share_file_locks",
-                    "adopt"),
+                    "channels", "dead_card", "need_fd", "dup_close", "reused", "hello_in_flight",
+                    "fork", "vfork", "exec", "threads", "netlink", "share_keeps", "share_partial",
+                    "share_faults", "share_threads", "share_fork", "share_dontfork",
+                    "share_dontneed", "share_realloc", "share_mremap", "share_stack",
+                    "share_gives_back", "share_close_all", "share_many", "share_many_large",
+                    "share_inside", "share_populates", "share_file", "share_file_unprivileged",
+                    "share_file_locks", "share_file_limit", "adopt"),
     [](const testing::TestParamInfo<std::string>& test) { return test.param; });
 
 TEST_F(Preload, AnEventComesAfterItsDescriptorIsClosed) {

@@ -82,6 +82,29 @@ TEST_F(UverbsDm, ThereIsAsMuchAsIsSaidAndNoMore) {
     EXPECT_EQ(alloc(kAll), 0) << "a client's goes with it";
 }
 
+TEST_F(UverbsDm, ItsBytesItsFileAndItsMappingCount) {
+    const auto used = [&](const char* what) {
+        return card.stats()["quotas"][what]["used"].get<std::uint64_t>();
+    };
+    const auto descriptors = used("descriptor");
+    const auto mappings = used("mapping");
+    EXPECT_EQ(used("dm_byte"), 0U);
+    ASSERT_EQ(alloc(100), 0);
+    ASSERT_EQ(alloc(5000), 0);
+    const auto second = handle;
+    EXPECT_EQ(used("dm_byte"), 3 * 4096U) << "whole pages";
+    EXPECT_EQ(used("descriptor"), descriptors + 2);
+    EXPECT_EQ(used("mapping"), mappings + 2);
+    EXPECT_EQ(alloc(kAll), -ENOMEM);
+    EXPECT_EQ(card.stats()["quotas"]["dm_byte"]["refused"], 1);
+    EXPECT_EQ(free(second), 0);
+    EXPECT_EQ(used("dm_byte"), 4096U);
+    client.close();
+    EXPECT_TRUE(card.wait_for_clients(0));
+    EXPECT_EQ(used("dm_byte"), 0U);
+    EXPECT_EQ(used("mapping"), mappings);
+}
+
 TEST_F(UverbsDm, ACardWithoutSaysSo) {
     const RunningCard bare(1024, 0);
     Client other(bare.directory);

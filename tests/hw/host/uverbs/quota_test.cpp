@@ -195,6 +195,7 @@ TEST(UverbsShares, AnotherUserHasAThirdOfTheObjectsWhateverClientsItHas) {
     DeviceAttr attr{};
     attr.max_qp = 300;
     attr.max_cq = 30;
+    attr.max_ah = 30;
     Accounts accounts(attr, 9);
     ObjectTable own(&accounts, accounts.of(::geteuid()));
     ObjectTable first(&accounts, accounts.of(kNobody));
@@ -202,9 +203,11 @@ TEST(UverbsShares, AnotherUserHasAThirdOfTheObjectsWhateverClientsItHas) {
     EXPECT_EQ(fill(first, UVERBS_OBJECT_QP), 100U);
     EXPECT_EQ(fill(second, UVERBS_OBJECT_QP), 0U);
     EXPECT_EQ(fill(own, UVERBS_OBJECT_QP), 200U);
+    EXPECT_EQ(fill(second, UVERBS_OBJECT_AH), 10U);
     EXPECT_EQ(accounts.describe()["qp"]["used"], 300);
     EXPECT_EQ(accounts.describe()["qp"]["refused"], 3);
     EXPECT_EQ(accounts.describe()["cq"]["used"], 0);
+    EXPECT_EQ(accounts.describe()["ah"]["used"], 10);
     first.clear();
     EXPECT_EQ(fill(own, UVERBS_OBJECT_QP), 300U);
 }
@@ -284,6 +287,7 @@ TEST_F(UverbsQuota, StatisticsSayWhatIsUsed) {
     EXPECT_EQ(quotas["pd"]["used"], 1);
     EXPECT_EQ(quotas["qp"]["used"], 0);
     EXPECT_GE(quotas["qp"]["limit"], 16);
+    EXPECT_GE(quotas["ah"]["limit"], 1'000'000);
     client.close();
     EXPECT_TRUE(card.wait_for_clients(0));
     EXPECT_EQ(card.stats()["quotas"]["cq"]["used"], 0);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace dingo::cm {
@@ -118,12 +119,13 @@ class CmManager : public ::testing::Test {
         return p;
     }
     /// Establishes a connection: both ends are in kEstablished.
-    Peer& establish() {
+    Peer& establish() { return establish(target(), 0x1234); }
+    Peer& establish(const Communication::Target& to, std::uint32_t qpn) {
         peer.connection = &a.manager.create(peer);
-        EXPECT_TRUE(peer.connection->connect(target(), parameters(0x1234)));
+        EXPECT_TRUE(peer.connection->connect(to, parameters(qpn)));
         deliver(a, b);
         Peer& other = *b.requests.back();
-        EXPECT_TRUE(other.connection->accept(200, parameters(0x5678)));
+        EXPECT_TRUE(other.connection->accept(200, parameters(qpn + 0x4444)));
         deliver(b, a);
         EXPECT_TRUE(peer.last(Event::Kind::kReply));
         EXPECT_TRUE(peer.connection->ready({}));
@@ -240,6 +242,40 @@ TEST_F(CmManager, WhoeverVanishesSaysSo) {
     b.manager.destroy(*other.connection);
     settle();
     pass(5 * kSecond);
+    EXPECT_EQ(a.manager.size(), 0U);
+    EXPECT_EQ(b.manager.size(), 0U);
+}
+
+// The owner's identifier ends its charge at once.
+TEST_F(CmManager, WhatIsReleasedIsKeptForSecondsAndInLimitedNumber) {
+    constexpr std::size_t kRounds = Manager::kMaxReleased + 10;
+    Communication::Target slow = target();
+    slow.path.packet_life_time = 30;  // RDMA_OPTION_ID_ACK_TIMEOUT 31
+    for (std::uint32_t n = 0; n < kRounds; ++n) {
+        Peer& other = establish(slow, 0x1000 + n);
+        a.manager.destroy(*peer.connection);
+        b.manager.destroy(*other.connection);
+        a.out.clear();
+        b.out.clear();
+        b.requests.clear();
+    }
+    EXPECT_EQ(a.manager.size(), Manager::kMaxReleased);
+    EXPECT_EQ(b.manager.size(), Manager::kMaxReleased);
+    const auto requests_of = [&](std::uint32_t qpn) {
+        Communication& asks = a.manager.create(peer);
+        EXPECT_TRUE(asks.connect(slow, parameters(qpn)));
+        deliver(a, b);
+        for (const auto& request : b.requests) {
+            b.manager.destroy(*request->connection);
+        }
+        a.manager.destroy(asks);
+        a.out.clear();
+        b.out.clear();
+        return std::exchange(b.requests, {}).size();
+    };
+    EXPECT_EQ(requests_of(0x1000), 1U) << "the oldest one has ended";
+    EXPECT_EQ(requests_of(0x1000 + kRounds - 1), 0U) << "the newest one has not";
+    pass(9 * kSecond);
     EXPECT_EQ(a.manager.size(), 0U);
     EXPECT_EQ(b.manager.size(), 0U);
 }
