@@ -58,9 +58,9 @@ void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
             break;
         case FarEffect::Kind::kAtomic: {
             const std::uint64_t value = far_.port()->atomic_result(FarWork::stream(qp, half));
-            if (effect.slot < p.resources.size() &&
-                p.resources[effect.slot].first_psn == effect.psn)
-                p.resources[effect.slot].original = value;
+            ReadResource* const resource = ReadResponses::find_resource(p, effect.psn);
+            if (resource && resource->atomic)
+                resource->original = value;
             break;
         }
     }

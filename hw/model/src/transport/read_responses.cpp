@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
@@ -50,6 +51,22 @@ ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packe
     if (p.reply_pending && syndrome::is_ack(p.reply_syndrome))
         p.reply_pending = false;
     return resource;
+}
+
+void ReadResponses::resize(ResponderState& p, std::uint32_t slots) {
+    const auto before = static_cast<std::uint32_t>(p.resources.size());
+    if (slots == before)
+        return;
+    const std::uint32_t kept = std::min(before, slots);
+    std::vector<ReadResource> resources(slots);
+    p.pending = 0;
+    for (std::uint32_t i = 0; i < kept; ++i) {  // the oldest of them first
+        resources[i] = p.resources[(p.resource_next + before - kept + i) % before];
+        p.pending += resources[i].pending() ? 1 : 0;
+    }
+    p.resources = std::move(resources);
+    p.resource_next = kept < slots ? kept : 0;
+    pick_response(p);
 }
 
 ReadResource* ReadResponses::find_resource(ResponderState& p, std::uint32_t psn) {

@@ -33,6 +33,8 @@ class ReadResponses {
     static bool has_slot(ResponderState& responder);
     /// Takes that slot for a request and counts its MSN.
     static ReadResource& new_resource(ResponderState& responder, const packet::Packet& packet);
+    /// Changes the number of slots. Keeps the newest requests: the peer may repeat them.
+    static void resize(ResponderState& responder, std::uint32_t slots);
     /// Returns the slot of the request that includes `psn`, or nullptr.
     static ReadResource* find_resource(ResponderState& responder, std::uint32_t psn);
 

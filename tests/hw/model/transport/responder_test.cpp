@@ -323,29 +323,52 @@ TEST_F(Responder, ASlotThatWasAnsweredBeforeIsNotFreeWhileItAnswersAgain) {
     expect_fatal(syndrome::kNakInvalidRequest, 2, DINGO_EV_QP_REQ_ERR);
 }
 
-// The next slot may not exist any more, and pending responses are dropped.
-TEST_F(Responder, SlotsThatAreChangedInSqdBeginAnew) {
+TEST_F(Responder, SlotsThatAreChangedInSqdKeepTheNewestRequests) {
     Options options = defaults();
     options.path.max_rd_atomic = 4;
     start(options);
-    for (std::uint32_t n = 0; n < 3; ++n) {
+    const auto read = [&](std::uint32_t n) {
         in("RC_RDMA_READ_REQUEST" + psn(n) + at_mr() + " len=10");
-        expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
-    }
+    };
+    const auto expect_answers = [&](std::uint32_t from, std::uint32_t to) {
+        for (std::uint32_t n = from; n < to; ++n) {
+            read(n);
+            expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
+            EXPECT_EQ(packet.payload.size(), 10U);
+        }
+    };
+    const auto change = [&](std::uint8_t slots) {
+        dingo_qp_attr changed = attr();
+        changed.max_dest_rd_atomic = slots;
+        modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, changed);
+    };
+    expect_answers(0, 5);  // the newest one is in the first slot
     card.wire.busy = true;
-    in("RC_RDMA_READ_REQUEST" + psn(3) + at_mr() + " len=10");
+    read(5);
     card.driver.to_state(qp, DINGO_QPS_SQD);
-    dingo_qp_attr fewer = attr();
-    fewer.max_dest_rd_atomic = 1;
-    modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, fewer);
+    change(3);
     card.wire.busy = false;
-    for (std::uint32_t n = 4; n < 6; ++n) {
-        in("RC_RDMA_READ_REQUEST" + psn(n) + at_mr() + " len=10");
-        expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
-        EXPECT_EQ(packet.payload.size(), 10U);
-    }
-    in("RC_RDMA_WRITE_ONLY ackreq" + psn(6) + at_mr() + " len=4 payload=4");
-    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 6);
+    let_pass(1'000'000);
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + 5);
+    expect_answers(3, 6);
+    read(2);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 1U);
+    expect_answers(6, 7);
+    change(5);
+    expect_answers(4, 9);
+    expect_answers(4, 9);
+    change(1);
+    expect_answers(8, 11);
+    change(0);
+    read(10);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 2U);
+    change(2);
+    expect_answers(11, 13);
+    expect_answers(11, 13);
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(13) + at_mr() + " len=4 payload=4");
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 13);
     expect_silence();
 }
 
@@ -363,6 +386,8 @@ TEST_F(Responder, OtherChangesKeepWhatThePeerMayAskForAgain) {
     card.driver.to_state(qp, DINGO_QPS_SQD);
     read();
     modify(DINGO_QPM_AV | DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT, attr());
+    read();
+    modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, attr());
     read();
     card.driver.to_state(qp, DINGO_QPS_RTS);
     read();
