@@ -83,6 +83,7 @@ struct ResponderState {
     /// sequence or RNR NAK sent: silent until the expected packet arrives
     bool nak_sent = false;
     bool rnr_sent = false;      ///< it was an RNR NAK: packets after it are no gap
+    bool had_gap = false;       ///< UC: a PSN was not the expected one
     bool comm_est = false;      ///< event COMM_EST was raised
     bool failed = false;        ///< a fatal NAK is owed: no more requests are accepted
     bool receive_held = false;  ///< `receive` belongs to the message in progress
