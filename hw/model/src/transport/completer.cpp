@@ -169,8 +169,7 @@ void Completer::receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, 
 }
 
 bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data) {
-    RequesterState& r = qp.transport->requester;
-    const SendRecord& record = r.records.front();
+    const SendRecord& record = qp.transport->requester.records.front();
     if (wqe_qp_ != &qp || wqe_index_ != record.index) {
         wqe_qp_ = nullptr;
         WqeFault fault = wqe_.load(card_, qp, record.index);
@@ -188,9 +187,12 @@ bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const s
         case Move::kDone:
             return true;
         case Move::kLater:
-        case Move::kPaused:  // dropped; requested again after the timeout
             card_.count(DINGO_CARD_RX_DROP_RESPONSE);
-            r.response_paused = true;
+            qp.transport->requester.no_room = true;
+            return false;
+        case Move::kPaused:
+            card_.count(DINGO_CARD_RX_DROP_RESPONSE);
+            retransmit_.repeat_dropped(qp);
             return false;
         case Move::kFault:
             send_queue_.fail_front(qp, fault);

@@ -76,7 +76,7 @@ void SendQueue::after_progress(QueuePair& qp) {
     r.rnr_left = qp.attr.rnr_retry;
     r.timeouts = 0;
     r.implied_nak = false;
-    r.response_paused = false;
+    r.no_room = false;
     deadlines_.restart_ack(qp);
     check_drained(qp);
     if (r.cursor != r.records.tail() || r.next_index != qp.sq_producer)

@@ -41,8 +41,8 @@ struct RequesterState {
     bool halted = false;  ///< a WQE failed locally; it completes after those before it
     /// went back already: until progress, responses that skip oldest_psn are ignored
     bool implied_nak = false;
-    /// response data met a paused region: the retransmission is not the peer's fault
-    bool response_paused = false;
+    /// far memory had no room for response data: the retransmission is not the peer's fault
+    bool no_room = false;
     bool drained = false;  ///< SQD: everything begun has completed
     /// ack_deadline was set outside run(), from the time of the run() before: corrected in the
     /// next

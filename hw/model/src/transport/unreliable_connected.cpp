@@ -95,7 +95,7 @@ bool UnreliableConnected::unreliable_send(QueuePair& qp, const packet::Packet& p
         errors_.enter_error(qp);
         return false;
     }
-    if (move == Move::kPaused)
+    if (move != Move::kDone)
         return false;
     if (op.first)
         card_.count(DINGO_CARD_RX_SEND_REQUESTS);
