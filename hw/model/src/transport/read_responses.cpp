@@ -113,6 +113,7 @@ void ReadResponses::start_response(QueuePair& qp, ReadResource& resource, std::u
     resource.stop = stop;
     resource.end = end;
     resource.after = far_.begun(qp);
+    resource.refused = false;
     pick_response(p);  // C9-110: an earlier response interrupts the current one
     scheduler_.add(qp);
 }
@@ -200,6 +201,10 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     const KeyVerdict verdict = memory_.check(qp, resource.rkey, resource.va + offset,
                                              bytes_of(packets), DINGO_ACC_REMOTE_READ, range);
     if (verdict == KeyVerdict::kPaused) {
+        if (!resource.refused &&
+            ack_nak_.send_rnr(qp, headers.bth.psn, resource.msn - 1) == Sent::kBusy)
+            return Sent::kBusy;
+        resource.refused = true;
         deadlines_.pause_responses(qp);
         return Sent::kNo;
     }
@@ -234,6 +239,7 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
         return Sent::kNo;
     }
     frame_.send(qp);
+    resource.refused = false;
     resource.next += packets;
     return Sent::kYes;
 }

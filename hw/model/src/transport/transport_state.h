@@ -69,6 +69,8 @@ struct ReadResource {
     std::uint64_t after = 0;   ///< FarHalf::done at which it may be answered
     bool answered = false;     ///< completely sent once: a pending response is a repetition
     bool asked_again = false;  ///< the peer may already have a part of the pending response
+    /// a region is paused: an RNR NAK was sent since the request or its last repetition
+    bool refused = false;
 
     [[nodiscard]] bool pending() const noexcept { return next != stop; }
 };

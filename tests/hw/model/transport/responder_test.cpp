@@ -148,6 +148,39 @@ TEST_F(Responder, RnrNakWithoutReceiveAndSilenceBehindIt) {
     EXPECT_EQ(memory(0, 1)[0], std::byte{0});  // completely refused
 }
 
+// The RNR NAK acknowledges what came before the READ; the ACK of what came behind it waits.
+TEST_F(Responder, AReadWhoseRegionIsPausedBeforeItsResponseIsAskedForAgain) {
+    start();
+    card.wire.busy = true;
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=1000");
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(5) + at_mr() + " len=4 payload=4");
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_PAUSE_MR, mr.key).status, DINGO_ST_OK);
+    card.wire.busy = false;
+    let_pass(1'000'000);
+    const auto expect_rnr = [&] {
+        expect_reply(syndrome::rnr(12), kRequestPsn + 1);
+        EXPECT_EQ(packet.aeth.msn, 1U);
+        expect_silence();
+    };
+    expect_rnr();
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    expect_rnr();
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=1000");
+    expect_rnr();
+    EXPECT_EQ(stat(DINGO_CARD_RNR_NAK_SENT), 3U);
+    EXPECT_EQ(qp_stat(DINGO_QP_RNR_NAK_SENT), 3U);
+    card.driver.move_mr(mr, mr.bus, kAll);
+    let_pass(1'000'000);
+    for (std::uint32_t n = 1; n < 5; ++n) {
+        ASSERT_TRUE(next());
+        EXPECT_TRUE(packet.op().is_read_response());
+        EXPECT_EQ(packet.bth.psn, kRequestPsn + n);
+    }
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 5);
+    expect_silence();
+}
+
 TEST_F(Responder, WhatComesBehindAGapIsCountedByCardAndQueuePair) {
     start();
     for (const std::uint32_t n : {1, 2, 3})
