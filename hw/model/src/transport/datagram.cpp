@@ -110,6 +110,7 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     r.oldest_psn = r.sent_psn = r.new_psn = ++r.send_psn;
     if (wqe.signaled() || qp.signal_all)
         completions_.send(qp, index, wqe.opcode(), 0);
+    completions_.share_consumer(qp);
     return SendStop::kTurnOver;
 }
 

@@ -39,6 +39,8 @@ void FarSettling::settle(QueuePair& qp, Half half) {
     }
     if (progress.failed && !std::exchange(h.failed, true))
         fail(qp, half);
+    if (half == Half::kSend)
+        completions_.share_consumer(qp);
     send_queue_.check_drained(qp);
     scheduler_.add(qp);  // READ responses and fenced requests may be able to continue
 }

@@ -50,6 +50,11 @@ struct RequesterState {
     bool stale_wait = false;  ///< the same for wait_deadline
     Nanoseconds ack_deadline = kNever;
     Nanoseconds wait_deadline = kNever;  ///< RNR NAK or paused region: nothing is sent before
+
+    /// Returns the SQ block of the oldest WQE that has not completed.
+    [[nodiscard]] std::uint32_t consumer() const noexcept {
+        return records.empty() ? next_index : records.front().index;
+    }
 };
 
 /// A READ or atomic request that the peer may repeat, and the state of its response.
