@@ -127,18 +127,21 @@ TEST_P(PauseMr, WriteIsStoppedHalfwayAndGoesOnInTheNewPlace) {
 }
 
 TEST_P(PauseMr, ReadResponseIsStoppedHalfwayAndGoesOnInTheNewPlace) {
-    PairOptions options = small_region();
-    options.timeout(18);  // no retransmission meanwhile
-    Moving pair(engine(), options);
-    NEEDS(pair.driver(1), PAUSE_MR);
-    pair.fill(1, 0, kBytes, 2);
-    pair.post(pair.read(0, 0, kBytes));
-    pair.run_until_sent(1, 3);
-    pair.pause(1);
-    pair.expect_waiting();
-    pair.move(1);
-    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(pair.same(0, 0, kBytes)) << "read while it was paused";
+    for (const std::uint8_t timeout : {18, 10}) {
+        PairOptions options = small_region();
+        options.timeout(timeout, 0);
+        Moving pair(engine(), options);
+        NEEDS(pair.driver(1), PAUSE_MR);
+        pair.fill(1, 0, kBytes, 2);
+        pair.post(pair.read(0, 0, kBytes));
+        pair.run_until_sent(1, 3);
+        pair.pause(1);
+        pair.expect_waiting();
+        EXPECT_GT(pair.stat(1, DINGO_CARD_RNR_NAK_SENT), 0U);
+        pair.move(1);
+        EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(pair.same(0, 0, kBytes)) << "read while it was paused";
+    }
 }
 
 TEST_P(PauseMr, ReadOfAPausedRegionWaits) {
