@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Complete messages of 2^31 bytes. The regions are long, but not their memory: all entries of the
-// page list except the last are the same page.
+// Complete messages of 2^31 bytes, and longer ones, which are refused. The regions are long, but
+// not their memory: all entries of the page list except the last are the same page.
 #include "conformance.h"
+#include "dingo/packet/icrc.h"
 
 namespace dingo::conformance {
 namespace {
@@ -65,6 +66,38 @@ class LongestMessage : public Conformance {
         EXPECT_EQ(pair.complete(pair.write(0, 0, 5000)).status, DINGO_WCS_SUCCESS);
         EXPECT_TRUE(pair.same(0, 0, 5000));
     }
+    /// Sends 2^31 and 4096 bytes, which arrive as one message: its receive could hold them.
+    void send_too_much(Pair& pair) {
+        LongRegion local(pair.driver(0), 10);
+        LongRegion remote(pair.driver(1), 20);
+        pair.driver(1).post_recv(pair.qp(1), 9,
+                                 {remote.mr.sge(0, kLength), pair.mr[1].sge(0, 8192)});
+        pair.cards.link.hook = [](test::Frame& frame) {
+            packet::Packet packet;
+            if (packet::parse(frame.bytes, packet) == packet::ParseResult::kRoce &&
+                packet.op().is_send() && packet.op().last)
+                join(frame, packet);
+            return true;
+        };
+        test::SendWr wr;
+        wr.sges = {local.mr.sge(0, kLength)};
+        pair.post(wr);
+        pair.post(pair.send(0, 4096));
+        const dingo_cqe cqe = pair.cards.wait_cq(0, pair.cq(0), 600'000'000'000);
+        EXPECT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+    }
+
+  private:
+    /// Makes the last packet of a message a middle one, and an only packet the last one.
+    static void join(test::Frame& frame, const packet::Packet& packet) {
+        const packet::Opcode opcode =
+            packet.bth.opcode == packet::Opcode::kRcSendLast   ? packet::Opcode::kRcSendMiddle
+            : packet.bth.opcode == packet::Opcode::kRcSendOnly ? packet::Opcode::kRcSendLast
+            : packet.bth.opcode == packet::Opcode::kUcSendLast ? packet::Opcode::kUcSendMiddle
+                                                               : packet::Opcode::kUcSendLast;
+        frame.bytes[packet.bth_offset] = static_cast<std::byte>(opcode);
+        packet::icrc_append(frame.bytes, packet.l3_offset, packet.l3);
+    }
 };
 INSTANTIATE_TEST_SUITE_P(Conformance, LongestMessage,
                          testing::ValuesIn(dingo::test::register_engines()),
@@ -87,6 +120,29 @@ TEST_P(LongestMessage, ReadOf2GiBArrives) {
 TEST_P(LongestMessage, SendOf2GiBArrives) {
     ONLY_FAST;
     move(DINGO_WR_SEND);
+}
+
+TEST_P(LongestMessage, SendOfMoreThan2GiBIsRefused) {
+    ONLY_FAST;
+    Pair pair(engine(), PairOptions().mtu(5));
+    send_too_much(pair);
+    const dingo_cqe received = pair.wait(1);
+    EXPECT_EQ(received.status, DINGO_WCS_LOC_LEN_ERR);
+    EXPECT_EQ(received.wqe_index, 9U);
+    EXPECT_EQ(pair.stat(1, DINGO_CARD_RESP_INVALID_REQUESTS), 1U);
+    EXPECT_EQ(pair.state(1), DINGO_QPS_ERR);
+}
+
+TEST_P(LongestMessage, UcSendOfMoreThan2GiBIsDropped) {
+    ONLY_FAST;
+    Pair pair(engine(), PairOptions().mtu(5).kind(DINGO_QPT_UC));
+    NEEDS(pair.driver(0), UC);
+    send_too_much(pair);
+    EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS);
+    pair.cards.settle();
+    EXPECT_TRUE(pair.idle(1));
+    EXPECT_EQ(pair.stat(1, DINGO_CARD_RX_DROP_UC), 1U);
+    EXPECT_EQ(pair.state(1), DINGO_QPS_RTS);
 }
 
 }  // namespace dingo::conformance

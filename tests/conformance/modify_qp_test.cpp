@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "conformance.h"
+#include "faults.h"
 
 namespace dingo::conformance {
 namespace {
@@ -326,6 +327,21 @@ TEST_P(ModifyQp, WrongCurrentStateIsRefused) {
     subject.bring_to(DINGO_QPS_RTS);
     EXPECT_NE(subject.modify(DINGO_QPS_SQD, DINGO_QPS_RTS, DINGO_QPM_CUR_STATE), DINGO_ST_OK);
     EXPECT_EQ(subject.modify(DINGO_QPS_RTS, DINGO_QPS_RTS, DINGO_QPM_CUR_STATE), DINGO_ST_OK);
+}
+
+TEST_P(ModifyQp, SameNumberOfSlotsKeepsTheReadsThatThePeerMayRepeat) {
+    Pair pair(engine(), PairOptions().timeout(10));
+    WireFaults faults(pair.cards);
+    faults.add(Fault::kDrop, {.from = 1});
+    pair.fill(1, 0, 100, 1);
+    pair.post(pair.read(0, 0, 100));
+    ASSERT_TRUE(pair.cards.run_until([&] { return faults.injured > 0; }));
+    pair.driver(1).to_state(pair.qp(1), DINGO_QPS_SQD);
+    dingo_cmd_modify_qp command{};
+    command.attr = pair.driver(1).query_qp(pair.qp(1).qpn).attr;
+    pair.driver(1).modify(pair.qp(1), DINGO_QPM_MAX_DEST_RD_ATOMIC, command);
+    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+    EXPECT_TRUE(pair.same(0, 0, 100));
 }
 
 TEST_P(ModifyQp, QueryGivesBackWhatWasSet) {

@@ -127,18 +127,21 @@ TEST_P(PauseMr, WriteIsStoppedHalfwayAndGoesOnInTheNewPlace) {
 }
 
 TEST_P(PauseMr, ReadResponseIsStoppedHalfwayAndGoesOnInTheNewPlace) {
-    PairOptions options = small_region();
-    options.timeout(18);  // no retransmission meanwhile
-    Moving pair(engine(), options);
-    NEEDS(pair.driver(1), PAUSE_MR);
-    pair.fill(1, 0, kBytes, 2);
-    pair.post(pair.read(0, 0, kBytes));
-    pair.run_until_sent(1, 3);
-    pair.pause(1);
-    pair.expect_waiting();
-    pair.move(1);
-    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(pair.same(0, 0, kBytes)) << "read while it was paused";
+    for (const std::uint8_t timeout : {18, 10}) {
+        PairOptions options = small_region();
+        options.timeout(timeout, 0);
+        Moving pair(engine(), options);
+        NEEDS(pair.driver(1), PAUSE_MR);
+        pair.fill(1, 0, kBytes, 2);
+        pair.post(pair.read(0, 0, kBytes));
+        pair.run_until_sent(1, 3);
+        pair.pause(1);
+        pair.expect_waiting();
+        EXPECT_GT(pair.stat(1, DINGO_CARD_RNR_NAK_SENT), 0U);
+        pair.move(1);
+        EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(pair.same(0, 0, kBytes)) << "read while it was paused";
+    }
 }
 
 TEST_P(PauseMr, ReadOfAPausedRegionWaits) {
@@ -171,19 +174,39 @@ TEST_P(PauseMr, LocalWorkIsStoppedHalfwayAndGoesOnInTheNewPlace) {
     EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
 }
 
-TEST_P(PauseMr, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
-    PairOptions options = small_region();
-    options.timeout(10, 0);
-    Moving pair(engine(), options);
-    NEEDS(pair.driver(0), PAUSE_MR);
-    pair.fill(1, 0, kBytes, 5);
-    pair.post(pair.read(0, 0, kBytes));
-    pair.run_until_sent(1, 5);
-    pair.pause(0);
-    pair.expect_waiting();
-    pair.move(0);
-    EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(pair.same(0, 0, kBytes));
+TEST_P(PauseMr, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetriesOrATimer) {
+    for (const std::uint8_t timeout : {10, 0}) {
+        PairOptions options = small_region();
+        options.timeout(timeout, 0);
+        Moving pair(engine(), options);
+        NEEDS(pair.driver(0), PAUSE_MR);
+        pair.fill(1, 0, kBytes, 5);
+        pair.post(pair.read(0, 0, kBytes));
+        pair.post(pair.write(kBytes, kBytes, 100));
+        pair.run_until_sent(1, 5);
+        pair.pause(0);
+        pair.expect_waiting();
+        EXPECT_EQ(pair.stat(0, DINGO_CARD_RETRANSMITS), 0U) << "data are requested in vain";
+        pair.move(0);
+        EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(pair.wait().status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(pair.same(0, 0, kBytes));
+    }
+}
+
+TEST_P(PauseMr, DataForARegionThatGoesWhileItIsPausedEndInAnError) {
+    for (const bool atomic : {false, true}) {
+        PairOptions options = small_region();
+        options.timeout(0);
+        Moving pair(engine(), options);
+        NEEDS(pair.driver(0), PAUSE_MR);
+        pair.post(atomic ? pair.fetch_add(8, 64, 5) : pair.read(0, 0, kBytes));
+        pair.run_until_sent(0, 1);
+        pair.pause(0);
+        pair.expect_waiting();
+        ASSERT_EQ(pair.driver(0).destroy(DINGO_OP_DESTROY_MR, pair.mr[0].key).status, DINGO_ST_OK);
+        EXPECT_EQ(pair.wait().status, DINGO_WCS_LOC_PROT_ERR);
+    }
 }
 
 TEST_P(PauseMr, SendIsStoppedHalfwayAndCompletesOnce) {

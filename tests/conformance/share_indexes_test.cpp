@@ -124,6 +124,38 @@ TEST_P(ShareIndexes, TheSendersIndexFollowsCompletionsWithAndWithoutEntry) {
     EXPECT_EQ(indexes.sq_consumer, 3U);
 }
 
+TEST_P(ShareIndexes, TheSendersIndexFollowsDatagramsAndFlushes) {
+    ENGINE_NEEDS(SHARE_INDEXES);
+    for (const std::uint8_t kind : {DINGO_QPT_UD, DINGO_QPT_UC, DINGO_QPT_RC}) {
+        constexpr std::uint32_t kQkey = 0x11111111;
+        PairOptions options;
+        options.kind(kind).connect.path.qkey = kQkey;
+        Pair pair(engine(), options);
+        dingo_cmd_share_indexes cmd{};
+        cmd.qpn = pair.qp(0).qpn;
+        cmd.addr = pair.cards.host(0).alloc(sizeof(dingo_queue_indexes));
+        ASSERT_EQ(pair.driver(0).execute(DINGO_OP_SHARE_INDEXES, cmd).status, DINGO_ST_OK);
+        const auto& indexes = *reinterpret_cast<dingo_queue_indexes*>(
+            pair.cards.host(0).bytes(cmd.addr, sizeof(dingo_queue_indexes)).data());
+        test::SendWr wr = pair.send(0, 8);
+        if (kind == DINGO_QPT_UD)
+            wr.ud = pair.cards.ud_to(1, pair.qp(1).qpn, kQkey);
+        pair.post_recv(0, 0, 64);
+        EXPECT_EQ(pair.complete(wr).status, DINGO_WCS_SUCCESS);
+        EXPECT_EQ(indexes.sq_consumer, pair.qp(0).sq_producer);
+        test::SendWr bad = wr;
+        bad.sges[0].lkey ^= 0x100;
+        pair.post(bad);
+        pair.post(wr);
+        EXPECT_EQ(pair.wait(0).status, DINGO_WCS_LOC_PROT_ERR);
+        EXPECT_EQ(pair.wait(0).status, DINGO_WCS_WR_FLUSH_ERR);
+        EXPECT_EQ(indexes.sq_consumer, pair.qp(0).sq_producer);
+        pair.post(wr);
+        EXPECT_EQ(pair.wait(0).status, DINGO_WCS_WR_FLUSH_ERR);
+        EXPECT_EQ(indexes.sq_consumer, pair.qp(0).sq_producer);
+    }
+}
+
 TEST_P(ShareIndexes, InErrorWhatTheOtherConsumerHasNotTakenIsFlushed) {
     ENGINE_NEEDS(SHARE_INDEXES);
     Shared pair(engine());

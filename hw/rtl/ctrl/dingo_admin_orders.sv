@@ -69,6 +69,8 @@ module dingo_admin_orders (
     qpa.destroy = destroys_qp;
     qpa.old_state = qp_ctx_i.state;
     qpa.mask = modifies_qp ? mq.mask[20:0] : '0;
+    // The responder clears its slots when their number changes; the peer may repeat what is in them.
+    if (modified_i.cfg.max_dest_rd == qp_ctx_i.cfg.max_dest_rd) qpa.mask &= ~dingo_pkg::QPM_MAX_DEST_RD_ATOMIC[20:0];
     qpa.qp = qp_i;
     qpa.ctx = modifies_qp ? modified_i : creates_qp ? {3'(dingo_pkg::QPS_RESET), created} : qp_ctx_i;
   end

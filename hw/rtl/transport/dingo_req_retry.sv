@@ -69,11 +69,20 @@ module dingo_req_retry (
             w_o.verr = dingo_pkg::VERR_NAK_SEQ[7:0];
             if (rtl_pkg::idx_before(w_i.item.psn, c_i.send)) w_o.phase = req_pkg::PH_RETRY;  // else done already
           end else if (!is_ack) w_o.phase = req_pkg::PH_FAIL_READ;
-          req_pkg::IT_BAD: if (w_i.complete) w_o.phase = req_pkg::PH_FAIL_READ;
-          req_pkg::IT_FAULT: w_o.phase = w_i.complete ? req_pkg::PH_FAIL_READ : req_pkg::PH_IMPLIED;
+          req_pkg::IT_BAD:
+          if (w_i.complete) w_o.phase = req_pkg::PH_FAIL_READ;
+          else report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
+          req_pkg::IT_FAULT:
+          if (w_i.complete) w_o.phase = req_pkg::PH_FAIL_READ;
+          else begin
+            report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
+            w_o.phase = req_pkg::PH_IMPLIED;
+          end
           req_pkg::IT_DATA:
-          if (!w_i.complete) w_o.phase = req_pkg::PH_IMPLIED;
-          else if (commit_err_i) w_o.phase = req_pkg::PH_FAIL_READ;
+          if (!w_i.complete) begin
+            report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
+            w_o.phase = req_pkg::PH_IMPLIED;
+          end else if (commit_err_i) w_o.phase = req_pkg::PH_FAIL_READ;
           else if (data_good) begin
             if (c_i.read_psns != 24'd0) c_o.read_psns = c_i.read_psns - 24'd1;
             c_o.oldest = w_i.item.psn + 32'd1;
@@ -92,10 +101,9 @@ module dingo_req_retry (
               w_o.phase = req_pkg::PH_GO_BACK;
             end
           end
-          default:                   // req_pkg::IT_SKIP
-          if (!w_i.complete) w_o.phase = req_pkg::PH_IMPLIED;
-          else begin
+          default: begin             // req_pkg::IT_SKIP
             report_o.card = req_pkg::count_card(6'(dingo_pkg::CARD_RX_DROP_RESPONSE));
+            if (!w_i.complete) w_o.phase = req_pkg::PH_IMPLIED;
           end
         endcase
       end

@@ -20,7 +20,9 @@ module dingo_rsp_buffer (
   logic rq_empty, fits_wqe;
   assign c = rx_i.c;
   assign rq_empty = c.rq_cons == c.rq_prod;
-  assign fits_wqe = {4'd0, taken_bytes_i} + {23'd0, h_i.len} <= {4'd0, c.held_cap[31:0]} || c.held_cap[35:32] != '0;
+  logic [35:0] bytes;                         // of the message so far, this packet included
+  assign bytes = {4'd0, taken_bytes_i} + {23'd0, h_i.len};
+  assign fits_wqe = bytes <= c.held_cap && bytes <= 36'(dingo_pkg::MAX_MSG);
 
   always_comb begin
     rx_o = rx_i;

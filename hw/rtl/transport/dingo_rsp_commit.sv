@@ -122,10 +122,13 @@ module dingo_rsp_commit (
                 state_q <= CM_NEW;
               end
               rsp_pkg::IT_DUP_ACK:  // a pending NAK acknowledges as much
-              if (rd_accept && !(c_q.reply_pending && it_q.nak_sent)) begin
-                c_q.reply_pending <= 1'b1;
-                c_q.reply_syn <= roce_pkg::SYN_ACK;
-                c_q.reply_psn <= it_q.psn;
+              if (rd_accept) begin
+                if (!(c_q.reply_pending && it_q.nak_sent)) begin
+                  c_q.reply_pending <= 1'b1;
+                  c_q.reply_syn <= roce_pkg::SYN_ACK;
+                  c_q.reply_psn <= it_q.psn;
+                end
+                c_q.rd_refused <= 1'b0;      // the ACK comes behind that READ; its RNR NAK acknowledges, too
                 wake_o <= 1'b1;
               end
               rsp_pkg::IT_DUP_READ:
@@ -174,6 +177,7 @@ module dingo_rsp_commit (
         if (rd_done_i) begin
           if (rd_hit_i) begin
             c_q.rd_pending[rd_found_i] <= 1'b1;
+            c_q.rd_refused <= 1'b0;
             wake_o <= 1'b1;
             state_q <= IDLE;
           end else begin

@@ -108,6 +108,7 @@ module dingo_rsp_event (
               ctx_o.rd_used = '0;
               ctx_o.rd_pending = '0;
               ctx_o.rd_answered = '0;
+              ctx_o.rd_refused = 1'b0;
               ctx_o.rd_next = '0;
               ctx_o.rd_take = '0;
             end

@@ -8,6 +8,7 @@ module dingo_rsp_packet (
     input  rsp_pkg::rctx_t   ctx_i,
     input  rsp_pkg::rres_t   res_i,
     input  logic             read_i,       // READ response of res_i
+    input  logic             refuse_i,     // RNR NAK instead of it
     input  logic             single_i,     // response to item_i, an atomic's word is word_i; neither: ACK or NAK
     input  rsp_pkg::item_t   item_i,
     input  logic [63:0]      word_i,
@@ -51,6 +52,11 @@ module dingo_rsp_packet (
         txd_o.opcode = roce_pkg::RC_ATOMIC_ACK;
         txd_o.swap_add = res_i.va;
       end
+    end else if (refuse_i) begin
+      txd_o.opcode = roce_pkg::RC_ACK;
+      txd_o.psn = res_i.first_psn + res_i.next;
+      txd_o.syndrome = roce_pkg::SYN_RNR | {3'd0, cfg_i.min_rnr_timer};
+      txd_o.msn = res_i.msn - 24'd1;
     end else if (single_i) begin
       txd_o.opcode = item_i.atomic ? roce_pkg::RC_ATOMIC_ACK : roce_pkg::RC_READ_ONLY;
       txd_o.psn = item_i.psn;

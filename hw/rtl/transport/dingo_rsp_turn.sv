@@ -23,6 +23,7 @@ module dingo_rsp_turn (
     input  logic              path_ok_i,     // the QP's source GID is valid
     input  logic              tx_room_i,     // dingo_tx_mux has room for a packet
     output logic              read_o,        // the current packet is a READ response, else ACK or NAK
+    output logic              refuse_o,      // it is an RNR NAK for the READ's next packet
     output logic              send_o,        // the packet leaves
     // dingo_rsp_reads: the READ that is being answered
     output logic              rd_get_o,
@@ -54,7 +55,8 @@ module dingo_rsp_turn (
     TN_REPLY = 4'd8,
     TN_FLUSH = 4'd9,
     TN_FETCH = 4'd10,
-    TN_LAST = 4'd11                          // SRQ: event QP_LAST_WQE, after all completions of the QP
+    TN_LAST = 4'd11,                         // SRQ: event QP_LAST_WQE, after all completions of the QP
+    TN_REFUSE = 4'd12                        // the READ's region is paused: an RNR NAK instead of its next packet
   } state_t;
   localparam logic [4:0] BURST = 5'd16;      // packets, or flushed WQEs, of a turn
 
@@ -87,7 +89,8 @@ module dingo_rsp_turn (
   assign done_o = state_q == IDLE;
   assign ctx_o = c_q;
   assign read_o = state_q == TN_GET || state_q == TN_KEY || state_q == TN_KEY_WAIT || state_q == TN_SEND;
-  assign send_o = (state_q == TN_SEND || state_q == TN_REPLY) && go_i;
+  assign refuse_o = state_q == TN_REFUSE;
+  assign send_o = (state_q == TN_SEND || state_q == TN_REPLY || state_q == TN_REFUSE) && go_i;
   assign rd_get_o = state_q == TN_NEXT && go_i && used_q != BURST && c_q.rd_pending != '0 && tx_room_i && !busy_i && !got_q;
   assign rd_step_o = state_q == TN_SEND && go_i;
   // Continues with the next packet of the same READ: its look-up begins in TN_NEXT.
@@ -165,7 +168,7 @@ module dingo_rsp_turn (
         TN_KEY_WAIT:
         if (mr_done_i) begin
           if (mr_ok_i) state_q <= TN_SEND;
-          else if (mr_paused_i) state_q <= IDLE;
+          else if (mr_paused_i) state_q <= c_q.rd_refused ? IDLE : TN_REFUSE;
           else begin                         // the key was invalidated or the region destroyed during the READ
             c_q.rd_pending <= '0;
             exit_o <= rsp_pkg::EXIT_NAK;
@@ -175,11 +178,21 @@ module dingo_rsp_turn (
 
         TN_SEND: begin
           used_q <= used_q + 5'd1;
+          c_q.rd_refused <= 1'b0;
           if (res_last_i) begin
             c_q.rd_pending[rd_slot_o] <= 1'b0;
             c_q.rd_answered[rd_slot_o] <= 1'b1;
             state_q <= only && !c_q.reply_pending ? IDLE : TN_PICK;
           end else state_q <= TN_NEXT;
+        end
+
+        TN_REFUSE: begin
+          c_q.rd_refused <= 1'b1;
+          emit_o.stat <= 1'b1;
+          emit_o.stat_idx <= 6'(dingo_pkg::CARD_RNR_NAK_SENT);
+          emit_o.qstat <= 1'b1;
+          emit_o.qstat_idx <= 4'(dingo_pkg::QP_RNR_NAK_SENT);
+          state_q <= IDLE;
         end
 
         TN_PICK: begin  // C9-110: the oldest one next, also if a repetition of an earlier READ interrupted it

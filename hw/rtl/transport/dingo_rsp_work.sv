@@ -122,13 +122,13 @@ module dingo_rsp_work (
       .rd_new_o(rd_new), .rd_find_o(rd_find), .rd_done_i(rd_done_q), .rd_hit_i(rd_hit), .rd_found_i(rd_found)
   );
 
-  logic tn_mr_valid, tn_open, tn_wqe_taken, res_last;
+  logic tn_refuse, tn_mr_valid, tn_open, tn_wqe_taken, res_last;
   logic [12:0] res_bytes;
   logic [31:0] res_offset;
   dingo_rsp_turn u_turn (
       .clk_i, .rst_ni, .go_i, .start_i(start_i && is_turn), .ctx_i, .done_o(tn_done), .ctx_o(tn_ctx), .wake_o(tn_wake),
       .again_o(tn_again), .again_i, .x_i, .emit_o(tn_emit), .emit_ready_i, .exit_o(tn_exit), .busy_i, .path_ok_i,
-      .tx_room_i, .read_o, .send_o, .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot),
+      .tx_room_i, .read_o, .refuse_o(tn_refuse), .send_o, .rd_get_o(rd_get), .rd_step_o(rd_step), .rd_slot_o(rd_slot),
       .rd_done_i(rd_done || rd_done_q), .res_bytes_i(res_bytes), .res_last_i(res_last), .mr_valid_o(tn_mr_valid),
       .mr_done_i(key_have), .mr_ok_i(key.ok), .mr_paused_i(key.paused), .pause_o, .open_o(tn_open), .wqe_done_i(w_done),
       .wqe_taken_o(tn_wqe_taken), .wqe_tag_i(w_wqe.tag), .cqes_done_i
@@ -172,7 +172,7 @@ module dingo_rsp_work (
   assign bytes_o = res_bytes;
   dingo_rsp_packet u_packet (
       .qp_i, .cfg_i(x_i.cfg), .ctx_i(is_turn && !quick_send_i ? tn_ctx : c_i), .res_i(res),
-      .read_i(is_turn && read_o && !quick_send_i), .single_i(quick_data_i), .item_i(put_item_i), .word_i(put_word_i),
+      .read_i(is_turn && read_o && !quick_send_i), .refuse_i(is_turn && tn_refuse && !quick_send_i), .single_i(quick_data_i), .item_i(put_item_i), .word_i(put_word_i),
       .txd_o, .offset_o(res_offset), .bytes_o(res_bytes), .last_o(res_last)
   );
 

@@ -69,8 +69,9 @@ package rsp_pkg;
     logic [15:0] rd_used;          // p2: slots that were ever used
     logic [15:0] rd_pending;       // p2: slots with packets to send
     logic [15:0] rd_answered;      // p2: slots that were answered in full once; pending ones are repetitions
+    logic        rd_refused;       // p2: the oldest pending one waits for a paused region, and an RNR NAK has left for it
   } rctx_t;
-  localparam int unsigned RCTX_W = 535;
+  localparam int unsigned RCTX_W = 536;
 
   typedef enum logic [2:0] {
     IT_DATA = 3'd0,                // SEND, WRITE, datagram: payload is in memory

@@ -55,23 +55,38 @@ void AckNak::nak_fatal(QueuePair& qp, std::uint8_t s, std::uint32_t psn, std::ui
         host_.async_event(kind, qp.qpn);
 }
 
-Sent AckNak::send_reply(QueuePair& qp) {
-    ResponderState& p = qp.transport->responder;
+bool AckNak::send(QueuePair& qp, std::uint32_t psn, packet::Aeth aeth) {
     packet::TransportHeaders headers;
     headers.bth.opcode = packet::Opcode::kRcAck;
     headers.bth.migreq = true;
     headers.bth.dest_qp = qp.attr.dest_qpn;
-    headers.bth.psn = p.reply_psn;
-    // The MSN counts messages complete in memory (9.7.5); those executed since may not be.
-    headers.aeth = {p.reply_syndrome, far_.holds(qp, Half::kReceive) ? p.reply_msn : p.msn};
+    headers.bth.psn = psn;
+    headers.aeth = aeth;
     if (!frame_.open(qp.transport->path, headers, 0))
-        return Sent::kBusy;
+        return false;
     frame_.send(qp);
+    return true;
+}
+
+Sent AckNak::send_reply(QueuePair& qp) {
+    ResponderState& p = qp.transport->responder;
+    // The MSN counts messages complete in memory (9.7.5); those executed since may not be.
+    const std::uint32_t msn = far_.holds(qp, Half::kReceive) ? p.reply_msn : p.msn;
+    if (!send(qp, p.reply_psn, {p.reply_syndrome, msn}))
+        return Sent::kBusy;
     p.reply_pending = false;
     if (syndrome::is_ack(p.reply_syndrome))
         qp.count(DINGO_QP_ACKS_SENT);
     if (p.failed)  // the fatal NAK was sent
         errors_.enter_error(qp);
+    return Sent::kYes;
+}
+
+Sent AckNak::send_rnr(QueuePair& qp, std::uint32_t psn, std::uint32_t msn) {
+    if (!send(qp, psn, {syndrome::rnr(qp.attr.min_rnr_timer), msn & packet::kPsnMask}))
+        return Sent::kBusy;
+    card_.count(DINGO_CARD_RNR_NAK_SENT);
+    qp.count(DINGO_QP_RNR_NAK_SENT);
     return Sent::kYes;
 }
 

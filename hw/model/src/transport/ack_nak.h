@@ -48,11 +48,16 @@ class AckNak {
 
     /// Sends the owed ACK or NAK.
     Sent send_reply(QueuePair& qp);
+    /// Sends an RNR NAK for `psn`, before the owed one. `msn`: number of messages before it.
+    Sent send_rnr(QueuePair& qp, std::uint32_t psn, std::uint32_t msn);
     /// Called before the QP is destroyed or moved to ERR: acknowledges completed requests, so that
     /// the peer does not retransmit to a QP that no longer exists.
     void send_owed_reply(QueuePair& qp);
 
   private:
+    /// Returns false if the wire is full.
+    bool send(QueuePair& qp, std::uint32_t psn, packet::Aeth aeth);
+
     CardContext& card_;
     TransportHost& host_;
     FrameWriter& frame_;

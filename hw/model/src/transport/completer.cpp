@@ -61,7 +61,7 @@ void Completer::receive_response(QueuePair& qp, const packet::Packet& packet) {
     // already received, or never requested
     if (ahead + packet.packets > r.sent_psn - r.oldest_psn ||
         (op.has_aeth() && !is_peers_msn(qp, packet.aeth.msn))) {
-        card_.count(DINGO_CARD_RX_DROP_RESPONSE, packet.packets);
+        drop(packet);
         return;
     }
     qp.transport->peer.responses = packet.udp_sport;
@@ -114,19 +114,26 @@ void Completer::receive_fatal_nak(QueuePair& qp, std::uint8_t s, std::uint32_t p
         retransmit_.implied_nak(qp);
 }
 
-void Completer::bad_response(QueuePair& qp, std::uint32_t psn) {
+void Completer::drop(const packet::Packet& packet) {
+    card_.count(DINGO_CARD_RX_DROP_RESPONSE, packet.packets);
+}
+
+void Completer::bad_response(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn) {
     if (send_queue_.advance(qp, psn))
         send_queue_.fail_front(qp, kBadResponse);
+    else
+        drop(packet);
 }
 
 void Completer::receive_read_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn) {
     RequesterState& r = qp.transport->requester;
     const SendRecord* const wanted = record_of(r, psn);
     if (!wanted || wanted->opcode != DINGO_WR_READ) {
-        bad_response(qp, psn);
+        bad_response(qp, packet, psn);
         return;
     }
     if (!send_queue_.advance(qp, psn)) {  // data of this READ or an earlier one are missing
+        drop(packet);
         retransmit_.implied_nak(qp);
         return;
     }
@@ -136,7 +143,7 @@ void Completer::receive_read_data(QueuePair& qp, const packet::Packet& packet, s
         send_queue_.fail_front(qp, kBadResponse);
         return;
     }
-    if (!take_data(qp, index * pmtu_bytes(qp), packet.payload))
+    if (!take_data(qp, packet, index * pmtu_bytes(qp), packet.payload))
         return;
     record.received += packet.packets;
     r.read_psns -= std::min<std::uint32_t>(r.read_psns, packet.packets);
@@ -149,17 +156,18 @@ void Completer::receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, 
     RequesterState& r = qp.transport->requester;
     const SendRecord* const wanted = record_of(r, psn);
     if (!wanted || !is_atomic_opcode(wanted->opcode) || !syndrome::is_ack(packet.aeth.syndrome)) {
-        bad_response(qp, psn);
+        bad_response(qp, packet, psn);
         return;
     }
     if (!send_queue_.advance(qp, psn)) {
+        drop(packet);
         retransmit_.implied_nak(qp);
         return;
     }
     std::array<std::byte, sizeof packet.atomic_original> value;
     std::memcpy(value.data(), &packet.atomic_original, value.size());
     SendRecord& record = r.records.front();
-    if (!take_data(qp, 0, value))
+    if (!take_data(qp, packet, 0, value))
         return;
     record.received = 1;
     if (r.read_psns > 0)
@@ -168,9 +176,9 @@ void Completer::receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, 
     send_queue_.after_progress(qp);
 }
 
-bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data) {
-    RequesterState& r = qp.transport->requester;
-    const SendRecord& record = r.records.front();
+bool Completer::take_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t offset,
+                          std::span<const std::byte> data) {
+    const SendRecord& record = qp.transport->requester.records.front();
     if (wqe_qp_ != &qp || wqe_index_ != record.index) {
         wqe_qp_ = nullptr;
         WqeFault fault = wqe_.load(card_, qp, record.index);
@@ -188,9 +196,12 @@ bool Completer::take_data(QueuePair& qp, std::uint32_t offset, std::span<const s
         case Move::kDone:
             return true;
         case Move::kLater:
-        case Move::kPaused:  // dropped; requested again after the timeout
-            card_.count(DINGO_CARD_RX_DROP_RESPONSE);
-            r.response_paused = true;
+            drop(packet);
+            qp.transport->requester.no_room = true;
+            return false;
+        case Move::kPaused:
+            drop(packet);
+            retransmit_.repeat_dropped(qp);
             return false;
         case Move::kFault:
             send_queue_.fail_front(qp, fault);

@@ -37,10 +37,13 @@ class Completer {
     void receive_fatal_nak(QueuePair& qp, std::uint8_t syndrome, std::uint32_t psn);
     void receive_read_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
     void receive_atomic_ack(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
-    void bad_response(QueuePair& qp, std::uint32_t psn);
-    /// Scatters data to the oldest WQE's entries. Returns false if they were not accepted: the QP
-    /// has failed, a region is paused, or far memory is full.
-    bool take_data(QueuePair& qp, std::uint32_t offset, std::span<const std::byte> data);
+    void bad_response(QueuePair& qp, const packet::Packet& packet, std::uint32_t psn);
+    /// Counts a response without effect.
+    void drop(const packet::Packet& packet);
+    /// Scatters data of `packet` to the oldest WQE's entries. Returns false if they were not
+    /// accepted: the QP has failed, a region is paused, or far memory is full.
+    bool take_data(QueuePair& qp, const packet::Packet& packet, std::uint32_t offset,
+                   std::span<const std::byte> data);
 
     CardContext& card_;
     Payload& payload_;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "completions.h"
 
+#include <cstddef>
+#include <span>
+
+#include "transport_state.h"
+
 namespace dingo::model {
 namespace {
 
@@ -31,6 +36,14 @@ void Completions::send_error(QueuePair& qp, std::uint32_t index, std::uint8_t op
                                                        : DINGO_CARD_REQ_CQE_ERROR);
     qp.count(DINGO_QP_SEND_CQES);
     post(qp, Half::kSend, entry);
+}
+
+void Completions::share_consumer(const QueuePair& qp) {
+    if (qp.indexes == 0 || far_.holds(qp, Half::kSend))
+        return;
+    const std::uint32_t consumer = qp.transport->requester.consumer();
+    static_cast<void>(card_.dma_write(qp.indexes + offsetof(dingo_queue_indexes, sq_consumer),
+                                      std::as_bytes(std::span(&consumer, 1))));
 }
 
 bool Completions::receive(QueuePair& qp, const dingo_cqe& entry) {

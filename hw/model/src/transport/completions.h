@@ -23,6 +23,9 @@ class Completions {
     bool receive(QueuePair& qp, const dingo_cqe& entry);
     void receive_error(QueuePair& qp, std::uint32_t tag, std::uint8_t opcode, WqeFault fault);
 
+    /// SHARE_INDEXES: writes sq_consumer after completions of send WQEs, unless one is delayed.
+    void share_consumer(const QueuePair& qp);
+
     /// Writes an entry that was delayed. Returns false if the QP is in ERR.
     bool post_held(QueuePair& qp, Half half, const dingo_cqe& entry);
 

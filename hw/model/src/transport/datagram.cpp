@@ -110,6 +110,7 @@ SendStop Datagram::send_datagram(QueuePair& qp) {
     r.oldest_psn = r.sent_psn = r.new_psn = ++r.send_psn;
     if (wqe.signaled() || qp.signal_all)
         completions_.send(qp, index, wqe.opcode(), 0);
+    completions_.share_consumer(qp);
     return SendStop::kTurnOver;
 }
 
@@ -152,7 +153,7 @@ void Datagram::receive_datagram(QueuePair& qp, const packet::Packet& packet,
     if (move == Move::kDone)
         move = payload_.scatter(qp, receives_.current(), kGrhBytes,
                                 payload_.received(qp, 0, packet.payload), fault);
-    if (move == Move::kPaused) {
+    if (move == Move::kPaused || move == Move::kLater) {
         receives_.put_back(qp);
         card_.count(DINGO_CARD_RX_DROP_UD_NO_BUFFER);
         return;

@@ -18,6 +18,8 @@ void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) 
         repeat_atomic(qp, packet);
     } else {
         ResponderState& p = qp.transport->responder;
+        if (p.pending > 0)  // the ACK comes behind this response; its RNR NAK acknowledges, too
+            p.resources[p.resource_now].refused = false;
         if (!(p.reply_pending && p.nak_sent))  // otherwise the owed NAK implies the ACK
             ack_nak_.reply(qp, syndrome::kAckNoCredits, p.expected_psn - 1);
     }

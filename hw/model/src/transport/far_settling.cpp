@@ -39,6 +39,8 @@ void FarSettling::settle(QueuePair& qp, Half half) {
     }
     if (progress.failed && !std::exchange(h.failed, true))
         fail(qp, half);
+    if (half == Half::kSend)
+        completions_.share_consumer(qp);
     send_queue_.check_drained(qp);
     scheduler_.add(qp);  // READ responses and fenced requests may be able to continue
 }
@@ -58,9 +60,9 @@ void FarSettling::tell(QueuePair& qp, Half half, const FarEffect& effect) {
             break;
         case FarEffect::Kind::kAtomic: {
             const std::uint64_t value = far_.port()->atomic_result(FarWork::stream(qp, half));
-            if (effect.slot < p.resources.size() &&
-                p.resources[effect.slot].first_psn == effect.psn)
-                p.resources[effect.slot].original = value;
+            ReadResource* const resource = ReadResponses::find_resource(p, effect.psn);
+            if (resource && resource->atomic)
+                resource->original = value;
             break;
         }
     }

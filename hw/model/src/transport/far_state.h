@@ -26,7 +26,6 @@ struct FarEffect {
     std::uint8_t syndrome = 0;  ///< reply
     std::uint32_t psn = 0;      ///< reply; atomic: PSN of the request
     std::uint32_t msn = 0;      ///< reply: number of messages complete at that time
-    std::uint32_t slot = 0;     ///< atomic: index of the resource
     std::uint64_t after = 0;    ///< the value of FarHalf::done at which the action is due
     dingo_cqe entry{};          ///< completion
 };

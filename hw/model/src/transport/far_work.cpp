@@ -161,9 +161,8 @@ FarEffect FarWork::effect_of(QueuePair& qp, Half half, FarEffect::Kind kind) {
     return effect;
 }
 
-void FarWork::hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn) {
+void FarWork::hold_atomic(QueuePair& qp, std::uint32_t psn) {
     FarEffect effect = effect_of(qp, Half::kReceive, FarEffect::Kind::kAtomic);
-    effect.slot = slot;
     effect.psn = psn;
     qp.transport->far->half(Half::kReceive).effects.push_back(effect);
 }

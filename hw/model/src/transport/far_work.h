@@ -57,7 +57,7 @@ class FarWork {
     /// Starts an atomic; answer_atomic() then assigns its response slot, see hold_atomic().
     Access atomic(QueuePair& qp, const MemoryRange& range, const FarMemory::Atomic& request);
     /// The atomic started last has its response in resource `slot`; `psn`: of its request.
-    void hold_atomic(QueuePair& qp, std::uint32_t slot, std::uint32_t psn);
+    void hold_atomic(QueuePair& qp, std::uint32_t psn);
 
     /// Waits briefly for missing data of a QP that must send now. Returns false if none arrived.
     bool wait_for_data() { return port()->wait(); }

@@ -31,6 +31,7 @@ bool Flush::flush_sends(QueuePair& qp, unsigned burst, unsigned& used) {
         wqe_.load(card_, qp, index);  // only for opcode and size; faults no longer matter
         r.next_index += wqe_.blocks();
         completions_.send_error(qp, index, wqe_.opcode(), kFlushed);
+        completions_.share_consumer(qp);
     }
     return false;
 }

@@ -49,7 +49,7 @@ Move written(FarMemory::Access access, WqeFault& fault) {
         case FarMemory::Access::kDone:
             return Move::kDone;
         case FarMemory::Access::kLater:
-            return Move::kPaused;
+            return Move::kLater;
         case FarMemory::Access::kError:
             break;
     }
@@ -70,6 +70,17 @@ Move Payload::check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t acces
             return move;
     }
     return Move::kDone;
+}
+
+bool Payload::is_paused(const QueuePair& qp, const SendWqe& wqe) {
+    for (std::uint32_t i = 0; i < wqe.num_sge(); ++i) {
+        const dingo_sge sge = wqe.sge(i);
+        MemoryRange range;
+        if (memory_.check(qp, sge.lkey, sge.addr, sge.length, DINGO_ACC_LOCAL_WRITE, range) ==
+            KeyVerdict::kPaused)
+            return true;
+    }
+    return false;
 }
 
 bool Payload::prefetch(QueuePair& qp, const SendWqe& wqe, std::uint64_t message) {

@@ -21,8 +21,8 @@ namespace dingo::model {
 /// Result of moving payload.
 enum class Move : std::uint8_t {
     kDone,
-    kPaused,  ///< a region is paused (PAUSE_MR), or too much is in flight: retry later
-    kLater,   ///< far memory: the QP is scheduled again when data arrive
+    kPaused,  ///< a region is paused (PAUSE_MR): retry later
+    kLater,   ///< far memory has no data or no room yet; it tells the sending half when it has
     kFault,   ///< the WQE completes with the returned fault
 };
 
@@ -33,6 +33,8 @@ class Payload {
 
     /// Checks all gather or scatter entries; `access`: enum acc, 0 = local read.
     Move check(const QueuePair& qp, const SendWqe& wqe, std::uint32_t access, WqeFault& fault);
+    /// Returns true if a region into which a READ or atomic scatters is paused.
+    bool is_paused(const QueuePair& qp, const SendWqe& wqe);
     /// Fills the open frame with bytes of a SEND or WRITE from `offset` on, transformed by the QP's
     /// compute kernel. `message` identifies the message within the QP.
     Move fill(QueuePair& qp, const SendWqe& wqe, std::uint64_t message, std::uint32_t offset,

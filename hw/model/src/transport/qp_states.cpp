@@ -14,11 +14,6 @@ void start_requester(const QueuePair& qp, RequesterState& r) {
     r.timeouts = 0;
 }
 
-void start_responder(const QueuePair& qp, ResponderState& p) {
-    p.resources.assign(qp.attr.max_dest_rd_atomic, {});
-    p.resource_next = p.resource_now = p.pending = 0;
-}
-
 }  // namespace
 
 void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask) {
@@ -35,7 +30,7 @@ void Transport::qp_modified(QueuePair& qp, QpState old_state, std::uint32_t mask
         r.ackreq_psn = r.oldest_psn - 1;
     }
     if (mask & DINGO_QPM_MAX_DEST_RD_ATOMIC)
-        start_responder(qp, t.responder);
+        ReadResponses::resize(t.responder, qp.attr.max_dest_rd_atomic);
     if (!(mask & DINGO_QPM_STATE))
         return;
     switch (qp.state) {

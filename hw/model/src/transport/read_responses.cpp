@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "dingo/packet/aeth.h"
 #include "dingo/packet/psn.h"
@@ -52,6 +53,22 @@ ReadResource& ReadResponses::new_resource(ResponderState& p, const packet::Packe
     return resource;
 }
 
+void ReadResponses::resize(ResponderState& p, std::uint32_t slots) {
+    const auto before = static_cast<std::uint32_t>(p.resources.size());
+    if (slots == before)
+        return;
+    const std::uint32_t kept = std::min(before, slots);
+    std::vector<ReadResource> resources(slots);
+    p.pending = 0;
+    for (std::uint32_t i = 0; i < kept; ++i) {  // the oldest of them first
+        resources[i] = p.resources[(p.resource_next + before - kept + i) % before];
+        p.pending += resources[i].pending() ? 1 : 0;
+    }
+    p.resources = std::move(resources);
+    p.resource_next = kept < slots ? kept : 0;
+    pick_response(p);
+}
+
 ReadResource* ReadResponses::find_resource(ResponderState& p, std::uint32_t psn) {
     // The newest first: an old request may have had the same PSNs, 2^24 packets ago.
     const auto slots = static_cast<std::uint32_t>(p.resources.size());
@@ -96,6 +113,7 @@ void ReadResponses::start_response(QueuePair& qp, ReadResource& resource, std::u
     resource.stop = stop;
     resource.end = end;
     resource.after = far_.begun(qp);
+    resource.refused = false;
     pick_response(p);  // C9-110: an earlier response interrupts the current one
     scheduler_.add(qp);
 }
@@ -183,6 +201,10 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
     const KeyVerdict verdict = memory_.check(qp, resource.rkey, resource.va + offset,
                                              bytes_of(packets), DINGO_ACC_REMOTE_READ, range);
     if (verdict == KeyVerdict::kPaused) {
+        if (!resource.refused &&
+            ack_nak_.send_rnr(qp, headers.bth.psn, resource.msn - 1) == Sent::kBusy)
+            return Sent::kBusy;
+        resource.refused = true;
         deadlines_.pause_responses(qp);
         return Sent::kNo;
     }
@@ -217,6 +239,7 @@ Sent ReadResponses::send_read_response(QueuePair& qp, ReadResource& resource,
         return Sent::kNo;
     }
     frame_.send(qp);
+    resource.refused = false;
     resource.next += packets;
     return Sent::kYes;
 }

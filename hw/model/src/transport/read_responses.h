@@ -33,14 +33,17 @@ class ReadResponses {
     static bool has_slot(ResponderState& responder);
     /// Takes that slot for a request and counts its MSN.
     static ReadResource& new_resource(ResponderState& responder, const packet::Packet& packet);
+    /// Changes the number of slots. Keeps the newest requests: the peer may repeat them.
+    static void resize(ResponderState& responder, std::uint32_t slots);
     /// Returns the slot of the request that includes `psn`, or nullptr.
     static ReadResource* find_resource(ResponderState& responder, std::uint32_t psn);
 
     /// Schedules packets [start, stop) of a slot; `end`: byte offset in the READ at which they end.
     void start_response(QueuePair& qp, ReadResource& resource, std::uint32_t start,
                         std::uint32_t stop, std::uint32_t end);
-    /// Sends a packet, or a train, of the oldest slot that has any. kNo: a region is paused; or it
-    /// was destroyed and a NAK is owed; or far memory is not ready.
+    /// Sends a packet, or a train, of the oldest slot that has any. kNo: a region is paused, and
+    /// the peer knows by an RNR NAK; or it was destroyed and a NAK is owed; or far memory is not
+    /// ready.
     Sent send_response(QueuePair& qp);
     /// Number of packets sent by the last send_response() that returned kYes.
     [[nodiscard]] unsigned packets_sent() const { return frame_.packets(); }

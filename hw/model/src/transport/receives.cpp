@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "receives.h"
 
+#include <algorithm>
+
 namespace dingo::model {
 
 ReceiveRing::Fetch Receives::take(QueuePair& qp) {
@@ -62,7 +64,7 @@ std::uint64_t Receives::capacity() const {
     // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): called only for a receive that was taken
     for (std::uint32_t i = 0; i < current_->num_sge; ++i)
         bytes += current_->sge[i].length;
-    return bytes;
+    return std::min<std::uint64_t>(bytes, DINGO_MAX_MSG);
 }
 
 bool Receives::complete(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes) {

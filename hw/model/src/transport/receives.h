@@ -27,7 +27,7 @@ class Receives {
     /// The WQE taken by take().
     // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): only after taken()
     [[nodiscard]] const ReceiveWqe& current() const noexcept { return *current_; }
-    /// Number of bytes that fit into it.
+    /// Number of bytes that fit into it; at most MAX_MSG.
     [[nodiscard]] std::uint64_t capacity() const;
 
     // --- its outcome

@@ -171,9 +171,20 @@ SendStop Requester::send_data_packet(QueuePair& qp, const SendRecord& record,
     return SendStop::kTurnOver;
 }
 
+// Faults of the regions are found when data arrive.
+bool Requester::holds_back(QueuePair& qp) {
+    const RequesterState& r = qp.transport->requester;
+    if (!is_before(r.send_psn, r.sent_psn) || !payload_.is_paused(qp, wqe_))
+        return false;
+    deadlines_.pause_sending(qp, kPauseRetry);
+    return true;
+}
+
 SendStop Requester::send_read_request(QueuePair& qp, const SendRecord& record,
                                       std::uint32_t packet_index) {
     RequesterState& r = qp.transport->requester;
+    if (holds_back(qp))
+        return SendStop::kBlocked;
     const dingo_wqe_rdma rdma = wqe_.rdma();
     // A repeated READ requests only the missing tail (9.4.4).
     const std::uint32_t offset = packet_index * pmtu_bytes(qp);
@@ -192,6 +203,8 @@ SendStop Requester::send_read_request(QueuePair& qp, const SendRecord& record,
 
 SendStop Requester::send_atomic_request(QueuePair& qp, const SendRecord& record) {
     RequesterState& r = qp.transport->requester;
+    if (holds_back(qp))
+        return SendStop::kBlocked;
     const dingo_wqe_rdma rdma = wqe_.rdma();
     const dingo_wqe_atomic operands = wqe_.atomic();
     const bool swap = record.opcode == DINGO_WR_CMP_SWAP;

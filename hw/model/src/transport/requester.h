@@ -60,6 +60,9 @@ class Requester {
     packet::TransportHeaders data_headers(const QueuePair& qp, const SendRecord& record,
                                           std::uint32_t packet_index, unsigned packets) const;
     SendStop send_read_request(QueuePair& qp, const SendRecord& record, std::uint32_t packet_index);
+    /// Returns true if this READ or atomic is a repetition whose data would be dropped, because a
+    /// region is paused. It is tried again after kPauseRetry.
+    bool holds_back(QueuePair& qp);
     SendStop send_atomic_request(QueuePair& qp, const SendRecord& record);
     void request_sent(QueuePair& qp, std::uint32_t next_psn, bool ack_requested);
 

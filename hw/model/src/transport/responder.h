@@ -61,9 +61,8 @@ class Responder {
     void execute_read(QueuePair& qp, const packet::Packet& packet);
     void execute_atomic(QueuePair& qp, const packet::Packet& packet);
     void execute_far_atomic(QueuePair& qp, const packet::Packet& packet, const MemoryRange& range);
-    /// Schedules the response with the old value. Returns its slot.
-    std::uint32_t answer_atomic(QueuePair& qp, const packet::Packet& packet,
-                                std::uint64_t original);
+    /// Schedules the response with the old value.
+    void answer_atomic(QueuePair& qp, const packet::Packet& packet, std::uint64_t original);
     bool finish_message(QueuePair& qp, const packet::Packet& packet, std::uint32_t bytes);
 
     CardContext& card_;

@@ -161,7 +161,8 @@ void Responder::execute_far_atomic(QueuePair& qp, const packet::Packet& packet,
     switch (
         far_.atomic(qp, range, {packet.op().is_cmp_swap(), request.compare, request.swap_add})) {
         case FarMemory::Access::kDone:
-            far_.hold_atomic(qp, answer_atomic(qp, packet, 0), packet.bth.psn);
+            answer_atomic(qp, packet, 0);
+            far_.hold_atomic(qp, packet.bth.psn);
             break;
         case FarMemory::Access::kLater:
             check_remote(qp, KeyVerdict::kPaused);
@@ -173,18 +174,15 @@ void Responder::execute_far_atomic(QueuePair& qp, const packet::Packet& packet,
     }
 }
 
-std::uint32_t Responder::answer_atomic(QueuePair& qp, const packet::Packet& packet,
-                                       std::uint64_t original) {
+void Responder::answer_atomic(QueuePair& qp, const packet::Packet& packet, std::uint64_t original) {
     ResponderState& p = qp.transport->responder;
     card_.count(DINGO_CARD_RX_ATOMIC_REQUESTS);
-    const std::uint32_t slot = p.resource_next;
     ReadResource& resource = ReadResponses::new_resource(p, packet);
     resource.atomic = true;
     resource.original = original;
     resource.packets = 1;
     p.expected_psn = packet::psn_add(p.expected_psn, 1);
     responses_.start_response(qp, resource, 0, 1, 0);
-    return slot;
 }
 
 }  // namespace dingo::model

@@ -36,8 +36,8 @@ void Retransmit::implied_nak(QueuePair& qp) {
     if (!is_sending(qp))
         return;
     // Responses after the lost one keep arriving: react to one of them only. Those dropped here
-    // because of a paused region are requested again by the timeout.
-    if (r.implied_nak || r.response_paused || !is_before(r.oldest_psn, r.send_psn))
+    // because far memory is full are requested again by ask_again().
+    if (r.implied_nak || r.no_room || !is_before(r.oldest_psn, r.send_psn))
         return;
     card_.count(DINGO_CARD_IMPLIED_NAK_SEQ_ERR);
     if (!use_retry(qp, DINGO_VERR_NAK_SEQ))
@@ -48,10 +48,14 @@ void Retransmit::implied_nak(QueuePair& qp) {
 
 void Retransmit::ask_again(QueuePair& qp) {
     RequesterState& r = qp.transport->requester;
-    if (!is_sending(qp) || !r.response_paused)
+    if (!is_sending(qp) || !r.no_room)
         return;  // already requested again
-    r.response_paused = false;
-    r.implied_nak = true;  // responses to the previous request are still in flight
+    r.no_room = false;
+    repeat_dropped(qp);
+}
+
+void Retransmit::repeat_dropped(QueuePair& qp) {
+    qp.transport->requester.implied_nak = true;  // later responses are still in flight
     go_back(qp);
 }
 
@@ -74,8 +78,8 @@ void Retransmit::ack_timeout(QueuePair& qp) {
     qp.count(DINGO_QP_TIMEOUTS);
     // All is requested again now: late responses are no reason to do so a second time.
     r.implied_nak = true;
-    const bool our_fault = r.response_paused;
-    r.response_paused = false;
+    const bool our_fault = r.no_room;
+    r.no_room = false;
     if (!our_fault)
         ++r.timeouts;  // bounded by retry_cnt
     if (our_fault || use_retry(qp, DINGO_VERR_TIMEOUT))

@@ -20,8 +20,10 @@ class Retransmit {
     void ack_timeout(QueuePair& qp);
     /// NAK "PSN sequence error" for `psn`: acknowledges everything before it.
     void receive_sequence_nak(QueuePair& qp, std::uint32_t psn);
-    /// There is room again for response data that were dropped: requests them again.
+    /// Far memory has room again: requests response data again that were dropped for lack of it.
     void ask_again(QueuePair& qp);
+    /// Response data were dropped for a local reason: requests them again, without using a retry.
+    void repeat_dropped(QueuePair& qp);
     /// A response was skipped, so it was lost.
     void implied_nak(QueuePair& qp);
     /// Retransmits from the oldest unacknowledged PSN on.

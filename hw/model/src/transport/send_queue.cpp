@@ -61,11 +61,7 @@ void SendQueue::complete_front(QueuePair& qp) {
     if (record.signaled)
         completions_.send(qp, record.index, record.opcode,
                           record.wants_response() ? record.length : 0);
-    if (qp.indexes != 0 && !far_.holds(qp, Half::kSend)) {
-        const std::uint32_t done = record.index + record.blocks;
-        static_cast<void>(card_.dma_write(qp.indexes + offsetof(dingo_queue_indexes, sq_consumer),
-                                          std::as_bytes(std::span(&done, 1))));
-    }
+    completions_.share_consumer(qp);
 }
 
 void SendQueue::after_progress(QueuePair& qp) {
@@ -76,7 +72,7 @@ void SendQueue::after_progress(QueuePair& qp) {
     r.rnr_left = qp.attr.rnr_retry;
     r.timeouts = 0;
     r.implied_nak = false;
-    r.response_paused = false;
+    r.no_room = false;
     deadlines_.restart_ack(qp);
     check_drained(qp);
     if (r.cursor != r.records.tail() || r.next_index != qp.sq_producer)
@@ -123,6 +119,7 @@ void SendQueue::fail_front(QueuePair& qp, WqeFault fault) {
     r.records.pop();
     is_reliable(qp) ? errors_.enter_error(qp) : errors_.enter_send_error(qp);
     completions_.send_error(qp, record.index, record.opcode, fault);
+    completions_.share_consumer(qp);
 }
 
 }  // namespace dingo::model

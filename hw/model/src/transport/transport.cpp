@@ -82,7 +82,7 @@ void Transport::fill_info(const QueuePair& qp, dingo_qp_info& info) const {
     info.attr.rq_psn = p.expected_psn;
     info.sq_draining = qp.state == QpState::kSqd && !r.drained;
     info.sq_producer = qp.sq_producer;
-    info.sq_consumer = r.records.empty() ? r.next_index : r.records.front().index;
+    info.sq_consumer = r.consumer();
     info.rq_producer = receive_ring.producer;
     info.rq_consumer = receive_ring.consumer;
     info.oldest_psn = r.oldest_psn & packet::kPsnMask;
@@ -92,8 +92,7 @@ void Transport::fill_info(const QueuePair& qp, dingo_qp_info& info) const {
 }
 
 void Transport::sq_doorbell(QueuePair& qp, std::uint32_t producer) {
-    const RequesterState& r = qp.transport->requester;
-    const std::uint32_t consumer = r.records.empty() ? r.next_index : r.records.front().index;
+    const std::uint32_t consumer = qp.transport->requester.consumer();
     const bool in_ring = producer - consumer <= 1U << qp.log_sq;
     const bool forward = producer - consumer >= qp.sq_producer - consumer;
     if (qp.state == QpState::kReset || !in_ring || !forward) {

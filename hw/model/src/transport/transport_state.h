@@ -41,8 +41,8 @@ struct RequesterState {
     bool halted = false;  ///< a WQE failed locally; it completes after those before it
     /// went back already: until progress, responses that skip oldest_psn are ignored
     bool implied_nak = false;
-    /// response data met a paused region: the retransmission is not the peer's fault
-    bool response_paused = false;
+    /// far memory had no room for response data: the retransmission is not the peer's fault
+    bool no_room = false;
     bool drained = false;  ///< SQD: everything begun has completed
     /// ack_deadline was set outside run(), from the time of the run() before: corrected in the
     /// next
@@ -50,6 +50,11 @@ struct RequesterState {
     bool stale_wait = false;  ///< the same for wait_deadline
     Nanoseconds ack_deadline = kNever;
     Nanoseconds wait_deadline = kNever;  ///< RNR NAK or paused region: nothing is sent before
+
+    /// Returns the SQ block of the oldest WQE that has not completed.
+    [[nodiscard]] std::uint32_t consumer() const noexcept {
+        return records.empty() ? next_index : records.front().index;
+    }
 };
 
 /// A READ or atomic request that the peer may repeat, and the state of its response.
@@ -69,6 +74,8 @@ struct ReadResource {
     std::uint64_t after = 0;   ///< FarHalf::done at which it may be answered
     bool answered = false;     ///< completely sent once: a pending response is a repetition
     bool asked_again = false;  ///< the peer may already have a part of the pending response
+    /// a region is paused: an RNR NAK was sent since the request or its last repetition
+    bool refused = false;
 
     [[nodiscard]] bool pending() const noexcept { return next != stop; }
 };
@@ -83,6 +90,7 @@ struct ResponderState {
     /// sequence or RNR NAK sent: silent until the expected packet arrives
     bool nak_sent = false;
     bool rnr_sent = false;      ///< it was an RNR NAK: packets after it are no gap
+    bool had_gap = false;       ///< UC: a PSN was not the expected one
     bool comm_est = false;      ///< event COMM_EST was raised
     bool failed = false;        ///< a fatal NAK is owed: no more requests are accepted
     bool receive_held = false;  ///< `receive` belongs to the message in progress

@@ -21,7 +21,8 @@ void UnreliableConnected::receive_unreliable(QueuePair& qp, const packet::Packet
     if (packet.bth.psn != p.expected_psn) {
         card_.count(DINGO_CARD_OUT_OF_SEQUENCE);
         qp.count(DINGO_QP_OUT_OF_SEQUENCE);
-    } else if (qp.counters[DINGO_QP_OUT_OF_SEQUENCE] == 0) {
+        p.had_gap = true;
+    } else if (!p.had_gap) {
         // Any packet sets the expected PSN, so after a gap a match proves nothing.
         qp.transport->peer.requests = packet.udp_sport;
     }
@@ -94,7 +95,7 @@ bool UnreliableConnected::unreliable_send(QueuePair& qp, const packet::Packet& p
         errors_.enter_error(qp);
         return false;
     }
-    if (move == Move::kPaused)
+    if (move != Move::kDone)
         return false;
     if (op.first)
         card_.count(DINGO_CARD_RX_SEND_REQUESTS);

@@ -38,6 +38,26 @@ TEST_F(Far, AcknowledgementThatTheWireDelaysDoesNotCountThemEither) {
     EXPECT_EQ(msns, std::vector<std::uint32_t>({1}));
 }
 
+TEST_F(Far, AtomicGetsItsValueAlsoIfTheNumberOfSlotsChangesMeanwhile) {
+    connect_far({1});
+    for (unsigned i = 0; i < 2; ++i) {
+        SendWr wr = to_near(0, 0, 8);
+        wr.opcode = DINGO_WR_READ;
+        run(wr);
+    }
+    cards.host(1).store<std::uint64_t>(mr[1].bus + 64, 7);
+    driver(0).post_send(qp(0), atomic(DINGO_WR_FETCH_ADD, 64, 3));
+    run_a_little();
+    driver(1).to_state(qp(1), DINGO_QPS_SQD);
+    dingo_cmd_modify_qp command{};
+    command.attr = driver(1).query_qp(qp(1).qpn).attr;
+    command.attr.max_dest_rd_atomic = 2;
+    driver(1).modify(qp(1), DINGO_QPM_MAX_DEST_RD_ATOMIC, command);
+    finish(1);
+    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(cards.host(0).load<std::uint64_t>(mr[0].bus), 7U);
+}
+
 TEST_F(Far, NakDoesNotCountTheMessageThatFailed) {
     connect_far({1});
     cards.host(1).break_range(mr[1].bus + 8'192, 4'096);

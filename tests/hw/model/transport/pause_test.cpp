@@ -92,6 +92,33 @@ TEST_F(Pause, ReadIntoAPausedRegionIsRepeatedWithoutUsingRetries) {
     EXPECT_TRUE(same(0, 0, 100'000));
 }
 
+TEST_F(Pause, ReadIntoAPausedRegionNeedsNoTimer) {
+    for (const bool destroyed : {false, true}) {
+        TwoCards::ConnectOptions options;
+        options.path.timeout = 0;
+        connect(options);
+        fill(1, 0, 100'000);
+        bool answered = false;
+        cards.link.tap = [&](const Frame& frame) { answered = answered || frame.from == 1; };
+        driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
+        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 200'000, 200'000, 1'000));
+        cards.run_until([&] { return answered; });
+        pause(0);
+        cards.run_for(300'000'000);
+        EXPECT_FALSE(poll(0));
+        if (destroyed) {
+            ASSERT_EQ(driver(0).destroy(DINGO_OP_DESTROY_MR, mr[0].key).status, DINGO_ST_OK);
+            EXPECT_STREQ(status_name(wait(0).status), "LOC_PROT_ERR");
+            EXPECT_STREQ(status_name(wait(0).status), "WR_FLUSH_ERR");
+        } else {
+            move(0);
+            EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+            EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+            EXPECT_TRUE(same(0, 0, 100'000));
+        }
+    }
+}
+
 // One repetition is caused locally. What the peer leaves unanswered after that counts.
 TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
     TwoCards::ConnectOptions options;
@@ -109,6 +136,9 @@ TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
     driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000));
     cards.run_until([&] { return answered; });
     pause(0);
+    cards.run_for(300'000'000);
+    EXPECT_EQ(asked, 0U);
+    move(0);
     cards.run_for(10'000'000'000);
     EXPECT_EQ(stat(0, DINGO_CARD_RX_DROP_RESPONSE), 1U);
     const auto cqe = poll(0);
@@ -118,20 +148,26 @@ TEST_F(Pause, APeerThatGoesAwayMeanwhileIsNotAskedForEver) {
 }
 
 TEST_F(Pause, RegionPausedHalfwayThroughAReadHoldsTheResponseBack) {
-    TwoCards::ConnectOptions options;
-    options.path.timeout = 18;  // no retransmission meanwhile
-    connect(options);
-    fill(1, 0, 1'000'000);
-    bool begun = false;
-    cards.link.tap = [&](const Frame& frame) { begun = begun || frame.from == 1; };
-    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000'000));
-    cards.run_until([&] { return begun; });
-    pause(1);
-    cards.run_for(300'000'000);
-    EXPECT_FALSE(poll(0));
-    move(1);
-    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-    EXPECT_TRUE(same(0, 0, 1'000'000));
+    for (const bool patient : {true, false}) {
+        TwoCards::ConnectOptions options;
+        options.path.timeout = patient ? 18 : 10;
+        options.path.retry_cnt = patient ? 7 : 0;
+        options.path.rnr_retry = 7;
+        connect(options);
+        fill(1, 0, 1'000'000);
+        bool begun = false;
+        cards.link.tap = [&](const Frame& frame) { begun = begun || frame.from == 1; };
+        driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 1'000'000));
+        cards.run_until([&] { return begun; });
+        pause(1);
+        cards.run_for(300'000'000);
+        EXPECT_FALSE(poll(0));
+        EXPECT_GT(qp_stat(1, DINGO_QP_RNR_NAK_SENT), 0U);
+        move(1);
+        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
+        EXPECT_TRUE(same(0, 0, 1'000'000));
+        EXPECT_EQ(qp_stat(0, DINGO_QP_TIMEOUTS), 0U);
+    }
 }
 
 TEST_F(Pause, SendIntoAPausedRegionWaits) {

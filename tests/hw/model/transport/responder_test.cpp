@@ -148,6 +148,39 @@ TEST_F(Responder, RnrNakWithoutReceiveAndSilenceBehindIt) {
     EXPECT_EQ(memory(0, 1)[0], std::byte{0});  // completely refused
 }
 
+// The RNR NAK acknowledges what came before the READ; the ACK of what came behind it waits.
+TEST_F(Responder, AReadWhoseRegionIsPausedBeforeItsResponseIsAskedForAgain) {
+    start();
+    card.wire.busy = true;
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=1000");
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(5) + at_mr() + " len=4 payload=4");
+    ASSERT_EQ(card.driver.destroy(DINGO_OP_PAUSE_MR, mr.key).status, DINGO_ST_OK);
+    card.wire.busy = false;
+    let_pass(1'000'000);
+    const auto expect_rnr = [&] {
+        expect_reply(syndrome::rnr(12), kRequestPsn + 1);
+        EXPECT_EQ(packet.aeth.msn, 1U);
+        expect_silence();
+    };
+    expect_rnr();
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(0) + at_mr() + " len=4 payload=4");
+    expect_rnr();
+    in("RC_RDMA_READ_REQUEST" + psn(1) + at_mr() + " len=1000");
+    expect_rnr();
+    EXPECT_EQ(stat(DINGO_CARD_RNR_NAK_SENT), 3U);
+    EXPECT_EQ(qp_stat(DINGO_QP_RNR_NAK_SENT), 3U);
+    card.driver.move_mr(mr, mr.bus, kAll);
+    let_pass(1'000'000);
+    for (std::uint32_t n = 1; n < 5; ++n) {
+        ASSERT_TRUE(next());
+        EXPECT_TRUE(packet.op().is_read_response());
+        EXPECT_EQ(packet.bth.psn, kRequestPsn + n);
+    }
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 5);
+    expect_silence();
+}
+
 TEST_F(Responder, WhatComesBehindAGapIsCountedByCardAndQueuePair) {
     start();
     for (const std::uint32_t n : {1, 2, 3})
@@ -323,29 +356,52 @@ TEST_F(Responder, ASlotThatWasAnsweredBeforeIsNotFreeWhileItAnswersAgain) {
     expect_fatal(syndrome::kNakInvalidRequest, 2, DINGO_EV_QP_REQ_ERR);
 }
 
-// The next slot may not exist any more, and pending responses are dropped.
-TEST_F(Responder, SlotsThatAreChangedInSqdBeginAnew) {
+TEST_F(Responder, SlotsThatAreChangedInSqdKeepTheNewestRequests) {
     Options options = defaults();
     options.path.max_rd_atomic = 4;
     start(options);
-    for (std::uint32_t n = 0; n < 3; ++n) {
+    const auto read = [&](std::uint32_t n) {
         in("RC_RDMA_READ_REQUEST" + psn(n) + at_mr() + " len=10");
-        expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
-    }
+    };
+    const auto expect_answers = [&](std::uint32_t from, std::uint32_t to) {
+        for (std::uint32_t n = from; n < to; ++n) {
+            read(n);
+            expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
+            EXPECT_EQ(packet.payload.size(), 10U);
+        }
+    };
+    const auto change = [&](std::uint8_t slots) {
+        dingo_qp_attr changed = attr();
+        changed.max_dest_rd_atomic = slots;
+        modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, changed);
+    };
+    expect_answers(0, 5);  // the newest one is in the first slot
     card.wire.busy = true;
-    in("RC_RDMA_READ_REQUEST" + psn(3) + at_mr() + " len=10");
+    read(5);
     card.driver.to_state(qp, DINGO_QPS_SQD);
-    dingo_qp_attr fewer = attr();
-    fewer.max_dest_rd_atomic = 1;
-    modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, fewer);
+    change(3);
     card.wire.busy = false;
-    for (std::uint32_t n = 4; n < 6; ++n) {
-        in("RC_RDMA_READ_REQUEST" + psn(n) + at_mr() + " len=10");
-        expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + n);
-        EXPECT_EQ(packet.payload.size(), 10U);
-    }
-    in("RC_RDMA_WRITE_ONLY ackreq" + psn(6) + at_mr() + " len=4 payload=4");
-    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 6);
+    let_pass(1'000'000);
+    expect_packet(Opcode::kRcReadResponseOnly, kRequestPsn + 5);
+    expect_answers(3, 6);
+    read(2);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 1U);
+    expect_answers(6, 7);
+    change(5);
+    expect_answers(4, 9);
+    expect_answers(4, 9);
+    change(1);
+    expect_answers(8, 11);
+    change(0);
+    read(10);
+    expect_silence();
+    EXPECT_EQ(stat(DINGO_CARD_RX_DROP_DUPLICATE), 2U);
+    change(2);
+    expect_answers(11, 13);
+    expect_answers(11, 13);
+    in("RC_RDMA_WRITE_ONLY ackreq" + psn(13) + at_mr() + " len=4 payload=4");
+    expect_reply(syndrome::kAckNoCredits, kRequestPsn + 13);
     expect_silence();
 }
 
@@ -363,6 +419,8 @@ TEST_F(Responder, OtherChangesKeepWhatThePeerMayAskForAgain) {
     card.driver.to_state(qp, DINGO_QPS_SQD);
     read();
     modify(DINGO_QPM_AV | DINGO_QPM_TIMEOUT | DINGO_QPM_RETRY_CNT, attr());
+    read();
+    modify(DINGO_QPM_MAX_DEST_RD_ATOMIC, attr());
     read();
     card.driver.to_state(qp, DINGO_QPS_RTS);
     read();

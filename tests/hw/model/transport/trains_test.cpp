@@ -233,6 +233,27 @@ TEST_F(Trains, PacketsOfAnotherPmtuThanTheQpsAreAnInvalidRequest) {
     EXPECT_EQ(state(1), DINGO_QPS_ERR);
 }
 
+TEST_F(Trains, ResponsesBehindALostOneAreDroppedAndCounted) {
+    allow(true);
+    connect();
+    fill(1, 0, 200'000);
+    std::uint64_t lost = 0;
+    watch(1, [&](std::span<const std::byte> frame) {
+        const bool first = lost == 0;
+        if (first)
+            lost = packets_of_train(frame);
+        return !first;
+    });
+    EXPECT_EQ(run(rdma(DINGO_WR_READ, 0, 0, 200'000)).byte_len, 200'000U);
+    cards.settle();
+    const std::uint32_t pmtu = 128U << driver(0).query_qp(qp(0).qpn).attr.path_mtu;
+    const std::uint64_t taken = (200'000 + pmtu - 1) / pmtu;
+    EXPECT_GT(lost, 1U);
+    EXPECT_GT(stat(0, DINGO_CARD_RX_DROP_RESPONSE), lost);
+    EXPECT_EQ(stat(0, DINGO_CARD_RX_DROP_RESPONSE),
+              stat(1, DINGO_CARD_RDMA_TX_PACKETS) - lost - taken);
+}
+
 TEST_F(Trains, AReadResponsePastWhatWasAskedForIsDropped) {
     connect();
     fill(1, 0, 40'000);

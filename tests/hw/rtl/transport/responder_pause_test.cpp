@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// Paused regions at the responder: requests get RNR NAKs, READ responses stop until the resume, UD
-// and UC messages are dropped, and other QPs do not wait.
+// Paused regions at the responder: requests get RNR NAKs, READ responses stop until the resume,
+// also with an RNR NAK, UD and UC messages are dropped, and other QPs do not wait.
 #include "responder_packets.h"
 
 namespace bench {
@@ -164,22 +164,53 @@ TEST_P(Pauses, ResponseStopsHalfwayAndGoesOnInTheNewPlace) {
     EXPECT_EQ(sent_of(1), before) << "an ACK before the response would lose it";
     resume();
     settle();
-    ASSERT_EQ(sent_of(1), kPackets + 1u);
+    ASSERT_EQ(sent_of(1), kPackets + 2u);
     unsigned n = 0;
     for (const Sent& s : bench.sent) {
         if (s.d.qp != 1)
             continue;
+        if (s.d.syndrome == kSynRnr) {
+            EXPECT_EQ(s.d.psn, psn0() + before - 1);
+            continue;
+        }
         EXPECT_EQ(s.d.psn, psn0() + n);
         if (n < kPackets) {
             ASSERT_EQ(s.segs.size(), 1u);
             EXPECT_EQ(s.segs[0].mem.addr + s.segs[0].off,
-                      (n < before ? kBase : kMoved) + n * kPmtu);
+                      (n < before - 1 ? kBase : kMoved) + n * kPmtu);
         } else {
             EXPECT_EQ(s.d.opcode, kAck);
         }
         ++n;
     }
-    EXPECT_EQ(stat(DINGO_CARD_RNR_NAK_SENT), 0u);
+    EXPECT_EQ(stat(DINGO_CARD_RNR_NAK_SENT), 1u);
+    EXPECT_EQ(qp_stat(DINGO_QP_RNR_NAK_SENT), 1u);
+}
+
+TEST_P(Pauses, EachRepetitionIsRefusedAgainWhileTheResponseWaits) {
+    bench.halt_tx = true;
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 8, kOtherKey), pattern(8, 1));
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 3 * kPmtu));
+    settle();
+    bench.pause_region(kKey);
+    bench.halt_tx = false;
+    settle();
+    const auto expect_refused = [&] { expect_reply(kSynRnr, psn0() + 1, 1); };
+    expect_refused();
+    bench.packet(1, with_reth(kWriteOnly, psn0(), kIova, 8, kOtherKey), pattern(8, 1));
+    settle();
+    expect_refused();
+    bench.packet(1, with_reth(kReadRequest, psn0() + 1, kIova, 3 * kPmtu));
+    settle();
+    expect_refused();
+    EXPECT_EQ(stat(DINGO_CARD_RNR_NAK_SENT), 3u);
+    resume();
+    settle();
+    ASSERT_EQ(bench.sent.size(), 7u);
+    for (unsigned n = 0; n < 3; ++n)
+        EXPECT_EQ(bench.sent[3 + n].d.psn, psn0() + 1 + n);
+    EXPECT_EQ(bench.sent[6].d.opcode, kAck);
+    EXPECT_EQ(bench.sent[6].d.psn, psn0() + 3);
 }
 
 TEST_P(Pauses, ResponsesGoOnWhenTheirRegionIsThereAndNotBefore) {
@@ -192,18 +223,19 @@ TEST_P(Pauses, ResponsesGoOnWhenTheirRegionIsThereAndNotBefore) {
     bench.pause_region(kOtherKey);
     bench.halt_tx = false;
     settle();
-    EXPECT_TRUE(bench.sent.empty());
+    EXPECT_EQ(sent_of(1), 1u) << "the RNR NAK";
+    EXPECT_EQ(sent_of(2), 1u);
     bench.resume_region(kOtherKey, kOtherBase);
     settle();
-    EXPECT_EQ(sent_of(1), 0u);
-    EXPECT_EQ(sent_of(2), 3u);
+    EXPECT_EQ(sent_of(1), 1u);
+    EXPECT_EQ(sent_of(2), 1u + 3u);
     bench.resume();  // as for some other region
     settle();
-    EXPECT_EQ(sent_of(1), 0u);
+    EXPECT_EQ(sent_of(1), 1u);
     resume();
     settle();
-    EXPECT_EQ(sent_of(1), 3u);
-    EXPECT_EQ(sent_of(2), 3u);
+    EXPECT_EQ(sent_of(1), 1u + 3u);
+    EXPECT_EQ(sent_of(2), 1u + 3u);
 }
 
 TEST_P(Pauses, ResponseOfARegionThatGoesIsRefused) {
@@ -213,7 +245,7 @@ TEST_P(Pauses, ResponseOfARegionThatGoesIsRefused) {
     bench.pause_region(kKey);
     bench.halt_tx = false;
     settle();
-    EXPECT_TRUE(bench.sent.empty());
+    expect_reply(kSynRnr, psn0(), 0);
     bench.remove_region(kKey);
     bench.resume();
     settle();
@@ -229,19 +261,20 @@ TEST_P(Pauses, QpThatFailsWhileItsResponseWaitsIsFlushed) {
     bench.pause_region(kKey);
     bench.halt_tx = false;
     settle();
+    expect_reply(kSynRnr, psn0(), 0);
     bench.requester_failed(1);
     settle();
     ASSERT_EQ(bench.cqes.size(), 1u);
     expect_error_cqe(0, 0x10, DINGO_WCS_WR_FLUSH_ERR, DINGO_VERR_FLUSHED);
     resume();
     settle();
-    EXPECT_TRUE(bench.sent.empty());
+    EXPECT_EQ(bench.sent.size(), 1u);
     // A new QP of this number does not wait.
     bench.create_rc(1);
     resume();
     bench.packet(1, with_reth(kReadRequest, psn0(), kIova, kPmtu));
     settle();
-    EXPECT_EQ(bench.sent.size(), 1u);
+    EXPECT_EQ(bench.sent.size(), 2u);
 }
 
 TEST_P(Pauses, DatagramIsLostAndItsReceiveStays) {
