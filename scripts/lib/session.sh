@@ -216,7 +216,9 @@ start_qemu() {
     if [ "$accel" = kvm ]; then
         args+=(-accel kvm -cpu host)
     else
-        args+=(-accel tcg,thread=multi,tb-size=256 -cpu max,la57=off)
+        # Without fast string instructions, which TCG emulates byte by byte: kernel and libc use loops, a
+        # fifth less work in a run of perftest.
+        args+=(-accel tcg,thread=multi,tb-size=256 -cpu max,la57=off,erms=off,fsrm=off,fzrm=off,fsrs=off,fsrc=off)
     fi
     if [ -n "$switch" ]; then
         switch_arguments "$side"
