@@ -12,7 +12,7 @@ LOG=${LOG:-4} LIMIT=${LIMIT:-60}
 out=build/area
 mkdir -p "$out"
 parts=(dingo_pcie_reads dingo_pcie_writes dingo_pcie_mwr dingo_pcie_rq dingo_pcie_cq dingo_pcie_msix dingo_axi_guard dingo_dma_lines dingo_dma_read dingo_dma_write dingo_xlat dingo_gather dingo_atomics dingo_scatter
-    dingo_compute_slot dingo_wire_tx dingo_wire_rx dingo_eth_tx dingo_eth_rx
+    dingo_compute_slot dingo_compute_receive dingo_wire_tx dingo_wire_rx dingo_eth_tx dingo_eth_rx
     dingo_tx_mux dingo_dispatch dingo_requester dingo_responder
     dingo_regs dingo_db dingo_qp_table dingo_mr_table dingo_port dingo_cq dingo_eq dingo_stats dingo_admin)
 [ $# -eq 0 ] || parts=("$@")

@@ -114,16 +114,22 @@ class Differential {
         o.connect.path.max_rd_atomic = static_cast<std::uint8_t>(1 + random_() % 16);
         o.connect.start_psn = {static_cast<std::uint32_t>(random_() & 0xffffff),
                                static_cast<std::uint32_t>(random_() & 0xffffff)};
-        if (options_.compute)
-            o.connect.created = [this](unsigned, test::TestDriver& driver, const test::TestQp& qp) {
-                const std::uint32_t kernel = random_() % 3;
-                const auto param = static_cast<std::uint32_t>(random_() >> random_() % 31) | 1;
-                const dingo_admin_cpl answer =
-                    driver.set_compute(qp.qpn, kernel, kernel == DINGO_KERNEL_DLRM ? param : 0);
-                if (answer.status != DINGO_ST_OK)
-                    throw test::AdminError(DINGO_OP_SET_COMPUTE, answer);
-            };
+        o.connect.created = [this](unsigned, test::TestDriver& driver, const test::TestQp& qp) {
+            if (options_.compute)
+                choose_kernel(driver, qp, DINGO_COMPUTE_SEND);
+            if (options_.receive_compute)
+                choose_kernel(driver, qp, DINGO_COMPUTE_RECEIVE);
+        };
         return o;
+    }
+
+    void choose_kernel(test::TestDriver& driver, const test::TestQp& qp, std::uint32_t direction) {
+        const std::uint32_t kernel = random_() % 3;
+        const auto param = static_cast<std::uint32_t>(random_() >> random_() % 31) | 1;
+        const dingo_admin_cpl answer =
+            driver.set_compute(qp.qpn, kernel, kernel == DINGO_KERNEL_DLRM ? param : 0, direction);
+        if (answer.status != DINGO_ST_OK)
+            throw test::AdminError(DINGO_OP_SET_COMPUTE, answer);
     }
 
     std::uint32_t length() {

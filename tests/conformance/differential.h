@@ -14,11 +14,12 @@ namespace dingo::conformance {
 
 struct DifferentialOptions {
     std::uint64_t seed = 1;
-    unsigned batches = 3;  ///< with idle time between them
-    bool loss = false;     ///< drop, duplicate, delay, corrupt on the wire
-    bool mistake = false;  ///< the last batch contains one, and only one card posts in it
-    bool compute = false;  ///< each card sends through a random compute kernel
-    unsigned stalls = 0;   ///< percent of cycles in which the ports of a clocked card stall
+    unsigned batches = 3;          ///< with idle time between them
+    bool loss = false;             ///< drop, duplicate, delay, corrupt on the wire
+    bool mistake = false;          ///< the last batch contains one, and only one card posts in it
+    bool compute = false;          ///< each card sends through a random compute kernel
+    bool receive_compute = false;  ///< and receives through one
+    unsigned stalls = 0;           ///< percent of cycles in which the ports of a clocked card stall
 };
 
 /// Everything that must not depend on the engine.

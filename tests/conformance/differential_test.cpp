@@ -42,6 +42,16 @@ TEST_P(Differential, SameBytesFromTheComputeKernels) {
                                                         .stalls = seed % 3 * 20}));
 }
 
+TEST_P(Differential, SameBytesThroughTheKernelsOfBothSides) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    for (unsigned seed = 1; seed <= repeats(20, 20); ++seed)
+        ASSERT_NO_FATAL_FAILURE(Against(engine()).same({.seed = 6000 + seed,
+                                                        .loss = seed % 2 == 0,
+                                                        .compute = seed % 4 == 0,
+                                                        .receive_compute = true,
+                                                        .stalls = seed % 3 * 20}));
+}
+
 TEST_P(Differential, SameDataAndCompletionsUnderLoss) {
     for (unsigned seed = 1; seed <= repeats(30, 20); ++seed)
         ASSERT_NO_FATAL_FAILURE(

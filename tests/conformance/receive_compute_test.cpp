@@ -181,6 +181,95 @@ TEST_P(ReceiveCompute, AReceiverThatWasNotReadyTransformsOnce) {
     EXPECT_GT(pair.stat(1, DINGO_CARD_OUT_OF_BUFFER), 0u);
 }
 
+TEST_P(ReceiveCompute, APacketThatStopsAtAPausedRegionIsTransformedOnce) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    ReceivePair pair(engine(), kDlrm, PairOptions().mtu(1));
+    NEEDS(pair.driver(1), PAUSE_MR);
+    const test::Mr paused = pair.driver(1).create_mr(4096, kAllAccess);
+    EXPECT_EQ(pause_at_once(pair.cards, 1, paused.key).status, DINGO_ST_OK);
+    constexpr std::uint32_t kBytes = 1003;
+    constexpr std::uint32_t kBefore = 301;  // within the second packet
+    fill_mixed(pair.bytes(0, 0, kBytes), 1);
+    pair.driver(1).post_recv(pair.qp(1), 1,
+                             {pair.mr[1].sge(0, kBefore), paused.sge(0, kBytes - kBefore)});
+    pair.post(pair.send(0, kBytes));
+    pair.cards.run_for(3'000'000);
+    EXPECT_TRUE(pair.idle(0)) << "an RNR NAK and no completion";
+    EXPECT_GT(pair.stat(1, DINGO_CARD_RNR_NAK_SENT), 0u);
+    pair.driver(1).move_mr(paused, paused.bus, kAllAccess);
+    EXPECT_EQ(pair.wait(0).status, DINGO_WCS_SUCCESS);
+    EXPECT_EQ(pair.wait(1).byte_len, kBytes);
+    std::vector<std::byte> message = copy_of(pair.bytes(1, 0, kBefore));
+    const auto rest = pair.cards.host(1).bytes(paused.bus, kBytes - kBefore);
+    message.insert(message.end(), rest.begin(), rest.end());
+    EXPECT_TRUE(transformed(kDlrm, pair.bytes(0, 0, kBytes), message));
+}
+
+TEST_P(ReceiveCompute, QueuePairsWithDifferentKernelsDoNotMeet) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    const std::array kernels = {kDlrm, kAddOne, kPass, Kernel{DINGO_KERNEL_DLRM, 1000}};
+    constexpr std::uint32_t kBytes = 30'001;
+    constexpr std::uint32_t kArea = 1u << 16;
+    for (const std::uint8_t mtu : {1, 5}) {
+        const PairOptions options = PairOptions().mtu(mtu);
+        ReceivePair pair(engine(), kPass, options);
+        std::array<test::TwoCards::Connection, kernels.size()> links;
+        for (unsigned i = 0; i < links.size(); ++i) {
+            links[i] = pair.connect(kernels[i], options);
+            fill_mixed(pair.bytes(0, i * kArea, kBytes), i);
+        }
+        for (const std::uint32_t length : {96u, kBytes}) {
+            for (unsigned i = 0; i < links.size(); ++i)
+                pair.driver(0).post_send(links[i].qp[0], pair.write(i * kArea, i * kArea, length));
+        }
+        for (test::TwoCards::Connection& link : links) {
+            EXPECT_EQ(pair.cards.wait_cq(0, link.cq[0]).status, DINGO_WCS_SUCCESS);
+            EXPECT_EQ(pair.cards.wait_cq(0, link.cq[0]).status, DINGO_WCS_SUCCESS);
+        }
+        for (unsigned i = 0; i < links.size(); ++i)
+            EXPECT_TRUE(transformed(kernels[i], pair.bytes(0, i * kArea, kBytes),
+                                    pair.bytes(1, i * kArea, kBytes)));
+    }
+}
+
+TEST_P(ReceiveCompute, ReceivesOfASharedQueueHaveTheKernelOfTheirQueuePair) {
+    ENGINE_NEEDS(COMPUTE_RX);
+    const std::array kernels = {kDlrm, kPass, kAddOne};
+    constexpr std::uint32_t kBytes = 3'001;
+    ReceivePair pair(engine(), kPass, PairOptions().mtu(1));
+    NEEDS(pair.driver(1), SRQ);
+    test::Srq srq = pair.driver(1).create_srq();
+    std::array<test::Cq, 2> cq = {pair.driver(0).create_cq(), pair.driver(1).create_cq()};
+    std::vector<test::TestQp> senders;
+    std::vector<std::uint32_t> receivers;
+    for (const Kernel& kernel : kernels) {
+        test::QpOptions options;
+        senders.push_back(pair.driver(0).create_qp(cq[0], cq[0], options));
+        options.srqn = srq.srqn;
+        const test::TestQp receiver = pair.driver(1).create_qp(cq[1], cq[1], options);
+        EXPECT_EQ(
+            pair.driver(1).set_compute(receiver.qpn, kernel.id, kernel.param, kReceive).status,
+            DINGO_ST_OK);
+        pair.driver(0).bring_up(senders.back(), pair.cards.path_to(1, receiver.qpn));
+        pair.driver(1).bring_up(receiver, pair.cards.path_to(0, senders.back().qpn));
+        receivers.push_back(receiver.qpn);
+    }
+    fill_mixed(pair.bytes(0, 0, kBytes), 1);
+    constexpr unsigned kMessages = 12;
+    for (unsigned i = 0; i < kMessages; ++i)
+        pair.driver(1).post_recv(srq, i, {pair.mr[1].sge(i * 4096 + 1, kBytes)});
+    for (unsigned i = 0; i < kMessages; ++i)
+        pair.driver(0).post_send(senders[i % kernels.size()], pair.send(0, kBytes));
+    for (unsigned i = 0; i < kMessages; ++i) {
+        const dingo_cqe cqe = pair.cards.wait_cq(1, cq[1]);
+        EXPECT_EQ(cqe.status, DINGO_WCS_SUCCESS);
+        const auto at = std::ranges::find(receivers, test::cqe_qpn(cqe)) - receivers.begin();
+        ASSERT_LT(static_cast<std::size_t>(at), kernels.size());
+        EXPECT_TRUE(transformed(kernels[static_cast<std::size_t>(at)], pair.bytes(0, 0, kBytes),
+                                pair.bytes(1, std::uint64_t{cqe.wqe_index} * 4096 + 1, kBytes)));
+    }
+}
+
 TEST_P(ReceiveCompute, EachDirectionHasItsKernel) {
     ENGINE_NEEDS(COMPUTE_RX);
     PairOptions options;

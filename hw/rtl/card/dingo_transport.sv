@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 /// RoCE part of the card: both engines, the path of payload from host memory through the compute slot to dingo_wire_tx,
-/// and the path of packets from dingo_wire_rx to the engines and to host memory.
+/// and the path of packets from dingo_wire_rx to the engines and, through the compute slot, to host memory.
 module dingo_transport (
     input  logic              clk_i,
     input  logic              rst_ni,
@@ -140,8 +140,14 @@ module dingo_transport (
       .line_rsp_i(line_rsp_i)
   );
 
+  // A command that sets both directions sets `pass`: both tables are ready in the same cycle.
+  logic send_idle, send_ready, receive_idle, receive_ready;
+  assign rest_o.compute = send_idle && receive_idle;
+  assign compute_ready_o = compute_i.send ? send_ready : receive_ready;
+  always_ff @(posedge clk_i) if (rst_ni && compute_valid_i && compute_i.send && compute_i.receive) both: assert (send_ready == receive_ready);
+
   dingo_compute_slot i_compute (
-      .clk_i, .rst_ni, .idle_o(rest_o.compute), .cfg_valid_i(compute_valid_i), .cfg_ready_o(compute_ready_o),
+      .clk_i, .rst_ni, .idle_o(send_idle), .cfg_valid_i(compute_valid_i && compute_i.send), .cfg_ready_o(send_ready),
       .cfg_qp_i(compute_i.qp), .cfg_kernel_i(compute_i.kernel), .cfg_param_i(compute_i.param), .txd_valid_i(txd_out_valid),
       .txd_ready_o(txd_out_ready), .txd_i(txd), .txd_valid_o, .txd_ready_i,
       .gather_valid_i(gather_valid), .gather_ready_o(gather_ready), .gather_i(gather), .inl_valid_i(inl_valid),
@@ -172,9 +178,18 @@ module dingo_transport (
       .rsp_ready_o(scat_rsp_ready), .rsp_i(scat_rsp), .valid_o(scat_valid), .ready_i(scat_ready), .scat_o(scat),
       .end_o(engine_end), .end_bare_o(engine_end_bare)
   );
+  logic payload_valid, payload_ready;
+  rtl_pkg::beat_t payload;
+  dingo_compute_receive i_compute_receive (
+      .clk_i, .rst_ni, .idle_o(receive_idle), .cfg_valid_i(compute_valid_i && compute_i.receive),
+      .cfg_ready_o(receive_ready), .cfg_qp_i(compute_i.qp), .cfg_kernel_i(compute_i.kernel),
+      .cfg_param_i(compute_i.param), .order_i(scat_valid && scat_ready), .scat_i(scat),
+      .payload_valid_i(rx_payload_valid_i), .payload_ready_o(rx_payload_ready_o), .payload_i(rx_payload_i),
+      .payload_valid_o(payload_valid), .payload_ready_i(payload_ready), .payload_o(payload)
+  );
   dingo_scatter i_scatter (
       .clk_i, .rst_ni, .idle_o(rest_o.scatter), .packet_done_o(flow.rx_out), .room_o(scat_room), .xl_flush_i(orders_i.xl_flush),
-      .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat), .payload_valid_i(rx_payload_valid_i), .payload_ready_o(rx_payload_ready_o), .payload_i(rx_payload_i), .req_valid_o(commit_req_valid),
+      .scat_valid_i(scat_valid), .scat_ready_o(scat_ready), .scat_i(scat), .payload_valid_i(payload_valid), .payload_ready_o(payload_ready), .payload_i(payload), .req_valid_o(commit_req_valid),
       .req_ready_i(commit_req_ready), .rsp_valid_o(commit_rsp_valid), .rsp_ready_i(commit_rsp_ready),
       .commit_o(commit), .write_valid_o(write_valid_o),
       .write_ready_i(write_ready_i), .write_o(write_o),

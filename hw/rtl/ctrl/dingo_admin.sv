@@ -235,6 +235,8 @@ module dingo_admin (
     mrw_o.key = destroy.id;
   end
   assign compute_valid_o = state == admin_pkg::COMPUTE;
+  assign compute_o.send = op != dingo_pkg::OP_SET_COMPUTE || sc.direction == dingo_pkg::COMPUTE_SEND;
+  assign compute_o.receive = op != dingo_pkg::OP_SET_COMPUTE || sc.direction == dingo_pkg::COMPUTE_RECEIVE;
   assign compute_o.qp = qpi;
   assign compute_o.kernel = op == dingo_pkg::OP_SET_COMPUTE ? sc.kernel[1:0] : rtl_pkg::KERNEL_PASS;
   assign compute_o.param = op == dingo_pkg::OP_SET_COMPUTE ? sc.param : '0;

@@ -70,9 +70,11 @@ module dingo_admin_check (
   logic [31:0] at, op;
   logic gid_zero;
   logic length_ok, resize, rereg;
+  logic receives;        // SET_COMPUTE for the receive side, which is not withheld
 
   assign resize = op == dingo_pkg::OP_RESIZE_CQ;
   assign rereg = op == dingo_pkg::OP_REREG_MR;
+  assign receives = sc.direction == dingo_pkg::COMPUTE_RECEIVE && (strap_i.withheld & dingo_pkg::CAP_COMPUTE_RX) == '0;
   assign gid_zero = sg.gid == '0;
   assign length_ok = mr.length != '0 && mr.length <= 64'h1_0000_0000_0000;
   assign qpn_ok = qp.kind == 8'(dingo_pkg::QPT_GSI) ? qp.qpn == dingo_pkg::QPN_GSI
@@ -146,7 +148,7 @@ module dingo_admin_check (
         `BAD(sc.qpn == dingo_pkg::QPN_GSI, dingo_pkg::CMD_SET_COMPUTE_QPN_AT)
         `BAD(!kernel_known, dingo_pkg::CMD_SET_COMPUTE_KERNEL_AT)
         `BAD(sc.param < smallest_param || sc.param > largest_param, dingo_pkg::CMD_SET_COMPUTE_PARAM_AT)
-        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)  // no COMPUTE_RX
+        `BAD(sc.direction != dingo_pkg::COMPUTE_SEND && !receives, dingo_pkg::CMD_SET_COMPUTE_DIRECTION_AT)
         `BAD(sc.rsvd1 != '0, dingo_pkg::CMD_SET_COMPUTE_RSVD1_AT)
       end
       dingo_pkg::OP_SET_PORT: begin

@@ -18,7 +18,7 @@ module dingo_admin_kind (
       dingo_pkg::OP_QUERY_DEVICE: size_o = 8'(dingo_pkg::CMD_QUERY_DEVICE_BYTES);
       dingo_pkg::OP_QUERY_STATS: size_o = 8'(dingo_pkg::CMD_QUERY_STATS_BYTES);
       dingo_pkg::OP_QUERY_COMPUTE: needs_o = dingo_pkg::CAP_COMPUTE;
-      dingo_pkg::OP_SET_COMPUTE: begin size_o = 8'(dingo_pkg::CMD_SET_COMPUTE_BYTES); needs_o = dingo_pkg::CAP_COMPUTE; end  // no halt: the QP cannot send yet
+      dingo_pkg::OP_SET_COMPUTE: begin size_o = 8'(dingo_pkg::CMD_SET_COMPUTE_BYTES); needs_o = dingo_pkg::CAP_COMPUTE; end  // no halt: the QP cannot send, or receive, yet
       dingo_pkg::OP_SET_PORT: halt_o = 1'b1;
       dingo_pkg::OP_SET_MAC: begin size_o = 8'(dingo_pkg::CMD_SET_MAC_BYTES); halt_o = 1'b1; end
       dingo_pkg::OP_SET_GID: begin size_o = 8'(dingo_pkg::CMD_SET_GID_BYTES); halt_o = 1'b1; end

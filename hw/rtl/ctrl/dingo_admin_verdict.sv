@@ -30,12 +30,14 @@ module dingo_admin_verdict (
   dingo_pkg::cmd_destroy_t destroy;
   dingo_pkg::cmd_create_mr_t mr;
   dingo_pkg::cmd_create_qp_t qp;
+  dingo_pkg::cmd_set_compute_t sc;
   assign hdr = cmd_i[dingo_pkg::ADMIN_HDR_W-1:0];
   assign eq = cmd_i[dingo_pkg::CMD_CREATE_EQ_W-1:0];
   assign qs = cmd_i[dingo_pkg::CMD_QUERY_STATS_W-1:0];
   assign destroy = cmd_i[dingo_pkg::CMD_DESTROY_W-1:0];
   assign mr = cmd_i[dingo_pkg::CMD_CREATE_MR_W-1:0];
   assign qp = cmd_i[dingo_pkg::CMD_CREATE_QP_W-1:0];
+  assign sc = cmd_i[dingo_pkg::CMD_SET_COMPUTE_W-1:0];
   assign op = 32'(hdr.opcode);
   // the low 8 bits of a key belong to the consumer and are not compared
   assign mr_owned = 32'(destroy.id[31:16]) < 32'd1 << rtl_pkg::MR_LOG && mr_i.valid && mr_i.tag[15:8] == destroy.id[15:8];
@@ -72,9 +74,10 @@ module dingo_admin_verdict (
         else if (!send_cq_there_i || !recv_cq_there_i || (qp.srqn != dingo_pkg::INVALID_ID && !srq_there_i)) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_DESTROY_QP, dingo_pkg::OP_QUERY_QP: if (!qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_MODIFY_QP: status_o = qp_found_i ? modify_status_i : dingo_pkg::ST_BAD_ID;
-      dingo_pkg::OP_SET_COMPUTE:  // only before the QP can send
+      dingo_pkg::OP_SET_COMPUTE:  // only before the QP can send, or receive
         if (!qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
-        else if (qp_i.state > 3'(dingo_pkg::QPS_RTR)) status_o = dingo_pkg::ST_BAD_STATE;
+        else if (qp_i.state > (sc.direction == dingo_pkg::COMPUTE_RECEIVE ? 3'(dingo_pkg::QPS_INIT) : 3'(dingo_pkg::QPS_RTR)))
+          status_o = dingo_pkg::ST_BAD_STATE;
       dingo_pkg::OP_QUERY_COMPUTE: if (!kernel_known_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_QUERY_STATS: if (qs.scope[0] && !qp_found_i) status_o = dingo_pkg::ST_BAD_ID;
       dingo_pkg::OP_CREATE_SRQ: if (srq_there_i) status_o = dingo_pkg::ST_IN_USE;
@@ -93,5 +96,5 @@ module dingo_admin_verdict (
     endcase
   end
 
-  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, mr, qp, qp_i, mr_i};
+  wire unused_ok = &{1'b0, cmd_i, hdr, eq, qs, destroy, mr, qp, sc, qp_i, mr_i};
 endmodule

@@ -24,14 +24,17 @@ module dingo_regs_read (
   localparam logic [15:0] RegistersEnd = 16'h0070;
   localparam logic [31:0] Caps = dingo_pkg::CAP_RC | dingo_pkg::CAP_UC | dingo_pkg::CAP_ATOMIC | dingo_pkg::CAP_UD | dingo_pkg::CAP_TIMESTAMP | dingo_pkg::CAP_ETH
       | dingo_pkg::CAP_COMPUTE | dingo_pkg::CAP_RESIZE_CQ | dingo_pkg::CAP_REREG_MR | dingo_pkg::CAP_SRQ | dingo_pkg::CAP_SEND_INV | dingo_pkg::CAP_MW
-      | dingo_pkg::CAP_FRWR | dingo_pkg::CAP_CQ_MODERATION | dingo_pkg::CAP_PAUSE_MR | dingo_pkg::CAP_ETH_RSS | dingo_pkg::CAP_ETH_OFFLOAD;
+      | dingo_pkg::CAP_FRWR | dingo_pkg::CAP_CQ_MODERATION | dingo_pkg::CAP_PAUSE_MR | dingo_pkg::CAP_ETH_RSS | dingo_pkg::CAP_ETH_OFFLOAD
+      | dingo_pkg::CAP_COMPUTE_RX;
 
   logic r_valid_q, take_read, push_on;
-  logic [31:0] caps;
+  logic [31:0] caps, withheld;
   logic [31:0] clock_high_q;                    // CLOCK 63:32, latched when 31:0 are read
   logic [63:0] r_data_q, value;
   logic [15:0] r_offset;
-  assign caps = (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : dingo_pkg::CAP_PUSH)) & ~strap_i.withheld;
+  assign withheld = strap_i.withheld
+                    | ((strap_i.withheld & dingo_pkg::CAP_COMPUTE) != '0 ? dingo_pkg::CAP_COMPUTE_RX : 32'd0);  // no slot, no receive side
+  assign caps = (Caps | (strap_i.db_memory ? dingo_pkg::CAP_DB_MEMORY : dingo_pkg::CAP_PUSH)) & ~withheld;
   assign push_on = (caps & dingo_pkg::CAP_PUSH) != '0;
   assign push_on_o = push_on;
   assign arready_o = !r_valid_q;

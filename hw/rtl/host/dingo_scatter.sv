@@ -221,7 +221,7 @@ module dingo_scatter #(
 
   assign idle_o = !scat_valid_i && op_count == '0 && end_count == '0 && pieces_idle && data_idle &&
                   wait_count == '0 && atomics_idle;
-  wire unused_ok = &{1'b0, seg_count, item_count, write_count, item_valid, packet_last, age[14:0], result_age[14:0]};
+  wire unused_ok = &{1'b0, scat_i.qp, scat_i.offset, seg_count, item_count, write_count, item_valid, packet_last, age[14:0], result_age[14:0]};
 
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin

@@ -87,6 +87,8 @@ module dingo_req_place (
 
   always_ff @(posedge clk_i) begin
     if (scat_ready_i) scat_valid_q <= 1'b0;
+    scat_q.qp <= '0;
+    scat_q.offset <= '0;
     if (!rst_ni) begin
       state_q <= IDLE;
       scat_valid_q <= 1'b0;
@@ -153,6 +155,8 @@ module dingo_req_place (
           scat_valid_q <= 1'b1;
           scat_q.bare <= 1'b0;
           scat_q.op <= rtl_pkg::SCAT_GRH;
+          scat_q.to_rsp <= 1'b0;
+          scat_q.has_payload <= payload_q != 13'd0;
           scat_q.item <= rtl_pkg::ITEM_BITS'(word_q);
           state_q <= SEGS;
         end
@@ -161,6 +165,8 @@ module dingo_req_place (
           scat_valid_q <= 1'b1;
           scat_q.bare <= 1'b0;
           scat_q.op <= rtl_pkg::SCAT_SEG;
+          scat_q.to_rsp <= 1'b0;
+          scat_q.has_payload <= payload_q != 13'd0;
           scat_q.seg <= seg_i;
           seg_q <= seg_q + 4'd1;
           if (seg_i.last) state_q <= LAST;

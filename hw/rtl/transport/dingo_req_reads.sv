@@ -119,6 +119,8 @@ module dingo_req_reads (
     if (scat_ready_i) scat_valid_q <= 1'b0;
     if (go) begin
       scat_valid_q <= 1'b1;
+      scat_q.qp <= '0;
+      scat_q.offset <= '0;
       scat_q.bare <= 1'b0;
       scat_q.op <= pop ? rtl_pkg::SCAT_END : rtl_pkg::SCAT_SEG;
       scat_q.no_item <= 1'b0;

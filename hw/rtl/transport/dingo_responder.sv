@@ -203,7 +203,7 @@ module dingo_responder (
   assign stored = now.state == rsp_pkg::ST_STORE && go;
   dingo_rsp_leave u_leave (
       .clk_i, .rst_ni, .load_i(now.loading && go && quick.any), .rx_i(quick.rx), .read_i(quick.read),
-      .atomic_i(quick.atomic), .reply_i(quick.reply), .data_i(quick.data), .item_i(quick.item), .h_i(in.h),
+      .atomic_i(quick.atomic), .reply_i(quick.reply), .data_i(quick.data), .item_i(quick.item), .offset_i(quick.offset), .h_i(in.h),
       .mr_rsp_i(in_mr_rsp), .store_i(stored), .send_o(quick_send), .send_data_o(quick_send_data),
       .data_item_i(now.cqe_item), .ev_reply_i(reply), .turn_send_i(tn_send), .turn_read_i(tn_read),
       .turn_bytes_i(tn_bytes), .turn_key_i(key), .txd_i(txd), .txd_valid_o, .txd_ready_i, .txd_o, .seg_valid_o,

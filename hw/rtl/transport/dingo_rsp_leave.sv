@@ -15,6 +15,7 @@ module dingo_rsp_leave (
     input  logic              reply_i,       // an ACK or NAK
     input  logic              data_i,        // an item, with the response to its READ or atomic
     input  rsp_pkg::item_t    item_i,        // rx_i: for END
+    input  logic [31:0]       offset_i,      // rx_i: of the payload in its message
     input  rtl_pkg::rxh_t     h_i,
     input  rtl_pkg::mr_rsp_t  mr_rsp_i,      // answer for the packet's key
     // a step's context is stored
@@ -87,6 +88,8 @@ module dingo_rsp_leave (
       quick_data_q <= data_i;
       if (rx_i) begin
         scat_valid_o <= !read_i;
+        scat_o.qp <= item_i.qp[rtl_pkg::QP_LOG-1:0];
+        scat_o.offset <= offset_i;
         scat_o.bare <= 1'b0;
         scat_o.op <= atomic_i ? rtl_pkg::SCAT_ATOMIC : rtl_pkg::SCAT_SEG;
         scat_o.no_item <= 1'b0;

@@ -41,6 +41,10 @@ module dingo_rsp_payload (
     emit_o = '0;
     scat_valid_o = 1'b0;
     scat_o = '0;
+    scat_o.qp = rx_i.item.qp[rtl_pkg::QP_LOG-1:0];
+    scat_o.offset = rq_i.first ? '0 : rq_i.send ? c.bytes : c.bytes - c.remaining;
+    scat_o.to_rsp = 1'b1;
+    scat_o.has_payload = h_i.len != '0;
     case (rx_i.state)
       rsp_pkg::RX_KEY: rx_o.state = rsp_pkg::RX_KEY_WAIT;
 
@@ -143,8 +147,6 @@ module dingo_rsp_payload (
         scat_valid_o = 1'b1;
         scat_o.op = rtl_pkg::SCAT_END;
         scat_o.no_item = rx_i.no_item;
-        scat_o.to_rsp = 1'b1;
-        scat_o.has_payload = h_i.len != '0;
         scat_o.item = item;
         if (!rx_i.no_item) rx_o.c.items = c.items + 8'd1;
         rx_o.state = rsp_pkg::RX_IDLE;

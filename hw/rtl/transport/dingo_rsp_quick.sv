@@ -34,7 +34,8 @@ module dingo_rsp_quick (
     output rsp_pkg::rctx_t    ctx_o,
     output logic              wake_o,
     output rsp_pkg::emit_t    emit_o,
-    output rsp_pkg::item_t    item_o
+    output rsp_pkg::item_t    item_o,
+    output logic [31:0]       offset_o       // plain packet: of its payload in the message
 );
   localparam logic [1:0] WAIT_MOST = 2'd3;
   localparam logic [31:0] SHORT = 32'd256;
@@ -104,6 +105,7 @@ module dingo_rsp_quick (
   assign op_fetch = op_read || op == roce_pkg::OP_COMPARE_SWAP || op == roce_pkg::OP_FETCH_ADD;
   assign op_send = op == roce_pkg::OP_SEND_ONLY || op == roce_pkg::OP_SEND_ONLY_IMM;
   assign op_follows = middle || ends;
+  assign offset_o = op_follows ? ctx_i.bytes - ctx_i.remaining : '0;
   assign at_put = at_commit && item_i.kind == rsp_pkg::IT_READ;
   // The response is one packet, and nothing else of this QP must leave before it. It replaces an ACK that is owed.
   assign leaves = item_i.single && tx_ok_i && path_ok_i && answers && ctx_i.rd_pending == '0

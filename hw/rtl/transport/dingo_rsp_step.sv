@@ -141,7 +141,7 @@ module dingo_rsp_step (
       .prefetch_o(quick_prefetch), .item_i(item_q), .item_err_i(item_err_q), .path_ok_i(gid_valid_i[x_load.cfg.sgid]),
       .tx_ok_i, .rx_o(quick_rx), .read_o(quick_o.read), .atomic_o(quick_o.atomic), .commit_o(quick_commit),
       .put_o(quick_put), .data_o(quick_data), .reply_o(quick_reply), .ctx_o(quick_ctx), .wake_o(quick_wake),
-      .emit_o(quick_emit), .item_o(quick_o.item)
+      .emit_o(quick_emit), .item_o(quick_o.item), .offset_o(quick_o.offset)
   );
   assign quick = quick_rx || quick_commit || quick_reply || quick_db;
   assign quick_o.any = quick;

@@ -256,6 +256,7 @@ package rsp_pkg;
     logic        reply;            // an ACK or NAK leaves
     logic        data;             // a response to a READ or atomic leaves
     item_t       item;             // rx
+    logic [31:0] offset;           // rx: of the payload in its message
   } quick_t;
 
   /// How the part that works ends its step; see dingo_rsp_work

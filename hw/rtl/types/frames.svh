@@ -101,11 +101,14 @@
   } scat_op_t;
   localparam int unsigned ITEM_BITS = 384;
   typedef struct packed {
+    // Of each order of a packet, for dingo_compute_receive: has_payload, and with to_rsp (SEND, WRITE, datagram):
+    qpi_t                   qp;           // the receiver
+    logic [31:0]            offset;       // of the payload in its message, a multiple of 64; not of a dropped packet
     logic                   bare;         // END: of an ACK without payload; may come between another packet's orders
     scat_op_t               op;
     logic                   no_item;      // END: no item comes back
-    logic                   to_rsp;       // END: engine that gets the item back: 0 requester, 1 responder
-    logic                   has_payload;  // END: the packet has beats in the payload stream
+    logic                   to_rsp;       // engine of the packet, which gets the item back: 0 requester, 1 responder
+    logic                   has_payload;  // the packet has beats in the payload stream
     logic [ITEM_BITS-1:0]   item;
     seg_t                   seg;
   } scat_t;

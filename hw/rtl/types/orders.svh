@@ -47,7 +47,9 @@
     logic        cq_valid;         // answer of dingo_cq to a resize
     cq_info_t    cq;
   } answers_t;
-  typedef struct packed {          // for dingo_compute_slot
+  typedef struct packed {          // for dingo_compute_slot and dingo_compute_receive
+    logic        send;             // directions that get the kernel
+    logic        receive;
     qpi_t        qp;
     kernel_t     kernel;
     logic [31:0] param;

@@ -89,6 +89,18 @@ INSTANTIATE_TEST_SUITE_P(
                       l.random = true;
                   }),
              500, 86},
+        Case{"WriteThroughAKernel",  // of the receiver; the wire takes 84
+             with(small(DINGO_WR_WRITE, 1, 16),
+                  [](RtlLoad& l) { l.bytes = 4096, l.kernel = DINGO_KERNEL_DLRM; }),
+             200, 86},
+        Case{"SmallPacketsThroughAKernel",
+             with(small(DINGO_WR_WRITE, 1, 16),
+                  [](RtlLoad& l) {
+                      l.bytes = 16384;
+                      l.path_mtu = 1;
+                      l.kernel = DINGO_KERNEL_DLRM;
+                  }),
+             50, 64 * 9.4},
         Case{"BothWays", with(small(DINGO_WR_WRITE, 16, 32), [](RtlLoad& l) { l.both = true; }),
              2000, 4.8}),
     [](const auto& load) { return load.param.name; });

@@ -36,6 +36,13 @@ void RtlPair::connect(unsigned qps) {
     options.qp.log_sq = std::bit_width(2 * load_.outstanding * blocks - 1);
     options.qp.log_rq = std::bit_width(2 * load_.outstanding - 1);
     options.qp.log_stride = 5;  // max_recv_sge 1, the usual choice of programs
+    options.created = [this](unsigned, TestDriver& driver, const TestQp& qp) {
+        if (load_.kernel != DINGO_KERNEL_PASS &&
+            driver.set_compute(qp.qpn, load_.kernel, load_.kernel == DINGO_KERNEL_DLRM ? 1000 : 0,
+                               DINGO_COMPUTE_RECEIVE)
+                    .status != DINGO_ST_OK)
+            throw std::runtime_error("no kernel on the receive side");
+    };
     options.log_cq = std::bit_width(4 * load_.outstanding - 1);
     for (unsigned i = 0; i < qps; ++i)
         links_.push_back(cards_.connect(options));

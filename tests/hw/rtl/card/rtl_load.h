@@ -29,6 +29,7 @@ struct RtlLoad {
     unsigned list = 1;                ///< requests per doorbell
     unsigned levels = 0;              ///< of the peer's page list; 0: no list
     std::uint64_t region = 4U << 20;  ///< bytes of the peer's MR; a page list repeats 4 MiB
+    std::uint32_t kernel = 0;         ///< the receivers' compute kernel; modulus 1000
     bool random = false;              ///< a random place in it for each request; else its start
     rtl::Timing timing{};
 };

@@ -2,101 +2,17 @@
 //
 // dingo_compute_slot: each packet's payload passes the kernel of its QP, in order, with any stalls;
 // last, bytes and err of each beat stay as they are. The reference is the model's kernels.
-#include <gtest/gtest.h>
-
-#include <deque>
-#include <random>
-#include <vector>
-
-#include "../support/packed.h"
 #include "Vdingo_compute_slot.h"
-#include "compute/kernels.h"
 #include "rtl_types.h"
+#include "slot_bench.h"
 
 namespace dingo::rtl {
 namespace {
 
-using model::compute::Config;
 using ::rtl::Txd;
 
-constexpr unsigned kQps = 32;
-constexpr unsigned kBeatBytes = 64;
-
-struct Beat {
-    bool err = false, last = false;
-    std::uint8_t bytes = 0;
-    std::array<std::uint32_t, 16> data{};
-    template <class V>
-    void fields(V& v) {
-        v(err, 1), v(last, 1), v(bytes, 7), v(data, 512);
-    }
-};
-
-/// Probability in percent that the inputs, or the outputs, stall in a cycle.
-struct Stalls {
-    unsigned in, out;
-};
-
-class ComputeSlot : public testing::TestWithParam<Stalls> {
+class ComputeSlot : public SlotBench<Vdingo_compute_slot> {
   protected:
-    ComputeSlot() : random(GetParam().in * 101 + GetParam().out) {
-        dut.rst_ni = 0;
-        clock();
-        clock();
-        dut.rst_ni = 1;
-        for (unsigned qp = 0; qp < kQps; ++qp)
-            configure(qp, 0, 0);
-    }
-    void clock() {
-        dut.clk_i = 1;
-        dut.eval();
-        dut.clk_i = 0;
-        dut.eval();
-        ++cycles;
-    }
-    bool chance(unsigned stall) { return random() % 100 >= stall; }
-
-    void configure(unsigned qp, std::uint32_t kernel, std::uint32_t param) {
-        configs[qp] = model::compute::configure(kernel, param);
-        dut.cfg_valid_i = 1;
-        dut.cfg_qp_i = qp;
-        dut.cfg_kernel_i = kernel;
-        dut.cfg_param_i = param;
-        dut.eval();
-        for (unsigned wait = 0; !dut.cfg_ready_o; ++wait) {
-            ASSERT_LT(wait, 40u);
-            clock();
-        }
-        clock();
-        dut.cfg_valid_i = 0;
-    }
-
-    /// Beats of `bytes` random bytes; half of the words are shifted right to be small.
-    std::vector<Beat> beats_of(unsigned bytes, bool err) {
-        std::vector<Beat> beats((bytes + kBeatBytes - 1) / kBeatBytes);
-        for (std::size_t i = 0; i < beats.size(); ++i) {
-            beats[i].last = i + 1 == beats.size();
-            beats[i].err = err && beats[i].last;
-            beats[i].bytes = static_cast<std::uint8_t>(beats[i].last ? bytes - kBeatBytes * i
-                                                                     : std::size_t{kBeatBytes});
-            for (std::uint32_t& word : beats[i].data)
-                word = random() % 2 == 0 ? random() : random() >> random() % 32;
-        }
-        return beats;
-    }
-
-    /// The payload as the model's kernel of the QP changes it; responses stay as they are.
-    std::vector<Beat> expected(const Txd& txd, std::vector<Beat> beats) {
-        const Config config = txd.from_rsp ? Config{} : configs[txd.qp];
-        std::uint32_t offset = txd.offset;
-        for (Beat& beat : beats) {
-            model::compute::transform(
-                config, offset, std::as_writable_bytes(std::span(beat.data)).first(beat.bytes));
-            offset += kBeatBytes;
-        }
-        return beats;
-    }
-
     void add(unsigned qp, std::uint32_t offset, unsigned bytes, bool from_rsp, bool inl, bool err) {
         Txd txd;
         txd.qp = static_cast<std::uint16_t>(qp);
@@ -108,8 +24,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         const std::vector<Beat> beats = beats_of(bytes, err);
         (inl ? inlined : gathered)
             .insert((inl ? inlined : gathered).end(), beats.begin(), beats.end());
-        const std::vector<Beat> results = expected(txd, beats);
-        wanted.insert(wanted.end(), results.begin(), results.end());
+        want(from_rsp ? Config{} : configs[qp], offset, beats);  // responses stay as they are
     }
 
     void run() {
@@ -151,17 +66,7 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
                 inline_up = false;
             }
             if (dut.payload_valid_o && dut.payload_ready_i) {
-                ASSERT_FALSE(wanted.empty());
-                const Beat got = ::rtl::sample<Beat>(dut.payload_o);
-                const Beat& want = wanted.front();
-                ASSERT_EQ(got.last, want.last);
-                ASSERT_EQ(got.err, want.err);
-                ASSERT_EQ(got.bytes, want.bytes);
-                const auto bytes = std::as_bytes(std::span(got.data)).first(want.bytes);
-                ASSERT_TRUE(std::ranges::equal(
-                    bytes, std::as_bytes(std::span(want.data)).first(want.bytes)))
-                    << wanted.size() << " beats to come";
-                wanted.pop_front();
+                ASSERT_NO_FATAL_FAILURE(check_beat());
             }
             clock();
         }
@@ -171,12 +76,8 @@ class ComputeSlot : public testing::TestWithParam<Stalls> {
         EXPECT_TRUE(dut.idle_o);
     }
 
-    Vdingo_compute_slot dut;
-    std::mt19937 random;
-    std::uint64_t cycles = 0;
-    std::array<Config, kQps> configs;
     std::deque<Txd> txds;
-    std::deque<Beat> gathered, inlined, wanted;
+    std::deque<Beat> gathered, inlined;
 };
 
 TEST_P(ComputeSlot, EverySizeAtEveryOffsetOfARecord) {

@@ -185,6 +185,7 @@ void RequesterBench::take() {
     if (dut.scat_valid_o && dut.scat_ready_i) {
         ASSERT_FALSE(scatter_.empty());
         const TestResponse& r = scatter_.front();
+        EXPECT_EQ(dut.scat_payload_o != 0, !r.payload.empty());
         if (dut.scat_op_o == 0) {
             const auto& data = front_.empty() ? r.payload : front_;
             ASSERT_LE(scattered_ + dut.scat_len_o, data.size());
@@ -195,7 +196,6 @@ void RequesterBench::take() {
             std::memcpy(front_.data(), dut.scat_item_o.data(), front_.size());
         } else {
             EXPECT_EQ(dut.scat_op_o, 2);
-            EXPECT_EQ(dut.scat_payload_o != 0, !r.payload.empty());
             Commit commit{};
             std::memcpy(commit.item.data(), dut.scat_item_o.data(), 48);
             commit.err = r.err && scattered_ > 0;

@@ -263,7 +263,31 @@ rtl::MrwRsp Bench::invalidate(const rtl::MrwReq& request) {
     return rsp;
 }
 
+/// What dingo_compute_receive needs of every order of a packet.
+void Bench::check_order(const rtl::Scat& order) {
+    if (taken_ == 0)
+        return;
+    const rtl::Rxp& packet = packets_.front().first;
+    if (order.has_payload != !packets_.front().second.empty())
+        errors.emplace_back("has_payload is wrong");
+    if (!order.to_rsp)
+        errors.emplace_back("an order of the requester");
+    if (!order.has_payload || order.op == rtl::kScatEnd)
+        return;
+    if (order.qp != packet.qp)
+        errors.emplace_back("an order of another QP");
+    const unsigned op = packet.h.opcode & 0x1f;
+    const bool middle = op == 1 || op == 2 || op == 3 || op == 0x16 ||  // SEND
+                        (op >= 7 && op <= 9);                           // WRITE
+    if (!middle)
+        first_psns_[packet.qp] = packet.h.psn;
+    const std::uint32_t before = (packet.h.psn - first_psns_[packet.qp]) & 0xff'ffff;
+    if (order.offset != before * (128u << qps_[packet.qp].cfg.path_mtu))
+        errors.emplace_back("an offset that is not the packet's");
+}
+
 void Bench::take_scatter(const rtl::Scat& order) {
+    check_order(order);
     if (order.op == rtl::kScatSeg) {
         if (order.seg.len == 0)
             errors.emplace_back("a segment of 0 bytes");
@@ -287,8 +311,6 @@ void Bench::take_scatter(const rtl::Scat& order) {
         return;
     }
     Bytes payload = packets_.front().second;
-    if (order.has_payload != !payload.empty())
-        errors.emplace_back("has_payload is wrong");
     payload.insert(payload.begin(), grh_.begin(), grh_.end());
     Late late;
     late.at = now_ + (options_.commit_delay ? random_() % options_.commit_delay : 0);
@@ -297,8 +319,6 @@ void Bench::take_scatter(const rtl::Scat& order) {
     late.no_item = order.no_item;
     late.commit.item = order.item;
     late.packet = packet_count_++;
-    if (!order.no_item && !order.to_rsp)
-        errors.emplace_back("an item for the requester");
     std::size_t at = 0;
     for (const rtl::Seg& seg : segs_) {
         const std::uint64_t to = seg.mem.addr + seg.off;

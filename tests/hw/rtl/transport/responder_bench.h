@@ -173,6 +173,7 @@ class Bench {
     void write_entry(std::uint64_t at, std::uint32_t tag, const std::vector<Sge>& sges,
                      std::uint16_t rsvd);
     bool chance(unsigned percent) { return random_() % 100 < percent; }
+    void check_order(const rtl::Scat& order);
     void take_scatter(const rtl::Scat& order);
     rtl::MrRsp look_up(const rtl::MrReq& request) const;
     rtl::MrwRsp invalidate(const rtl::MrwReq& request);
@@ -197,6 +198,7 @@ class Bench {
     std::deque<std::pair<std::uint64_t, rtl::MrRsp>> lookups_;
     std::deque<Due> reads_;
     std::deque<Late> commits_;
+    std::map<unsigned, std::uint32_t> first_psns_;  ///< of each QP's message in progress
     std::vector<rtl::Seg> segs_;
     std::optional<rtl::Scat> atomic_;
     Bytes grh_;
