@@ -27,23 +27,6 @@ TEST_F(Far, WriteIsAcknowledgedWhenItsDataAreThere) {
     EXPECT_EQ(stat(0, DINGO_CARD_RETRANSMITS), 0U);
 }
 
-// Parts of a message may be written together, parts of two messages may not.
-TEST_F(Far, EachMessageBeginsOneInMemory) {
-    connect_far({0, 1});
-    finish(0);
-    finish(1);
-    fill(0, 0, 100'000);
-    for (unsigned i = 1; i <= 2; ++i) {
-        driver(0).post_send(qp(0), rdma(DINGO_WR_WRITE, 0, 0, 100'000));
-        EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-        EXPECT_EQ(far[1].messages, i);
-    }
-    EXPECT_EQ(far[0].messages, 0U);
-    driver(0).post_send(qp(0), rdma(DINGO_WR_READ, 0, 0, 100'000));
-    EXPECT_EQ(wait(0).status, DINGO_WCS_SUCCESS);
-    EXPECT_EQ(far[0].messages, 1U);
-}
-
 TEST_F(Far, WhatWasFetchedNeedNotBeCopiedIntoItsFrame) {
     expect_referred(0, DINGO_WR_WRITE);
 }

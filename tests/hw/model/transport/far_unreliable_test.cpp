@@ -51,6 +51,7 @@ TEST_P(FarUnreliable, ReceiveCompletesWhenItsDataAreThere) {
     EXPECT_EQ(cqe.wqe_index, 7U);
     EXPECT_EQ(cqe.byte_len, header() + 1'000);
     EXPECT_TRUE(same(0, header(), 1'000));
+    EXPECT_EQ(far[1].messages, 1U);
 }
 
 TEST_P(FarUnreliable, ReceiveThatMeetsABusErrorEndsTheQueuePairInSilence) {
