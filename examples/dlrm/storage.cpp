@@ -120,6 +120,8 @@ void Storage::finish(Session& session, qpx::Connection& connection) {
             wait(session, connection, pause);
     } catch (const LinkLost&) {
         try {
+            // It is there by then: retries on the wire take longer than TCP.
+            connection.set_timeout(std::chrono::seconds(1));
             if (std::ranges::equal(connection.receive(), kHasAll))
                 return;
         } catch (const qpx::Error&) {  // it did not say so

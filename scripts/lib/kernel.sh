@@ -110,7 +110,10 @@ build_kmod_strictly() {
                 make --no-print-directory -C "/lib/modules/$release/build" M=/mnt/src \
                 DINGO_CONTRACT_INC=/mnt/contract "$@"
         ' bash "$dir/root" "$work" "$release" -j2 ${KBUILD_ARGS:-} "$@"
-        find "$work/src" -name '*.ko' -exec cp -p {} "$outdir/" \;
+        # Replaced as a whole, and only if they differ: another session may be reading them.
+        find "$work/src" -name '*.ko' | while read -r ko; do
+            cmp -s "$ko" "$outdir/${ko##*/}" || { cp -p "$ko" "$outdir/.new.ko" && mv "$outdir/.new.ko" "$outdir/${ko##*/}"; }
+        done
     ) 7>"$outdir/.kbuild-$kernel.lock"
 }
 

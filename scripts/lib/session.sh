@@ -13,10 +13,13 @@ session_variables=(kernel packages accel cpus memory mtu kind_A kind_B wire card
 # own_sessions: makes $sessions_dir, for this user only. Dies if it is another user's or a link:
 # commands source the sessions' files, and anyone may make directories in /tmp.
 own_sessions() {
+    local mode
     [ -e "$sessions_dir" ] || mkdir -p -m 700 "$sessions_dir"
     [ ! -L "$sessions_dir" ] && [ -d "$sessions_dir" ] && [ -O "$sessions_dir" ] ||
         die "$sessions_dir is not a directory of this user (owner: $(stat -c %U "$sessions_dir")); DINGO_VM_DIR names another"
-    chmod 700 "$sessions_dir"
+    mode=$(stat -c %a "$sessions_dir")
+    [ $((0$mode & 022)) = 0 ] ||
+        die "others may write to $sessions_dir (mode $mode): chmod go-w, or name another by DINGO_VM_DIR"
 }
 
 save_conf() {
@@ -84,7 +87,7 @@ end_process() {
 make_session_cpio() {
     local side=$1 tree=$session/$1.tree
     mkdir -p "$tree/session/etc" "$tree/session/usr/lib/dingo-guest/boot.d"
-    cp "$dingo_root"/scripts/guest/{init,run,stop,wait-listen,warnings,configure-nic,sshd_config} \
+    cp "$dingo_root"/scripts/guest/{init,stop,wait-listen,warnings,configure-nic,sshd_config} \
         "$tree/session/usr/lib/dingo-guest/"
     mkdir -p "$tree/session/usr/lib/udev/rules.d"
     # The first card of a guest gets the IP addresses, also if there is a second one.

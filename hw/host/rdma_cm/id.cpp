@@ -98,7 +98,10 @@ void Id::bind(const Address& address) {
     if (!af_only_set_) {
         binding_.af_only = address.family == AF_INET;
     }
-    Charge charge(file_->account(), service_.port_quota());
+    Charge charge;
+    if (address.port == 0) {
+        charge = Charge(file_->account(), service_.port_quota());
+    }
     service_.ports().bind(space_, binding_);
     port_charge_ = std::move(charge);
     bound_ = true;

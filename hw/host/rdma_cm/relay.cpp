@@ -181,17 +181,18 @@ void Relay::make_twin(const Id& id, Link& link, Link::Command last, Then then) {
             making->error = making->error != 0 ? making->error : error;
         });
     }
-    link.send(std::move(last), [this, making, number, key = entry.key, &link,
-                                then = std::move(then)](int error, std::span<const std::byte>) {
-        error = making->error != 0 ? making->error : error;
-        Entry* const known = entry_of(number, key);
-        if (error == 0 && known != nullptr) {
-            known->twins.push_back({link.shared_from_this(), *making->number});
-        } else if (making->number) {
-            destroy_twin({link.shared_from_this(), *making->number});
-        }
-        then(error);
-    });
+    link.send(std::move(last),
+              while_here([this, making, number, key = entry.key, &link, then = std::move(then)](
+                             int error, std::span<const std::byte>) {
+                  error = making->error != 0 ? making->error : error;
+                  Entry* const known = entry_of(number, key);
+                  if (error == 0 && known != nullptr) {
+                      known->twins.push_back({link.shared_from_this(), *making->number});
+                  } else if (making->number) {
+                      destroy_twin({link.shared_from_this(), *making->number});
+                  }
+                  then(error);
+              }));
 }
 
 void Relay::destroy_twin(const Twin& twin, Then then) {
@@ -225,9 +226,6 @@ bool Relay::leads_to_twin(const Entry& entry, const Link& link) const {
 }
 
 void Relay::on_event(Link& link, const rdma_ucm_event_resp& event) {
-    if (!file_.has_room_for_events()) {
-        return link.give_up();  // only a client that reads none gets here
-    }
     if (event.event == static_cast<std::uint32_t>(EventType::kMulticastJoin) ||
         event.event == static_cast<std::uint32_t>(EventType::kMulticastError)) {
         return on_group_event(link, event);
@@ -244,8 +242,10 @@ void Relay::on_event(Link& link, const rdma_ucm_event_resp& event) {
         }
     } else if (request) {
         of->on_request(link, *id, event);
-    } else {
+    } else if (id->file().has_room_for_events()) {
         id->file().post(*id, event);
+    } else {
+        link.give_up();  // only a client that reads none gets here
     }
 }
 

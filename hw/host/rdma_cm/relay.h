@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/foreign_fd.h"
@@ -127,6 +128,16 @@ class Relay final : private Link::Owner {
     /// Sends the command to the only twin; `then` is called before the answer is sent.
     [[nodiscard]] Did forward(Call& call, Then then = {});
 
+    /// Returns `done` for a command to a link, which may be another relay's and outlive this one:
+    /// then it does nothing.
+    template <typename F>
+    [[nodiscard]] auto while_here(F done) {
+        return [here = std::weak_ptr<char>(here_), done = std::move(done)](auto... arguments) {
+            if (!here.expired()) {
+                done(arguments...);
+            }
+        };
+    }
     [[nodiscard]] Result later(uverbs::Message& message);
     void answer(const Result& result, int error);
     /// Executes the commands that waited until the identifier reached its card.
@@ -154,6 +165,7 @@ class Relay final : private Link::Owner {
 
     CmService& service_;
     File& file_;
+    std::shared_ptr<char> here_ = std::make_shared<char>();
     std::vector<std::shared_ptr<Link>> links_;
     std::map<std::uint32_t, Entry> entries_;
     std::size_t open_ = 0;                               ///< requests that wait

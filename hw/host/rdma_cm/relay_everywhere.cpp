@@ -65,7 +65,7 @@ void Relay::listen_everywhere(Id& id, std::uint32_t backlog, const Then& then) {
     for (const Twin& twin : twins) {
         twin.link->send({.number = RDMA_USER_CM_CMD_LISTEN,
                          .body = bytes_of(rdma_ucm_listen{twin.number, backlog})},
-                        [=, this](int result, std::span<const std::byte>) {
+                        while_here([=, this](int result, std::span<const std::byte>) {
                             if (!gathered->take(result)) {
                                 return;
                             }
@@ -76,7 +76,7 @@ void Relay::listen_everywhere(Id& id, std::uint32_t backlog, const Then& then) {
                                 listener->unbind();
                             }
                             then(gathered->error);
-                        });
+                        }));
     }
 }
 

@@ -81,7 +81,9 @@ program_below() {
         case $(cat "/proc/$pid/comm" 2>/dev/null) in ib_* | rdma-bench | verbs_load) echo "$pid" ;; *) program_below "$pid" ;; esac
     done
 }
-kill_program() { kill -9 "$(program_below "$1")"; }
+kill_program() { # shellcheck disable=SC2046  # a program may have several processes
+    kill -9 $(program_below "$1")
+}
 
 # single NAME CARD COMMAND [REGEX]: case: COMMAND on CARD succeeds and prints a line like REGEX.
 single() {

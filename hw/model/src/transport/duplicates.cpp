@@ -9,6 +9,18 @@ namespace dingo::model {
 
 namespace syndrome = packet::syndrome;
 
+namespace {
+
+/// The peer has heard nothing: if the oldest response waits for a paused region, its RNR NAK leaves
+/// again.
+void refuse_again(ResponderState& p) {
+    if (p.pending > 0) {
+        p.resources[p.resource_now].refused = false;
+    }
+}
+
+}  // namespace
+
 void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) {
     card_.count(DINGO_CARD_DUPLICATE_REQUEST, packet.packets);
     qp.count(DINGO_QP_DUPLICATES, packet.packets);
@@ -18,8 +30,7 @@ void Duplicates::receive_duplicate(QueuePair& qp, const packet::Packet& packet) 
         repeat_atomic(qp, packet);
     } else {
         ResponderState& p = qp.transport->responder;
-        if (p.pending > 0)  // the ACK comes behind this response; its RNR NAK acknowledges, too
-            p.resources[p.resource_now].refused = false;
+        refuse_again(p);  // the ACK comes behind the response; its RNR NAK acknowledges, too
         if (!(p.reply_pending && p.nak_sent))  // otherwise the owed NAK implies the ACK
             ack_nak_.reply(qp, syndrome::kAckNoCredits, p.expected_psn - 1);
     }
@@ -37,6 +48,7 @@ void Duplicates::repeat_read(QueuePair& qp, const packet::Packet& packet) {
         if (within) {
             const std::uint32_t packets = packets_of(packet.reth.length, pmtu_bytes(qp));
             resource->asked_again = true;
+            refuse_again(qp.transport->responder);
             responses_.start_response(qp, *resource, start, start + packets,
                                       offset + packet.reth.length);
             return;
@@ -48,10 +60,12 @@ void Duplicates::repeat_read(QueuePair& qp, const packet::Packet& packet) {
 void Duplicates::repeat_atomic(QueuePair& qp, const packet::Packet& packet) {
     ReadResource* const resource =
         ReadResponses::find_resource(qp.transport->responder, packet.bth.psn);
-    if (resource && resource->atomic)
+    if (resource && resource->atomic) {
+        refuse_again(qp.transport->responder);
         responses_.start_response(qp, *resource, 0, 1, 0);
-    else
+    } else {
         card_.count(DINGO_CARD_RX_DROP_DUPLICATE);
+    }
 }
 
 }  // namespace dingo::model

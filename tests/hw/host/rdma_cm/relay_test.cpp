@@ -386,6 +386,11 @@ class FalseCard {
             answers_ = std::move(message.reply);
         }
     }
+    /// Returns true if a request comes within ten seconds.
+    [[nodiscard]] bool is_asked() const {
+        pollfd p{mine_.get(), POLLIN, 0};
+        return ::poll(&p, 1, 10'000) == 1;
+    }
     void token() { EXPECT_TRUE(try_token()); }
     /// Returns false if the card has closed the link.
     bool try_token() { return ::send(answers_.get(), "", 1, MSG_NOSIGNAL) == 1; }
@@ -491,6 +496,7 @@ TEST_F(UcmaRelay, IdentifierWithTwinsStaysWhereItsLinksAre) {
     EXPECT_EQ(without.destroy(id), -EINVAL);
     card.close();
     with.close();
+    EXPECT_TRUE(wait_count(*first, "descriptors", 3));
     EXPECT_EQ(without.create(2), 0);
     EXPECT_EQ(without.bind(without.id, ipv4("0.0.0.0", 7480)), 0) << "it is gone";
 }
@@ -542,6 +548,52 @@ TEST_F(UcmaRelay, IdentifierThatDoesNotArriveStaysUsable) {
     reject.id = child;
     EXPECT_EQ(from.command(RDMA_USER_CM_CMD_REJECT, reject), -EIO);
     EXPECT_EQ(from.destroy(child), 0);
+}
+
+// A request came over the link of the descriptor that its listener was about to move to.
+TEST_F(UcmaRelay, AnswerForADescriptorThatHasEndedIsDropped) {
+    auto from = std::make_unique<CmClient>(first->directory);
+    CmClient to(first->directory);
+    std::array<FalseCard, 4> cards;  // two, as seen by `from` and by `to`
+    for (std::size_t n = 0; n < cards.size(); ++n) {
+        std::thread plays([&card = cards.at(n), n] { card.introduce(70 + n % 2); });
+        EXPECT_EQ(join(n < 2 ? *from : to, cards.at(n).given()), 0);
+        plays.join();
+    }
+    std::thread plays([&cards] {
+        for (const std::size_t n : {0, 1}) {
+            cards.at(n).answer_number(1);
+            cards.at(n).answer(1, 0);  // BIND
+        }
+        cards[0].answer(1, 0);  // LISTEN
+        cards[1].answer(1, 0);
+    });
+    ASSERT_EQ(from->create(1), 0);
+    const std::uint32_t id = from->id;
+    EXPECT_EQ(from->bind(id, ipv4("0.0.0.0", 7480)), 0);
+    EXPECT_EQ(from->listen(id, 4), 0);
+    plays.join();
+    std::thread mover([&] { to.migrate(*from, id); });
+    cards[2].answer(1, 0);  // and the other card never
+    rdma_ucm_event_resp request{};
+    request.uid = cards[0].uid();
+    request.id = 9;
+    request.event = kRequest;
+    cards[2].token();
+    uverbs::test::Bytes event;
+    uverbs::test::append(event, request);
+    cards[2].answer(1, 0, event);
+    ASSERT_EQ(from->wait_event(), kRequest);
+    std::thread accepter([&] { from->accept(from->event.id, 300, 0x100); });
+    EXPECT_TRUE(cards[2].is_asked());
+    ASSERT_EQ(::shutdown(from->raw().socket(), SHUT_RDWR), 0);
+    EXPECT_TRUE(wait_count(*first, "links", 4));
+    cards[2].answer(1, 0);  // ACCEPT
+    EXPECT_TRUE(wait_count(*first, "ids", 0));
+    cards[3].close();
+    mover.join();
+    accepter.join();
+    EXPECT_EQ(server.create(9), 0);
 }
 
 // The client reads there into memory that faults: until then the end is locked.
