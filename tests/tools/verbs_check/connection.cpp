@@ -215,7 +215,7 @@ void Device::connect(const Endpoint& remote) {
     }
     attr.qp_state = IBV_QPS_RTS;
     attr.sq_psn = psn_;
-    attr.timeout = 14;
+    attr.timeout = 16;  // 268 ms: a simulated peer on a busy machine may take so long
     attr.retry_cnt = 7;
     attr.rnr_retry = 7;
     attr.max_rd_atomic = 4;
