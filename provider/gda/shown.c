@@ -120,8 +120,9 @@ int dingo_gda_hide_destroyed(const struct dingo_gda_memory *memory, void *const 
 		p = find(memory, at[i]);
 		if (!p)
 			continue;
-		if (err && !(*p)->users++)
-			memory->show((*p)->begin, (*p)->bytes, (*p)->read_only);
+		/* What cannot be shown again is forgotten. */
+		if (err && ((*p)->users || !memory->show((*p)->begin, (*p)->bytes, (*p)->read_only)))
+			(*p)->users++;
 		if (!(*p)->users)
 			drop(p);
 	}
