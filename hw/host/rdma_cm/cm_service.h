@@ -53,7 +53,7 @@ class CmService final : public uverbs::Service,
     [[nodiscard]] Poller& poller() { return poller_; }
     [[nodiscard]] cm::Manager& manager() { return manager_; }
     [[nodiscard]] Ports& ports() { return ports_; }
-    /// Of ports that the card has chosen.
+    /// Counts the ports that the card has chosen.
     [[nodiscard]] Quota& port_quota() { return port_quota_; }
     [[nodiscard]] const Routes& routes() const { return routes_; }
     [[nodiscard]] std::uint64_t node_guid() const { return device_.node_guid; }
