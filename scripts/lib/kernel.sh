@@ -53,6 +53,12 @@ build_kernel_root() {
     printf '%s\n' "$release" >"$out/release"
 }
 
+# renew FROM TO: makes TO a copy of FROM, as a whole and only if they differ: another session may be
+# reading it.
+renew() {
+    cmp -s "$1" "$2" || { mkdir -p "${2%/*}" && cp "$1" "$2.new" && mv "$2.new" "$2"; }
+}
+
 # copy_sources SOURCE COPY: gives COPY the sources of SOURCE. Removes all modules; objects stay for an
 # incremental build. Compares contents, as an older file may be the right one (git stash, cp -a); a
 # file that is copied gets the present time, so that make compiles it.
@@ -64,11 +70,7 @@ copy_sources() {
     (cd "$copy" && find . "${sources[@]}") |
         while IFS= read -r -d '' f; do [ -e "$source/$f" ] || rm -f "$copy/$f"; done
     (cd "$source" && find . "${sources[@]}") |
-        while IFS= read -r -d '' f; do
-            cmp -s "$source/$f" "$copy/$f" && continue
-            mkdir -p "$(dirname "$copy/$f")"
-            cp "$source/$f" "$copy/$f"
-        done
+        while IFS= read -r -d '' f; do renew "$source/$f" "$copy/$f"; done
 }
 
 # build_kmod KERNEL OUTDIR [SOURCE [TARGET...]]: build SOURCE (default: kmod/) out of tree for
@@ -110,10 +112,7 @@ build_kmod_strictly() {
                 make --no-print-directory -C "/lib/modules/$release/build" M=/mnt/src \
                 DINGO_CONTRACT_INC=/mnt/contract "$@"
         ' bash "$dir/root" "$work" "$release" -j2 ${KBUILD_ARGS:-} "$@"
-        # Replaced as a whole, and only if they differ: another session may be reading them.
-        find "$work/src" -name '*.ko' | while read -r ko; do
-            cmp -s "$ko" "$outdir/${ko##*/}" || { cp -p "$ko" "$outdir/.new.ko" && mv "$outdir/.new.ko" "$outdir/${ko##*/}"; }
-        done
+        find "$work/src" -name '*.ko' | while read -r ko; do renew "$ko" "$outdir/${ko##*/}"; done
     ) 7>"$outdir/.kbuild-$kernel.lock"
 }
 

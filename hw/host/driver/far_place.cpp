@@ -38,15 +38,9 @@ void Closing::done() {
     changed_.notify_all();
 }
 
-bool Closing::wait(FarRoom& room) {
+void Closing::wait(FarRoom& room) {
     std::unique_lock lock(mutex_);
-    if (!done_) {
-        const Nanoseconds begin = clock_now();
-        changed_.wait_for(lock, std::chrono::nanoseconds(room.may_wait(begin)),
-                          [this] { return done_; });
-        room.waited(begin, clock_now());
-    }
-    return done_;
+    room.wait(lock, changed_, [this] { return done_; });
 }
 
 bool FarPlace::begin() {
@@ -117,14 +111,7 @@ bool FarPlace::finish(const FarAccess& access) {
 void FarPlace::close() {
     std::unique_lock lock(mutex_);
     closed_ = true;
-    if (busy_ == 0) {
-        return;
-    }
-    FarRoom& room = *mover_->room();
-    const Nanoseconds begin = clock_now();
-    ended_.wait_for(lock, std::chrono::nanoseconds(room.may_wait(begin)),
-                    [this] { return busy_ == 0; });
-    room.waited(begin, clock_now());
+    mover_->room()->wait(lock, ended_, [this] { return busy_ == 0; });
 }
 
 // The client's descriptor also reaches memory that is mapped here.

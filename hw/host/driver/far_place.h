@@ -24,8 +24,8 @@ struct FarAccess;
 class Closing {
   public:
     void done();
-    /// Waits as long as `room` allows. Returns false if it has not ended then.
-    bool wait(FarRoom& room);
+    /// Waits until it has ended, as long as `room` allows.
+    void wait(FarRoom& room);
 
   private:
     std::mutex mutex_;

@@ -88,6 +88,16 @@ bool FarRoom::add(std::atomic<std::size_t>& to, std::size_t bytes, std::size_t m
     return false;
 }
 
+void FarRoom::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+                   const std::function<bool()>& over) {
+    if (over()) {
+        return;
+    }
+    const Nanoseconds begin = clock_now();
+    changed.wait_for(lock, std::chrono::nanoseconds(may_wait(begin)), over);
+    waited(begin, clock_now());
+}
+
 Nanoseconds FarRoom::may_wait(Nanoseconds now) {
     const std::scoped_lock lock(mutex_);
     const Nanoseconds passed = now - std::min(now, std::exchange(counted_, now));

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -66,6 +68,10 @@ class FarRoom {
     /// Returns true if a refused access is worth another attempt.
     [[nodiscard]] bool is_half_empty() const { return bytes_ <= kMostBytes / 2; }
 
+    /// Another thread waits for `changed`, under `lock`, until `over` returns true or the time that
+    /// such waits may take is used up.
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& changed,
+              const std::function<bool()>& over);
     /// Returns how long others may wait from `now` on.
     [[nodiscard]] Nanoseconds may_wait(Nanoseconds now);
     void waited(Nanoseconds begin, Nanoseconds end);

@@ -152,6 +152,15 @@ Link* Relay::link_to(std::uint64_t node_guid) const {
     return nullptr;
 }
 
+void Relay::send(Link& link, Link::Command command, Link::Done done) {
+    link.send(std::move(command), [here = std::weak_ptr<char>(here_), done = std::move(done)](
+                                      int error, std::span<const std::byte> response) {
+        if (!here.expired()) {
+            done(error, response);
+        }
+    });
+}
+
 void Relay::make_twin(const Id& id, Link& link, Link::Command last, Then then) {
     const std::uint32_t number = id.number();
     Entry& entry = entries_.at(number);
@@ -168,7 +177,7 @@ void Relay::make_twin(const Id& id, Link& link, Link::Command last, Then then) {
                         .body = bytes_of(create),
                         .response_at = offsetof(rdma_ucm_create_id, response),
                         .room = sizeof(rdma_ucm_create_id_resp)};
-    link.send(std::move(first), [making](int error, std::span<const std::byte> response) {
+    send(link, std::move(first), [making](int error, std::span<const std::byte> response) {
         making->error = error;
         if (error == 0) {
             rdma_ucm_create_id_resp made{};
@@ -177,36 +186,37 @@ void Relay::make_twin(const Id& id, Link& link, Link::Command last, Then then) {
         }
     });
     for (const Link::Command& option : entry.options) {
-        link.send(option, [making](int error, std::span<const std::byte>) {
+        send(link, option, [making](int error, std::span<const std::byte>) {
             making->error = making->error != 0 ? making->error : error;
         });
     }
-    link.send(std::move(last),
-              while_here([this, making, number, key = entry.key, &link, then = std::move(then)](
-                             int error, std::span<const std::byte>) {
-                  error = making->error != 0 ? making->error : error;
-                  Entry* const known = entry_of(number, key);
-                  if (error == 0 && known != nullptr) {
-                      known->twins.push_back({link.shared_from_this(), *making->number});
-                  } else if (making->number) {
-                      destroy_twin({link.shared_from_this(), *making->number});
-                  }
-                  then(error);
-              }));
+    send(link, std::move(last),
+         [this, making, number, key = entry.key, &link, then = std::move(then)](
+             int error, std::span<const std::byte>) {
+             error = making->error != 0 ? making->error : error;
+             Entry* const known = entry_of(number, key);
+             if (error == 0 && known != nullptr) {
+                 known->twins.push_back({link.shared_from_this(), *making->number});
+             } else if (making->number) {
+                 destroy_twin({link.shared_from_this(), *making->number});
+             }
+             then(error);
+         });
 }
 
 void Relay::destroy_twin(const Twin& twin, Then then) {
     rdma_ucm_destroy_id body{};
     body.id = twin.number;
-    twin.link->send({.number = RDMA_USER_CM_CMD_DESTROY_ID,
-                     .body = bytes_of(body),
-                     .response_at = offsetof(rdma_ucm_destroy_id, response),
-                     .room = sizeof(rdma_ucm_destroy_id_resp)},
-                    [then = std::move(then)](int error, std::span<const std::byte>) {
-                        if (then) {
-                            then(error);
-                        }
-                    });
+    send(*twin.link,
+         {.number = RDMA_USER_CM_CMD_DESTROY_ID,
+          .body = bytes_of(body),
+          .response_at = offsetof(rdma_ucm_destroy_id, response),
+          .room = sizeof(rdma_ucm_destroy_id_resp)},
+         [then = std::move(then)](int error, std::span<const std::byte>) {
+             if (then) {
+                 then(error);
+             }
+         });
 }
 
 void Relay::drop_twins(Entry& entry, const Link* but) {

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/foreign_fd.h"
@@ -128,16 +127,9 @@ class Relay final : private Link::Owner {
     /// Sends the command to the only twin; `then` is called before the answer is sent.
     [[nodiscard]] Did forward(Call& call, Then then = {});
 
-    /// Returns `done` for a command to a link, which may be another relay's and outlive this one:
-    /// then it does nothing.
-    template <typename F>
-    [[nodiscard]] auto while_here(F done) {
-        return [here = std::weak_ptr<char>(here_), done = std::move(done)](auto... arguments) {
-            if (!here.expired()) {
-                done(arguments...);
-            }
-        };
-    }
+    /// Sends a command to a link, which may be another relay's: `done` is not called if this relay
+    /// has ended before the answer.
+    void send(Link& link, Link::Command command, Link::Done done);
     [[nodiscard]] Result later(uverbs::Message& message);
     void answer(const Result& result, int error);
     /// Executes the commands that waited until the identifier reached its card.
@@ -149,7 +141,7 @@ class Relay final : private Link::Owner {
     /// Commands to twins.
     static Link::Command command_of(const Call& call);
     void make_twin(const Id& id, Link& link, Link::Command last, Then then);
-    static void destroy_twin(const Twin& twin, Then then = {});
+    void destroy_twin(const Twin& twin, Then then = {});
     void drop_twins(Entry& entry, const Link* but = nullptr);
     void bind_everywhere(Id& id, const Address& address, unsigned tries, const Then& then);
     void listen_everywhere(Id& id, std::uint32_t backlog, const Then& then);

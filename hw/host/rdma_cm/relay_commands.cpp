@@ -172,18 +172,18 @@ Relay::Did Relay::forward(Call& call, Then then) {
     if (call.layout.response_at) {
         std::memcpy(&response_at, call.body.data() + *call.layout.response_at, sizeof response_at);
     }
-    twin.link->send(std::move(c), while_here([this, then = std::move(then), response_at,
-                                              result = later(call.message)](
-                                                 int error, std::span<const std::byte> response) {
-                        if (error == 0 && !response.empty() &&
-                            !result->arguments->write(response_at, response)) {
-                            error = -EFAULT;
-                        }
-                        if (then) {
-                            then(error);
-                        }
-                        answer(result, error);
-                    }));
+    send(*twin.link, std::move(c),
+         [this, then = std::move(then), response_at, result = later(call.message)](
+             int error, std::span<const std::byte> response) {
+             if (error == 0 && !response.empty() &&
+                 !result->arguments->write(response_at, response)) {
+                 error = -EFAULT;
+             }
+             if (then) {
+                 then(error);
+             }
+             answer(result, error);
+         });
     return Did::kLater;
 }
 
@@ -256,18 +256,19 @@ Relay::Did Relay::resolve(Call& call, const Address& source, const Address& dest
     Link::Command c = command_of(call);
     put_number(c.body, call.layout.id_at, twin->number);
     call.entry.busy = true;
-    link->send(std::move(c), while_here([this, number, key, link, result = later(call.message)](
-                                            int error, std::span<const std::byte>) {
-                   Id* const id = service_.find_id(number);
-                   Entry* const entry = entry_of(number, key);
-                   if (error == 0 && id != nullptr && entry != nullptr) {
-                       drop_twins(*entry, link);
-                       id->unbind();
-                       entry->away = true;
-                   }
-                   answer(result, error);
-                   arrived(number);
-               }));
+    send(*link, std::move(c),
+         [this, number, key, link, result = later(call.message)](int error,
+                                                                 std::span<const std::byte>) {
+             Id* const id = service_.find_id(number);
+             Entry* const entry = entry_of(number, key);
+             if (error == 0 && id != nullptr && entry != nullptr) {
+                 drop_twins(*entry, link);
+                 id->unbind();
+                 entry->away = true;
+             }
+             answer(result, error);
+             arrived(number);
+         });
     return Did::kLater;
 }
 
@@ -313,7 +314,7 @@ Relay::Did Relay::set_option(Call& call) {
     for (const Twin& twin : call.entry.twins) {
         Link::Command same = c;
         put_number(same.body, call.layout.id_at, twin.number);
-        twin.link->send(std::move(same), [](int, std::span<const std::byte>) {});
+        send(*twin.link, std::move(same), [](int, std::span<const std::byte>) {});
     }
     if (call.id.state() == IdState::kIdle) {
         const auto r = request_of<rdma_ucm_set_option>(call.body);
@@ -341,11 +342,11 @@ Relay::Did Relay::destroy(Call& call) {
     const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
     const Result result = later(call.message);
     for (const Twin& twin : twins) {
-        destroy_twin(twin, while_here([this, gathered, result](int error) {
-                         if (gathered->take(error)) {
-                             answer(result, 0);
-                         }
-                     }));
+        destroy_twin(twin, [this, gathered, result](int error) {
+            if (gathered->take(error)) {
+                answer(result, 0);
+            }
+        });
     }
     return Did::kLater;
 }

@@ -63,20 +63,21 @@ void Relay::listen_everywhere(Id& id, std::uint32_t backlog, const Then& then) {
     }
     const auto gathered = std::make_shared<Gathered>(Gathered{twins.size()});
     for (const Twin& twin : twins) {
-        twin.link->send({.number = RDMA_USER_CM_CMD_LISTEN,
-                         .body = bytes_of(rdma_ucm_listen{twin.number, backlog})},
-                        while_here([=, this](int result, std::span<const std::byte>) {
-                            if (!gathered->take(result)) {
-                                return;
-                            }
-                            Id* const listener = service_.find_id(number);
-                            Entry* const entry = entry_of(number, key);
-                            if (gathered->error != 0 && listener != nullptr && entry != nullptr) {
-                                drop_twins(*entry);
-                                listener->unbind();
-                            }
-                            then(gathered->error);
-                        }));
+        send(*twin.link,
+             {.number = RDMA_USER_CM_CMD_LISTEN,
+              .body = bytes_of(rdma_ucm_listen{twin.number, backlog})},
+             [=, this](int result, std::span<const std::byte>) {
+                 if (!gathered->take(result)) {
+                     return;
+                 }
+                 Id* const listener = service_.find_id(number);
+                 Entry* const entry = entry_of(number, key);
+                 if (gathered->error != 0 && listener != nullptr && entry != nullptr) {
+                     drop_twins(*entry);
+                     listener->unbind();
+                 }
+                 then(gathered->error);
+             });
     }
 }
 

@@ -51,30 +51,29 @@ Relay::Did Relay::join_group(Call& call) {
     std::memcpy(c.body.data() + offsetof(JoinHead, uid), &join.key, sizeof join.key);
     std::memcpy(c.body.data() + call.layout.id_at, &twin.number, sizeof twin.number);
     call.entry.busy = true;
-    twin.link->send(
-        std::move(c),
-        while_here([this, twin, number = call.id.number(), local = join.number, key = join.key,
-                    response_at = head.response,
-                    result = later(call.message)](int error, std::span<const std::byte> response) {
-            GroupJoin* const made = service_.find_join(local);
-            if (made == nullptr || made->key != key) {  // its identifier was destroyed
-                answer(result, -EINVAL);
-                return;
-            }
-            if (error == 0) {
-                std::memcpy(&made->remote, response.data(), sizeof made->remote);
-                if (!result->arguments->write(response_at,
-                                              bytes_of(rdma_ucm_create_id_resp{local}))) {
-                    error = -EFAULT;
-                    leave_there(*twin.link, made->remote);
-                }
-            }
-            if (error != 0) {
-                made->id->leave(*made);
-            }
-            answer(result, error);
-            arrived(number);
-        }));
+    send(*twin.link, std::move(c),
+         [this, twin, number = call.id.number(), local = join.number, key = join.key,
+          response_at = head.response,
+          result = later(call.message)](int error, std::span<const std::byte> response) {
+             GroupJoin* const made = service_.find_join(local);
+             if (made == nullptr || made->key != key) {  // its identifier was destroyed
+                 answer(result, -EINVAL);
+                 return;
+             }
+             if (error == 0) {
+                 std::memcpy(&made->remote, response.data(), sizeof made->remote);
+                 if (!result->arguments->write(response_at,
+                                               bytes_of(rdma_ucm_create_id_resp{local}))) {
+                     error = -EFAULT;
+                     leave_there(*twin.link, made->remote);
+                 }
+             }
+             if (error != 0) {
+                 made->id->leave(*made);
+             }
+             answer(result, error);
+             arrived(number);
+         });
     return Did::kLater;
 }
 

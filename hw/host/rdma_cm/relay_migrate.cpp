@@ -99,27 +99,28 @@ void Relay::migrate_twin(std::uint32_t number, std::uint64_t key, const Twin& tw
     }
     rdma_ucm_migrate_id body{};
     body.id = twin.number;
-    to->send({.number = RDMA_USER_CM_CMD_MIGRATE_ID,
-              .body = bytes_of(body),
-              .response_at = offsetof(rdma_ucm_migrate_id, response),
-              .room = sizeof(rdma_ucm_migrate_resp)},
-             [this, number, key, twin, to, then = std::move(then)](int error,
-                                                                   std::span<const std::byte>) {
-                 const auto owner = [&]() -> Entry* {
-                     Id* const id = service_.find_id(number);
-                     return id == nullptr ? nullptr : id->file().relay().entry_of(number, key);
-                 };
-                 if (error == 0 && owner() != nullptr) {
-                     // Receive what the other card sent before this answer.
-                     twin.link->take_answers();
-                 }
-                 if (error == 0 && owner() != nullptr) {
-                     coming_[key].push_back({to->shared_from_this(), twin.number});
-                 } else if (error == 0) {
-                     destroy_twin({to->shared_from_this(), twin.number});
-                 }
-                 then(error);
-             });
+    send(*to,
+         {.number = RDMA_USER_CM_CMD_MIGRATE_ID,
+          .body = bytes_of(body),
+          .response_at = offsetof(rdma_ucm_migrate_id, response),
+          .room = sizeof(rdma_ucm_migrate_resp)},
+         [this, number, key, twin, to, then = std::move(then)](int error,
+                                                               std::span<const std::byte>) {
+             const auto owner = [&]() -> Entry* {
+                 Id* const id = service_.find_id(number);
+                 return id == nullptr ? nullptr : id->file().relay().entry_of(number, key);
+             };
+             if (error == 0 && owner() != nullptr) {
+                 // Receive what the other card sent before this answer.
+                 twin.link->take_answers();
+             }
+             if (error == 0 && owner() != nullptr) {
+                 coming_[key].push_back({to->shared_from_this(), twin.number});
+             } else if (error == 0) {
+                 destroy_twin({to->shared_from_this(), twin.number});
+             }
+             then(error);
+         });
 }
 
 }  // namespace dingo::rdma_cm

@@ -23,8 +23,8 @@ class ClientProcesses {
         return message.fds.size() <= 1 && message.payload.empty();
     }
     /// Key of the sending process. A process in a PID namespace that is not visible here is
-    /// identified by the PID that it claims; it can deceive only processes that share its
-    /// descriptor.
+    /// identified by the PID that it claims: so a PID alone tells processes apart only among the
+    /// users of one descriptor.
     static std::int64_t key_of(const Message& message) {
         return message.pid > 0 ? message.pid : -std::int64_t{message.header.pid};
     }

@@ -501,97 +501,83 @@ TEST_F(UcmaRelay, IdentifierWithTwinsStaysWhereItsLinksAre) {
     EXPECT_EQ(without.bind(without.id, ipv4("0.0.0.0", 7480)), 0) << "it is gone";
 }
 
-// Its new descriptor ends before it has arrived.
-TEST_F(UcmaRelay, IdentifierThatDoesNotArriveStaysUsable) {
-    CmClient from(first->directory);
-    auto to = std::make_unique<CmClient>(first->directory);
-    std::array<FalseCard, 4> cards;  // two, as seen by `from` and by `to`
-    for (std::size_t n = 0; n < cards.size(); ++n) {
-        std::thread plays([&card = cards.at(n), n] { card.introduce(70 + n % 2); });
-        EXPECT_EQ(join(n < 2 ? from : *to, cards.at(n).given()), 0);
-        plays.join();
-    }
-    std::thread plays([&cards] {
-        for (const std::size_t n : {0, 1}) {
-            cards.at(n).answer_number(1);
-            cards.at(n).answer(1, 0);  // BIND
+/// A listener on its way from `from` to `to`, descriptors of this card and two false ones: the
+/// first has moved its twin and reported a request, the second does not answer. The request has
+/// been read.
+struct HalfMoved {
+    explicit HalfMoved(const RunningCard& card) : from(card.directory), to(card.directory) {
+        for (std::size_t n = 0; n < cards.size(); ++n) {
+            std::thread plays([&end = cards.at(n), n] { end.introduce(70 + n % 2); });
+            EXPECT_EQ(join(n < 2 ? from : to, cards.at(n).given()), 0);
+            plays.join();
         }
-        cards[0].answer(1, 0);  // LISTEN
-        cards[1].answer(1, 0);
-    });
-    ASSERT_EQ(from.create(1), 0);
-    const std::uint32_t id = from.id;
-    EXPECT_EQ(from.bind(id, ipv4("0.0.0.0", 7480)), 0);
-    EXPECT_EQ(from.listen(id, 4), 0);
-    plays.join();
-    std::thread mover([&] { to->migrate(from, id); });
-    cards[2].answer(1, 0);  // and the other card never
-    rdma_ucm_event_resp request{};
-    request.uid = cards[0].uid();
-    request.id = 9;
-    request.event = kRequest;
-    cards[2].token();
-    uverbs::test::Bytes event;
-    uverbs::test::append(event, request);
-    cards[2].answer(1, 0, event);
-    ASSERT_EQ(from.wait_event(), kRequest);
-    const std::uint32_t child = from.event.id;
-    std::thread destroyer([&] { EXPECT_EQ(from.destroy(id), 0); });  // waits until it has moved
-    EXPECT_TRUE(wait_count(*first, "links", 6));
-    ASSERT_EQ(::shutdown(to->raw().socket(), SHUT_RDWR), 0);
-    EXPECT_TRUE(wait_count(*first, "links", 4));
-    cards[0].close();
-    cards[1].close();
-    mover.join();
-    destroyer.join();
-    rdma_ucm_reject reject{};
-    reject.id = child;
-    EXPECT_EQ(from.command(RDMA_USER_CM_CMD_REJECT, reject), -EIO);
-    EXPECT_EQ(from.destroy(child), 0);
+        std::thread plays([this] {
+            for (const std::size_t n : {0, 1}) {
+                cards.at(n).answer_number(1);
+                cards.at(n).answer(1, 0);  // BIND
+            }
+            cards[0].answer(1, 0);  // LISTEN
+            cards[1].answer(1, 0);
+        });
+        EXPECT_EQ(from.create(1), 0);
+        listener = from.id;
+        EXPECT_EQ(from.bind(listener, ipv4("0.0.0.0", 7480)), 0);
+        EXPECT_EQ(from.listen(listener, 4), 0);
+        plays.join();
+        mover = std::thread([this] { to.migrate(from, listener); });
+        cards[2].answer(1, 0);
+        rdma_ucm_event_resp request{};
+        request.uid = cards[0].uid();
+        request.id = 9;
+        request.event = kRequest;
+        cards[2].token();
+        uverbs::test::Bytes event;
+        uverbs::test::append(event, request);
+        cards[2].answer(1, 0, event);
+        EXPECT_EQ(from.wait_event(), kRequest);
+        child = from.event.id;
+    }
+
+    CmClient from;
+    CmClient to;
+    std::array<FalseCard, 4> cards;  ///< two, as seen by `from` and by `to`
+    std::uint32_t listener = 0;
+    std::uint32_t child = 0;
+    std::thread mover;
+};
+
+/// Ends the client's descriptor, also while a thread waits for an answer.
+void end(CmClient& client) {
+    ASSERT_EQ(::shutdown(client.raw().socket(), SHUT_RDWR), 0);
 }
 
-// A request came over the link of the descriptor that its listener was about to move to.
-TEST_F(UcmaRelay, AnswerForADescriptorThatHasEndedIsDropped) {
-    auto from = std::make_unique<CmClient>(first->directory);
-    CmClient to(first->directory);
-    std::array<FalseCard, 4> cards;  // two, as seen by `from` and by `to`
-    for (std::size_t n = 0; n < cards.size(); ++n) {
-        std::thread plays([&card = cards.at(n), n] { card.introduce(70 + n % 2); });
-        EXPECT_EQ(join(n < 2 ? *from : to, cards.at(n).given()), 0);
-        plays.join();
-    }
-    std::thread plays([&cards] {
-        for (const std::size_t n : {0, 1}) {
-            cards.at(n).answer_number(1);
-            cards.at(n).answer(1, 0);  // BIND
-        }
-        cards[0].answer(1, 0);  // LISTEN
-        cards[1].answer(1, 0);
-    });
-    ASSERT_EQ(from->create(1), 0);
-    const std::uint32_t id = from->id;
-    EXPECT_EQ(from->bind(id, ipv4("0.0.0.0", 7480)), 0);
-    EXPECT_EQ(from->listen(id, 4), 0);
-    plays.join();
-    std::thread mover([&] { to.migrate(*from, id); });
-    cards[2].answer(1, 0);  // and the other card never
-    rdma_ucm_event_resp request{};
-    request.uid = cards[0].uid();
-    request.id = 9;
-    request.event = kRequest;
-    cards[2].token();
-    uverbs::test::Bytes event;
-    uverbs::test::append(event, request);
-    cards[2].answer(1, 0, event);
-    ASSERT_EQ(from->wait_event(), kRequest);
-    std::thread accepter([&] { from->accept(from->event.id, 300, 0x100); });
-    EXPECT_TRUE(cards[2].is_asked());
-    ASSERT_EQ(::shutdown(from->raw().socket(), SHUT_RDWR), 0);
+TEST_F(UcmaRelay, IdentifierThatDoesNotArriveStaysUsable) {
+    HalfMoved half(*first);
+    std::thread destroyer([&] { EXPECT_EQ(half.from.destroy(half.listener), 0); });  // waits
+    EXPECT_TRUE(wait_count(*first, "links", 6));
+    end(half.to);
     EXPECT_TRUE(wait_count(*first, "links", 4));
-    cards[2].answer(1, 0);  // ACCEPT
+    half.cards[0].close();
+    half.cards[1].close();
+    half.mover.join();
+    destroyer.join();
+    rdma_ucm_reject reject{};
+    reject.id = half.child;
+    EXPECT_EQ(half.from.command(RDMA_USER_CM_CMD_REJECT, reject), -EIO);
+    EXPECT_EQ(half.from.destroy(half.child), 0);
+}
+
+// The request came over the link of the other descriptor.
+TEST_F(UcmaRelay, AnswerForADescriptorThatHasEndedIsDropped) {
+    HalfMoved half(*first);
+    std::thread accepter([&] { half.from.accept(half.child, 300, 0x100); });
+    EXPECT_TRUE(half.cards[2].is_asked());
+    end(half.from);
+    EXPECT_TRUE(wait_count(*first, "links", 4));
+    half.cards[2].answer(1, 0);  // ACCEPT
     EXPECT_TRUE(wait_count(*first, "ids", 0));
-    cards[3].close();
-    mover.join();
+    half.cards[3].close();
+    half.mover.join();
     accepter.join();
     EXPECT_EQ(server.create(9), 0);
 }
